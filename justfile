@@ -1,0 +1,61 @@
+# The workshop. `just` alone lists the recipes.
+
+python := env("PYTHON", "python3")
+bin := justfile_directory() / ".venv" / "bin"
+export NO_MKDOCS_2_WARNING := "1"
+export PATH := bin + ":" + env("PATH")
+
+# List the recipes
+default:
+    @just --list --unsorted
+
+# Make .venv and install everything that is pinned
+setup:
+    {{ python }} -m venv .venv
+    {{ bin }}/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
+    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+
+# Say whether the code is fit to commit: lint, format, types, layers, fast tests
+check: lint types layers (test "-q -m 'not clients'")
+
+# Lint, and look at the format
+lint:
+    ruff check
+    ruff format --check
+
+# Check types, tests included
+types:
+    mypy
+
+# Check which way imports point
+layers:
+    lint-imports --no-logo
+
+# Repair what ruff can repair
+fix:
+    ruff check --fix
+    ruff format
+
+# Run tests; arguments go to pytest
+test *ARGS:
+    pytest {{ ARGS }}
+
+# Judge a running server with real clients: just acceptance copilotkit-graphql
+acceptance SUITE *ARGS:
+    tests/acceptance/{{ SUITE }}/run {{ ARGS }}
+
+# Start a server; arguments go to `rightseat serve`
+serve *ARGS:
+    rightseat serve {{ ARGS }}
+
+# Build the documentation into site/
+docs:
+    mkdocs build --strict
+
+# Pin the requirements anew; `just lock --upgrade` takes the newest versions
+lock *ARGS:
+    {{ compile }} {{ ARGS }} pyproject.toml --output-file requirements/base.txt
+    {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
+    {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
+
+compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock'"
