@@ -1,0 +1,77 @@
+"""What a client asks for, and who asks."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from rightseat.core.ids import new_id
+from rightseat.core.messages import Message
+from rightseat.core.values import JsonValue
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Who asks. Whatever is kept of a run belongs to its principal."""
+
+    id: str
+
+
+ANYONE = Principal("anyone")
+
+
+class ToolOffer(msgspec.Struct, frozen=True):
+    """A tool that the client runs itself."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue]
+
+
+class Named(msgspec.Struct, frozen=True):
+    """The model must call this tool."""
+
+    name: str
+
+
+ToolChoice = Literal["auto", "none", "required"] | Named
+
+
+class Parameters(msgspec.Struct, frozen=True):
+    """How the model should answer. `None` leaves it to the model's own configuration; 0 is a value like any other."""
+
+    model: str | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    stop: tuple[str, ...] | None = None
+    tool_choice: ToolChoice | None = None
+
+
+class Context(msgspec.Struct, frozen=True):
+    """Something that the client's page knows and the model should."""
+
+    description: str
+    value: str
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One request of a client, free of its protocol.
+
+    `properties` are what the application sends along, `headers` those of the request that the face is told to pass on.
+
+    `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
+    itself asks for one. `transient` says that nobody can come back to this run, so its log may forget what was read.
+    """
+
+    messages: tuple[Message, ...]
+    agent: str = "default"
+    thread_id: str = msgspec.field(default_factory=lambda: new_id("thread"))
+    run_id: str = msgspec.field(default_factory=lambda: new_id("run"))
+    principal: Principal = ANYONE
+    tools: tuple[ToolOffer, ...] = ()
+    parameters: Parameters = Parameters()
+    context: tuple[Context, ...] = ()
+    state: JsonValue = None
+    properties: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    rounds: int | None = None
+    transient: bool = False

@@ -1,0 +1,125 @@
+"""Every error that rightseat raises on purpose.
+
+    RightseatError
+    ├── BadAsk                400  what the client sent cannot be understood
+    ├── Misuse                400  the server is not set up for what is asked
+    ├── AgentNotFound         404
+    ├── RunNotFound           404
+    ├── RunExists             409  a run with this id has been started already
+    ├── StaleWriter           409  another process owns this run now
+    ├── UnreadableEvent       500  a log holds what this version does not know
+    ├── TooManyRounds         500  model and tools went round in circles
+    ├── InternalError         500  our own fault; the log has more
+    ├── ModelError            502  the model's server failed us
+    │   ├── ModelRefusedKey        … it does not accept our key
+    │   ├── ModelRefused           … it does not accept our request (4xx, also rate limits)
+    │   └── ModelUnreachable       … no answer, a broken one, or 5xx
+    └── ConfigError           500  the configuration file is wrong
+
+`code` is for programs and never changes. The message is for people: it says what is wrong and what would be right,
+and it may be shown to whoever asked. What only the operator should see goes into the server's log instead.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class RightseatError(Exception):
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = 500
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+
+class BadAsk(RightseatError):
+    code = "bad_ask"
+    status = 400
+
+
+class Misuse(RightseatError):
+    code = "misuse"
+    status = 400
+
+
+class AgentNotFound(RightseatError):
+    code = "agent_not_found"
+    status = 404
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        super().__init__(f"No agent named {name!r}. Configured: {', '.join(sorted(known)) or 'none'}.")
+        self.name = name
+
+
+class RunNotFound(RightseatError):
+    code = "run_not_found"
+    status = 404
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"No run {run_id!r}: it never was, or it ended too long ago to be followed.")
+
+
+class RunExists(RightseatError):
+    code = "run_exists"
+    status = 409
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"Run {run_id!r} has been started already. Follow it, or ask under a new id.")
+
+
+class StaleWriter(RightseatError):
+    code = "stale_writer"
+    status = 409
+
+    def __init__(self, run_id: str, epoch: int, current: int) -> None:
+        super().__init__(f"Run {run_id!r} is written under epoch {current} now; epoch {epoch} may not write any more.")
+
+
+class UnreadableEvent(RightseatError):
+    code = "unreadable_event"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The log holds an event that this version cannot read: {problem}")
+
+
+class TooManyRounds(RightseatError):
+    code = "too_many_rounds"
+
+    def __init__(self, rounds: int) -> None:
+        super().__init__(
+            f"The model called tools in {rounds} answers one after another and never came to an end. "
+            "Raise `rounds` of the agent if that many are needed."
+        )
+
+
+class InternalError(RightseatError):
+    code = "internal_error"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(f"Something went wrong inside the server. Its log has more about {run_id}.")
+
+
+class ModelError(RightseatError):
+    code = "model_error"
+    status = 502
+
+
+class ModelRefusedKey(ModelError):
+    code = "model_refused_key"
+
+
+class ModelRefused(ModelError):
+    code = "model_refused"
+
+    def __init__(self, message: str, upstream_status: int) -> None:
+        super().__init__(message)
+        self.upstream_status = upstream_status
+
+
+class ModelUnreachable(ModelError):
+    code = "model_unreachable"
+
+
+class ConfigError(RightseatError):
+    code = "config_error"

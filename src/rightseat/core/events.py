@@ -1,0 +1,156 @@
+"""What happens during a run.
+
+Events are facts, written to the log in the order in which they happened, never changed. The rules that every run keeps:
+
+1. `RunStarted` is first; `RunFinished` or `RunFailed` is last, and nothing follows it.
+2. What starts ends: between `TextStarted` and `TextEnded` of a message (or a thought, or a call) come its deltas. An id
+   names one message, one thought or one call of the run. Steps end too, and may be inside one another.
+   Several may be open at once, so a reader goes by id, never by "the last one".
+3. `CallReturned` comes after the `CallEnded` of its call. A call that never returns is for the client to run.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from rightseat.core.values import JsonValue
+
+
+class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    run_id: str
+    thread_id: str
+    agent: str
+
+
+class TextStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    message_id: str
+
+
+class TextDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
+    message_id: str
+    text: str
+
+
+class TextEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """No more of it will come. It is not `whole` where the run was stopped, or its model failed, in the middle."""
+
+    message_id: str
+    whole: bool = True
+
+
+class ThoughtStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A model thinks aloud, in words that are not its answer."""
+
+    message_id: str
+
+
+class ThoughtDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
+    message_id: str
+    text: str
+
+
+class ThoughtEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    message_id: str
+    whole: bool = True
+
+
+class CallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A tool is being called; `message_id` is the text that the call belongs to, where there is one."""
+
+    call_id: str
+    name: str
+    message_id: str | None = None
+
+
+class CallDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """More of the JSON text of a call's arguments."""
+
+    call_id: str
+    text: str
+
+
+class CallEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    call_id: str
+    whole: bool = True
+
+
+class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A tool that the server runs gave its result, or failed with the code `error`."""
+
+    call_id: str
+    name: str
+    content: str
+    error: str | None = None
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False):
+    input_tokens: int
+    output_tokens: int
+
+
+StopReason = Literal["stop", "calls", "length", "filtered"]
+
+
+class AnswerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """One answer of a model is over: `length` if it was cut at the token limit, `filtered` if the provider cut it."""
+
+    reason: StopReason
+    usage: Usage | None = None
+
+
+class StepStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """An agent enters a named part of its work: a node of a graph, a step of a flow."""
+
+    name: str
+
+
+class StepEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    name: str
+
+
+class StateReplaced(msgspec.Struct, frozen=True, tag=True):
+    """The whole state that the agent shares with its client."""
+
+    state: JsonValue
+
+
+class Custom(msgspec.Struct, frozen=True, tag=True):
+    """What one protocol or agent can say and no other has a word for. The name begins with whose it is: `agui.…`."""
+
+    name: str
+    value: JsonValue
+
+
+class RunFinished(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """`waiting`: the client has calls to run, and comes back with their results in its next ask."""
+
+    outcome: Literal["done", "waiting", "cancelled"]
+
+
+class RunFailed(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """`code` is one of `core.errors`; `message` may be shown to whoever asked."""
+
+    code: str
+    message: str
+
+
+Event = (
+    RunStarted
+    | TextStarted
+    | TextDelta
+    | TextEnded
+    | ThoughtStarted
+    | ThoughtDelta
+    | ThoughtEnded
+    | CallStarted
+    | CallDelta
+    | CallEnded
+    | CallReturned
+    | AnswerEnded
+    | StepStarted
+    | StepEnded
+    | StateReplaced
+    | Custom
+    | RunFinished
+    | RunFailed
+)

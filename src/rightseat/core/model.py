@@ -1,0 +1,60 @@
+"""The seam to language models."""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from rightseat.core.ask import Parameters
+from rightseat.core.events import StopReason
+from rightseat.core.messages import Message
+from rightseat.core.tools import Tool
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    messages: tuple[Message, ...]
+    tools: Sequence[Tool] = ()
+    parameters: Parameters = Parameters()
+
+
+class TextChunk(msgspec.Struct, frozen=True, gc=False):
+    text: str
+
+
+class ThoughtChunk(msgspec.Struct, frozen=True, gc=False):
+    text: str
+
+
+class CallChunk(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a tool call. `index` says which of the answer's calls it belongs to; pieces may come in any order.
+
+    `id` and `name` may come with the first piece only, or with each.
+    """
+
+    index: int
+    arguments: str = ""
+    id: str = ""
+    name: str = ""
+
+
+class UsageChunk(msgspec.Struct, frozen=True, gc=False):
+    input_tokens: int
+    output_tokens: int
+
+
+class StopChunk(msgspec.Struct, frozen=True, gc=False):
+    reason: StopReason
+
+
+Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk
+
+
+class Model(Protocol):
+    """Turns a prompt into chunks.
+
+    An adapter only translates: it opens nothing and closes nothing in the conversation. Ids and start/end pairs are
+    added by `core.framing`. It raises a `ModelError` where the model's server fails, before the first chunk or after.
+    When its iterator is closed, the connection to the model is closed too.
+    """
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]: ...

@@ -1,0 +1,63 @@
+"""Fixtures for every test: the event loop's kind, and a real HTTP server."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp
+
+Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
+"""`async with serve(app) as url:` runs an application on a free port and ends it again."""
+
+GRACE = 0.2  # seconds that a request has to notice that its client is gone
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def serve() -> Serve:
+    return serving
+
+
+@asynccontextmanager
+async def serving(app: ASGIApp) -> AsyncIterator[str]:
+    """Serve `app` with uvicorn, in this event loop, on a free loopback port.
+
+    The application's lifespan is run. At the end every connection is cut, as if
+    all clients went away; a request that goes on regardless is cancelled.
+    """
+    config = uvicorn.Config(app, log_config=None, access_log=False)
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        try:
+            await server.startup(sockets=[listener])
+        except SystemExit:
+            raise RuntimeError("The application did not start; the log says why.") from None
+        await server.on_tick(0)  # uvicorn's loop would do this and then wake ten times a second
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            await stop(server)
+
+
+async def stop(server: uvicorn.Server) -> None:
+    """End a server without the pauses of uvicorn's own shutdown."""
+    for listening in server.servers:
+        listening.close()
+    for connection in list(server.server_state.connections):
+        connection.transport.abort()
+    if requests := set(server.server_state.tasks):
+        _, stuck = await asyncio.wait(requests, timeout=GRACE)
+        for request in stuck:
+            request.cancel()
+        if stuck:
+            await asyncio.wait(stuck)
+    await server.lifespan.shutdown()

@@ -1,0 +1,181 @@
+"""What every model promises (`core.model`). A new model is added to the fixture, and held to all of it.
+
+A parameter of the fixture is a function that takes an answer (`rightseat.testing.Answer`), lets a server say exactly
+that in the provider's own protocol, and gives a model that asks this server. An exception in the answer is a server
+that refuses (as the first thing) or breaks off (after something).
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, cast, get_args
+
+import pytest
+
+from rightseat.core.errors import ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
+from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, Usage
+from rightseat.core.framing import frame
+from rightseat.core.messages import user
+from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.testing import Answer, ScriptedModel, says
+
+
+@dataclass
+class Subject:
+    """A model, and a wait that is over once it holds no connection to its server open."""
+
+    model: Model
+    released: Callable[[], Awaitable[None]]
+
+
+Play = Callable[[Answer], AbstractAsyncContextManager[Subject]]
+
+
+@pytest.fixture(params=["scripted"])
+def play(request: pytest.FixtureRequest) -> Play:
+    match request.param:
+        case "scripted":
+            return play_scripted
+        # A model with a server comes here: case "openai": return play_openai
+        case other:
+            pytest.fail(f"no such model: {other}")
+
+
+@asynccontextmanager
+async def play_scripted(answer: Answer) -> AsyncIterator[Subject]:
+    async def released() -> None:
+        """It never holds any."""
+
+    yield Subject(ScriptedModel([answer]), released)
+
+
+PROMPT = Prompt((user("Hi"),))
+LONG = says(*["word "] * 1000)
+
+
+async def collect(model: Model, into: list[Chunk]) -> None:
+    async with asyncio.timeout(5):
+        async for chunk in model.stream(PROMPT):
+            into.append(chunk)  # noqa: PERF401  # what came before an error is wanted too
+
+
+async def ask(model: Model) -> list[Chunk]:
+    chunks: list[Chunk] = []
+    await collect(model, chunks)
+    return chunks
+
+
+def text_of(chunks: list[Chunk]) -> str:
+    return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk))
+
+
+async def test_an_answer_is_made_of_chunks(play: Play) -> None:
+    answer: Answer = [ThoughtChunk("Hm."), TextChunk("Hel"), TextChunk("lo"), StopChunk("stop"), UsageChunk(3, 5)]
+
+    async with play(answer) as subject:
+        chunks = await ask(subject.model)
+
+    assert all(isinstance(chunk, get_args(Chunk)) for chunk in chunks)
+    assert text_of(chunks) == "Hello"
+    assert "".join(chunk.text for chunk in chunks if isinstance(chunk, ThoughtChunk)) == "Hm."
+
+
+@pytest.mark.parametrize("reason", ["stop", "length", "filtered"])
+async def test_an_answer_says_why_it_ended_and_what_it_cost(play: Play, reason: str) -> None:
+    stops = {"stop": StopChunk("stop"), "length": StopChunk("length"), "filtered": StopChunk("filtered")}
+
+    async with play([TextChunk("Hi"), stops[reason], UsageChunk(3, 5)]) as subject:
+        *_, ended = [event async for event in frame(subject.model.stream(PROMPT))]
+
+    assert ended == AnswerEnded(stops[reason].reason, Usage(3, 5))
+
+
+async def test_calls_side_by_side_are_told_apart_however_their_pieces_come(play: Play) -> None:
+    answer: Answer = [
+        CallChunk(0, "", "c1", "search"),
+        CallChunk(1, "", "c2", "draw"),
+        CallChunk(1, '{"x":'),
+        CallChunk(0, '{"q":'),
+        CallChunk(1, "2}"),
+        CallChunk(0, "1}"),
+        StopChunk("calls"),
+    ]
+
+    async with play(answer) as subject:
+        events = [event async for event in frame(subject.model.stream(PROMPT))]
+
+    assert [(event.call_id, event.name) for event in events if isinstance(event, CallStarted)] == [
+        ("c1", "search"),
+        ("c2", "draw"),
+    ]
+    for id, arguments in (("c1", '{"q":1}'), ("c2", '{"x":2}')):
+        assert "".join(e.text for e in events if isinstance(e, CallDelta) and e.call_id == id) == arguments
+
+
+async def test_a_model_answers_again_and_several_at_once(play: Play) -> None:
+    async with play(LONG) as subject:
+        answers = await asyncio.gather(*(ask(subject.model) for _ in range(3)))
+        answers.append(await ask(subject.model))
+
+    assert {text_of(chunks) for chunks in answers} == {"word " * 1000}
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [ModelRefusedKey("no such key"), ModelRefused("too many", 429), ModelRefused("bad", 400), ModelUnreachable("down")],
+)
+async def test_a_server_that_refuses_is_an_error_of_its_kind(play: Play, refusal: ModelError) -> None:
+    chunks: list[Chunk] = []
+
+    async with play([refusal]) as subject:
+        with pytest.raises(type(refusal)) as caught:
+            await collect(subject.model, chunks)
+
+    assert chunks == []
+    if isinstance(refusal, ModelRefused):
+        assert isinstance(caught.value, ModelRefused)
+        assert caught.value.upstream_status == refusal.upstream_status
+
+
+async def test_a_server_that_breaks_off_is_an_error_after_what_it_said(play: Play) -> None:
+    chunks: list[Chunk] = []
+
+    async with play([TextChunk("Hel"), ModelUnreachable("gone")]) as subject:
+        with pytest.raises(ModelUnreachable):
+            await collect(subject.model, chunks)
+
+    assert text_of(chunks) == "Hel"
+
+
+async def test_an_answer_that_is_closed_early_releases_its_connection(play: Play) -> None:
+    async with asyncio.timeout(5), play(LONG) as subject:
+        async with aclosing(cast(Any, subject.model.stream(PROMPT))) as chunks:
+            await anext(chunks)
+
+        await subject.released()
+
+
+async def test_an_answer_that_is_cancelled_releases_its_connection(play: Play) -> None:
+    got_one = asyncio.Event()
+
+    async def read_one_and_stop(model: Model) -> None:
+        async for _ in frame(model.stream(PROMPT)):
+            got_one.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5), play(LONG) as subject:
+        reading = asyncio.create_task(read_one_and_stop(subject.model))
+        await got_one.wait()
+        reading.cancel()
+        await asyncio.wait((reading,))
+
+        await subject.released()
+
+
+async def test_an_answer_that_failed_releases_its_connection(play: Play) -> None:
+    async with asyncio.timeout(5), play([TextChunk("Hel"), ModelUnreachable("gone")]) as subject:
+        with pytest.raises(ModelError):
+            await ask(subject.model)
+
+        await subject.released()

@@ -1,0 +1,434 @@
+"""A model and its tools, in turns."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import TypeVar
+
+import pytest
+
+from rightseat.core.ask import Ask, Context, Named, Parameters, ToolChoice, ToolOffer
+from rightseat.core.errors import BadAsk, ModelUnreachable, TooManyRounds
+from rightseat.core.events import CallEnded, CallReturned, CallStarted, Event, RunFinished, TextDelta, TextEnded
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Call, Message, Result, assistant, system, user
+from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.tools import Invocation, Run, Tool
+from rightseat.testing import ScriptedModel, calls, check_pairs, says
+
+T = TypeVar("T")
+
+
+class Steps:
+    """Steps that are simply done, and remembered by name."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+
+    async def do(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+        self.done.append(name)
+        return await work()
+
+
+class Box:
+    """A toolbox with these tools, for every ask."""
+
+    def __init__(self, **tools: Run) -> None:
+        self._tools = [Tool(name, "", {"type": "object"}, run) for name, run in tools.items()]
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        return self._tools
+
+
+CHART = ToolOffer("show_chart", "Draw a chart.", {"type": "object"})
+
+
+async def run(loop: Loop, ask: Ask, steps: Steps | None = None) -> list[Event]:
+    events: list[Event] = []
+    await listen(loop, ask, events, steps)
+    return events
+
+
+async def listen(loop: Loop, ask: Ask, into: list[Event], steps: Steps | None = None) -> None:
+    """Like `run`, for when it fails: what was said before is wanted too."""
+    async with asyncio.timeout(5):
+        async for event in loop.run(ask, steps or Steps()):
+            into.append(event)  # noqa: PERF401
+    check_pairs(event for event in into if not isinstance(event, RunFinished))
+
+
+def results(events: Sequence[Event]) -> list[tuple[str, str, str | None]]:
+    return [(event.call_id, event.content, event.error) for event in events if isinstance(event, CallReturned)]
+
+
+def text_of(events: Sequence[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def both(*names: str) -> list[Chunk]:
+    """An answer that calls several tools at once."""
+    chunks: list[Chunk] = [CallChunk(number, "{}", f"c{number}", name) for number, name in enumerate(names, 1)]
+    return [*chunks, StopChunk("calls")]
+
+
+async def give_ok(invocation: Invocation) -> str:
+    return "ok"
+
+
+# Turns
+
+
+async def test_an_answer_in_words_is_the_whole_run() -> None:
+    model = ScriptedModel([says("Hel", "lo")])
+
+    events = await run(Loop(model), Ask(messages=(user("Hi"),)))
+
+    assert text_of(events) == "Hello"
+    assert len(model.prompts) == 1
+
+
+async def test_the_model_is_asked_again_with_the_results_of_its_calls() -> None:
+    model = ScriptedModel([[TextChunk("Let me see."), *calls("search", '{"q":1}')], says("Found it.")])
+    asked = user("Find it.")
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(asked,)))
+
+    assert text_of(events) == "Let me see.Found it."
+    [first, second] = model.prompts
+    assert first.messages == (asked,)
+    [_, spoken, returned] = second.messages
+    assert (spoken.text, spoken.parts[1]) == ("Let me see.", Call("call_1", "search", '{"q":1}'))
+    assert returned.parts == (Result("call_1", "search", "ok"),)
+
+
+async def test_a_tool_gets_its_arguments_the_ask_and_a_key() -> None:
+    got: list[Invocation] = []
+
+    async def search(invocation: Invocation) -> str:
+        got.append(invocation)
+        return "ok"
+
+    ask = Ask(messages=(user("Hi"),), run_id="r")
+    await run(Loop(ScriptedModel([calls("search", '{"q": [1]}'), says("Done")]), [Box(search=search)]), ask)
+
+    assert got == [Invocation("call_1", {"q": [1]}, ask, key="r:call_1")]
+
+
+async def test_tools_run_side_by_side_and_their_results_come_in_the_order_of_the_calls() -> None:
+    second_is_done = asyncio.Event()
+
+    async def slow(invocation: Invocation) -> str:
+        await second_is_done.wait()
+        return "slow"
+
+    async def quick(invocation: Invocation) -> str:
+        second_is_done.set()
+        return "quick"
+
+    model = ScriptedModel([both("slow", "quick"), says("Done")])
+    events = await run(Loop(model, [Box(slow=slow, quick=quick)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("c1", "slow", None), ("c2", "quick", None)]
+
+
+async def test_calls_that_come_with_the_same_id_in_every_answer_are_different_calls() -> None:
+    """Some servers count from 0 again with each answer; steps, results and clients go by the id."""
+    model = ScriptedModel([calls("search", id="0"), calls("search", id="0"), says("Done")])
+    steps = Steps()
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),)), steps)
+
+    started = [event.call_id for event in events if isinstance(event, CallStarted)]
+    assert len(set(started)) == 2
+    assert steps.done == [f"tool:{id}" for id in started]
+    assert [
+        part.call_id for message in model.prompts[-1].messages for part in message.parts if isinstance(part, Result)
+    ] == started
+
+
+async def test_a_call_does_not_take_the_id_of_one_that_the_conversation_has_already() -> None:
+    before = Message("assistant", (Call("0", "search", "{}"),)), Message("tool", (Result("0", "search", "ok"),))
+    model = ScriptedModel([calls("search", id="0"), says("Done")])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"), *before, user("Again"))))
+
+    [started] = [event.call_id for event in events if isinstance(event, CallStarted)]
+    assert started != "0"
+
+
+async def test_a_model_that_goes_round_in_circles_is_stopped() -> None:
+    model = ScriptedModel([calls("search")])
+    events: list[Event] = []
+
+    with pytest.raises(TooManyRounds, match="3 answers"):
+        await listen(Loop(model, [Box(search=give_ok)], rounds=3), Ask(messages=(user("Hi"),)), events)
+
+    assert len(model.prompts) == 3
+    assert len(results(events)) == 3
+
+
+async def test_a_client_that_sends_results_back_itself_has_the_model_asked_once() -> None:
+    model = ScriptedModel([calls("search")])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), rounds=1))
+
+    assert len(model.prompts) == 1
+    assert isinstance(events[-1], CallReturned)
+
+
+@pytest.mark.parametrize("choice", ["required", Named("search")])
+async def test_a_call_that_the_client_demands_is_demanded_once(choice: ToolChoice) -> None:
+    """Demanded of every answer, it would never come to an end."""
+    model = ScriptedModel([calls("search"), says("Done")])
+    parameters = Parameters(temperature=0, tool_choice=choice)
+
+    await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), parameters=parameters))
+
+    assert [prompt.parameters for prompt in model.prompts] == [parameters, Parameters(temperature=0)]
+
+
+async def test_a_client_that_wants_no_calls_gets_none_in_any_answer() -> None:
+    model = ScriptedModel([calls("search"), says("Done")])
+    parameters = Parameters(tool_choice="none")
+
+    await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), parameters=parameters))
+
+    assert [prompt.parameters for prompt in model.prompts] == [parameters, parameters]
+
+
+# Tools that the client runs
+
+
+async def test_a_frontend_tool_ends_the_turn_as_waiting() -> None:
+    model = ScriptedModel([calls("show_chart")])
+
+    events = await run(Loop(model), Ask(messages=(user("Chart?"),), tools=(CHART,)))
+
+    assert results(events) == []
+    assert events[-1] == RunFinished("waiting")
+    assert len(model.prompts) == 1
+
+
+async def test_in_a_mixed_answer_the_server_runs_its_own_tools_and_leaves_the_rest_to_the_client() -> None:
+    model = ScriptedModel([both("show_chart", "search")])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Both?"),), tools=(CHART,)))
+
+    assert results(events) == [("c2", "ok", None)]
+    assert events[-1] == RunFinished("waiting")
+
+
+async def test_a_client_cannot_take_the_place_of_a_server_tool() -> None:
+    model = ScriptedModel([calls("search"), says("Done")])
+    theirs = ToolOffer("search", "Not what you think.", {"type": "object"})
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), tools=(theirs,)))
+
+    assert results(events) == [("call_1", "ok", None)]
+    assert [(tool.name, tool.description) for tool in model.prompts[0].tools] == [("search", "")]
+
+
+async def test_the_model_is_offered_the_tools_of_both_sides() -> None:
+    model = ScriptedModel([says("Hi")])
+
+    await run(Loop(model, [Box(search=give_ok), Box(draw=give_ok)]), Ask(messages=(user("Hi"),), tools=(CHART,)))
+
+    assert {tool.name: tool.run is None for tool in model.prompts[0].tools} == {
+        "show_chart": True,
+        "search": False,
+        "draw": False,
+    }
+
+
+# What goes wrong with a call
+
+
+async def test_a_call_of_a_tool_that_is_not_there_tells_the_model_so() -> None:
+    model = ScriptedModel([calls("serach"), says("Sorry")])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("call_1", "There is no tool named 'serach'.", "unknown_tool")]
+    assert text_of(events) == "Sorry"
+
+
+@pytest.mark.parametrize("arguments", ['{"q":', "[1]", "null", '"q"', "{} {}", "[" * 100_000, "1" * 5_000])
+async def test_arguments_that_are_no_json_object_tell_the_model_so(arguments: str) -> None:
+    model = ScriptedModel([calls("search", arguments), says("Sorry")])
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("call_1", "The arguments are not a JSON object.", "invalid_arguments")]
+    assert text_of(events) == "Sorry"
+
+
+@pytest.mark.parametrize("arguments", ["", "  \n"])
+async def test_no_arguments_at_all_are_an_empty_object(arguments: str) -> None:
+    got: list[Invocation] = []
+
+    async def search(invocation: Invocation) -> str:
+        got.append(invocation)
+        return "ok"
+
+    model = ScriptedModel([calls("search", arguments), says("Done")])
+    await run(Loop(model, [Box(search=search)]), Ask(messages=(user("Hi"),)))
+
+    assert [invocation.arguments for invocation in got] == [{}]
+
+
+async def test_a_tool_that_breaks_is_told_to_the_model_without_its_inner_life(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def search(invocation: Invocation) -> str:
+        raise ConnectionError("postgres://admin:secret@db is down")
+
+    model = ScriptedModel([both("search", "draw"), says("Sorry")])
+    ask = Ask(messages=(user("Hi"),), run_id="run_7")
+    events = await run(Loop(model, [Box(search=search, draw=give_ok)]), ask)
+
+    assert results(events) == [("c1", "The tool 'search' failed.", "tool_failed"), ("c2", "ok", None)]
+    assert text_of(events) == "Sorry"
+    [record] = caplog.records
+    assert "run_7" in record.getMessage()
+    assert record.exc_info
+
+
+async def test_a_tool_may_say_in_its_own_words_what_is_wrong() -> None:
+    async def search(invocation: Invocation) -> str:
+        raise BadAsk("`q` must not be empty.")
+
+    model = ScriptedModel([calls("search"), says("Sorry")])
+    events = await run(Loop(model, [Box(search=search)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("call_1", "`q` must not be empty.", "tool_failed")]
+
+
+async def test_a_tool_that_fails_before_it_is_awaited_has_failed_too() -> None:
+    def search(invocation: Invocation) -> Awaitable[str]:
+        raise ValueError("not even a coroutine")
+
+    model = ScriptedModel([calls("search"), says("Sorry")])
+    events = await run(Loop(model, [Box(search=search)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("call_1", "The tool 'search' failed.", "tool_failed")]
+
+
+async def test_a_tool_whose_own_task_is_cancelled_has_failed_and_the_run_goes_on() -> None:
+    async def search(invocation: Invocation) -> str:
+        connection = asyncio.get_running_loop().create_future()
+        connection.cancel()
+        return str(await connection)
+
+    model = ScriptedModel([both("search", "draw"), says("Sorry")])
+    events = await run(Loop(model, [Box(search=search, draw=give_ok)]), Ask(messages=(user("Hi"),)))
+
+    assert results(events) == [("c1", "The tool 'search' failed.", "tool_failed"), ("c2", "ok", None)]
+    assert text_of(events) == "Sorry"
+
+
+async def test_a_run_that_is_cancelled_cancels_its_tools() -> None:
+    begun, cancelled = asyncio.Barrier(3), list[str]()
+
+    async def wait(invocation: Invocation) -> str:
+        try:
+            await begun.wait()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.append(invocation.call_id)
+            raise
+        return "never"
+
+    async with asyncio.timeout(5):
+        loop = Loop(ScriptedModel([both("wait", "wait")]), [Box(wait=wait)])
+        running = asyncio.create_task(run(loop, Ask(messages=(user("Hi"),))))
+        await begun.wait()
+        running.cancel()
+        await asyncio.wait((running,))
+
+    assert running.cancelled()
+    assert sorted(cancelled) == ["c1", "c2"]
+
+
+# What the model is told
+
+
+async def test_instructions_come_first_and_the_context_after_the_pages_own_system_message() -> None:
+    model = ScriptedModel([says("Hi")])
+    page, asked, later = system("You are on the sales page."), user("Hi"), system("Be brief.")
+    context = (Context("The user", "Anna"), Context("The page", "sales"))
+
+    await run(Loop(model, instructions="Be kind."), Ask(messages=(page, asked, later), context=context))
+
+    assert [(message.role, message.text) for message in model.prompts[0].messages] == [
+        ("system", "Be kind."),
+        ("system", "You are on the sales page."),
+        ("system", "What the application knows at this moment:\nThe user: Anna\nThe page: sales"),
+        ("user", "Hi"),
+        ("system", "Be brief."),
+    ]
+
+
+async def test_without_instructions_and_context_the_model_gets_the_messages_alone() -> None:
+    model = ScriptedModel([says("Hi")])
+    messages = (user("Hi"), assistant("Hello"), user("How are you?"))
+
+    await run(Loop(model), Ask(messages=messages))
+
+    assert model.prompts[0].messages == messages
+
+
+async def test_parameters_go_to_the_model() -> None:
+    model = ScriptedModel([says("Hi")])
+    parameters = Parameters(model="big", temperature=0, max_tokens=5, stop=("\n",), tool_choice="auto")
+
+    await run(Loop(model), Ask(messages=(user("Hi"),), parameters=parameters))
+
+    assert model.prompts[0].parameters == parameters
+
+
+# Answers that break off
+
+
+async def test_a_model_that_fails_in_the_middle_leaves_nothing_open() -> None:
+    model = ScriptedModel([[TextChunk("Let me"), CallChunk(0, '{"q"', "c1", "search"), ModelUnreachable("gone")]])
+    events: list[Event] = []
+
+    with pytest.raises(ModelUnreachable, match="gone"):
+        await listen(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),)), events)
+
+    check_pairs(events)
+    assert results(events) == []
+    assert events[-1] == CallEnded("c1", whole=False)
+    assert [event.whole for event in events if isinstance(event, TextEnded)] == [True]
+
+
+async def test_a_model_is_closed_at_once_when_nobody_listens_any_more() -> None:
+    closed: list[str] = []
+
+    class Model:
+        async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+            try:
+                yield TextChunk("Hi")
+                yield TextChunk("!")
+            finally:
+                closed.append("closed")
+
+    events = Loop(Model()).run(Ask(messages=(user("Hi"),)), Steps())
+    await anext(events)
+    await events.aclose()  # type: ignore[attr-defined]  # it is a generator, whatever it is declared as
+
+    assert closed == ["closed"]
+
+
+@pytest.mark.parametrize(("reason", "line"), [("length", "token limit"), ("filtered", "filtered")])
+async def test_an_answer_that_was_cut_is_noted_in_the_log(
+    reason: str, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer: list[Chunk] = [TextChunk("Hi"), StopChunk("length" if reason == "length" else "filtered")]
+
+    with caplog.at_level(logging.WARNING):
+        await run(Loop(ScriptedModel([answer])), Ask(messages=(user("Hi"),), run_id="run_7"))
+
+    [record] = caplog.records
+    assert line in record.getMessage()
+    assert "run_7" in record.getMessage()

@@ -1,0 +1,527 @@
+"""What every log promises (`core.log`). A new log is added to the fixture, and held to all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+
+from rightseat.core.errors import BadAsk, RunExists, RunNotFound, StaleWriter
+from rightseat.core.events import (
+    CallEnded,
+    Event,
+    RunFailed,
+    RunFinished,
+    StepEnded,
+    TextDelta,
+    TextEnded,
+    ThoughtEnded,
+)
+from rightseat.core.log import Entry, Log, Writer
+from rightseat.logs.memory import MemoryLog
+
+PLENTY = 10_000
+"""More events than any log lets a writer be ahead of one who follows."""
+
+
+@pytest.fixture(params=["memory"])
+async def log(request: pytest.FixtureRequest) -> AsyncIterator[Log]:
+    match request.param:
+        case "memory":
+            yield MemoryLog()
+
+
+def deltas(count: int) -> list[Event]:
+    return [TextDelta("m", str(number)) for number in range(count)]
+
+
+async def write(log: Log, run_id: str, events: Sequence[Event], *, epoch: int = 1) -> list[str]:
+    """Write a whole run, and say which ids its entries got."""
+    await log.create(run_id)
+    async with log.open(run_id, epoch) as writer:
+        return [(await writer.append(event)).id for event in events]
+
+
+async def read(log: Log, run_id: str, after: str | None = None) -> list[Entry]:
+    return [entry for batch in [batch async for batch in log.follow(run_id, after)] for entry in batch]
+
+
+async def events_of(log: Log, run_id: str, after: str | None = None) -> list[Event]:
+    return [entry.event for entry in await read(log, run_id, after)]
+
+
+class Pen:
+    """Writes on and on, and counts."""
+
+    def __init__(self, writer: Writer, count: int = PLENTY) -> None:
+        self.written = 0
+        self.task = asyncio.create_task(self._write(writer, count))
+
+    async def _write(self, writer: Writer, count: int) -> None:
+        for event in deltas(count):
+            await writer.append(event)
+            self.written += 1
+
+    async def stop(self) -> None:
+        self.task.cancel()
+        await asyncio.wait((self.task,))
+
+
+@asynccontextmanager
+async def following(log: Log, run_id: str) -> AsyncIterator[AsyncIterator[Sequence[Entry]]]:
+    """Someone who follows, and reads only when told to."""
+    async with aclosing(log.follow(run_id)) as batches:
+        yield batches
+
+
+async def until_all_wait() -> None:
+    """Let everything go on that can go on by itself."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
+# Writing and reading
+
+
+async def test_ids_are_the_epoch_and_a_number_that_counts_from_one_without_a_gap(log: Log) -> None:
+    ids = await write(log, "r", deltas(50), epoch=7)
+
+    assert ids == [f"7-{number}" for number in range(1, 51)]
+    assert [entry.id for entry in await read(log, "r")] == ids
+
+
+async def test_what_was_written_is_read_in_its_order(log: Log) -> None:
+    await write(log, "r", [*deltas(50), RunFinished("done")])
+
+    assert await events_of(log, "r") == [*deltas(50), RunFinished("done")]
+
+
+async def test_following_resumes_after_the_last_entry_seen(log: Log) -> None:
+    ids = await write(log, "r", deltas(10))
+
+    assert await events_of(log, "r", after=ids[3]) == deltas(10)[4:]
+
+
+async def test_nothing_comes_after_the_last_entry_of_a_run_that_has_ended(log: Log) -> None:
+    ids = await write(log, "r", deltas(3))
+
+    assert await events_of(log, "r", after=ids[-1]) == []
+
+
+async def test_following_resumes_after_an_entry_of_an_earlier_epoch(log: Log) -> None:
+    await log.create("r")
+    async with log.open("r", 1) as first:
+        seen = (await first.append(TextDelta("m", "one"))).id
+        async with log.open("r", 2) as second:
+            await second.append(TextDelta("m", "two"))
+
+    assert await events_of(log, "r", after=seen) == [TextDelta("m", "two")]
+
+
+@pytest.mark.parametrize("after", ["three", "1", "1-", "1-x", "-"])
+async def test_what_is_no_id_cannot_be_resumed_after(log: Log, after: str) -> None:
+    await write(log, "r", deltas(3))
+
+    with pytest.raises(BadAsk, match="not the id of an entry"):
+        await read(log, "r", after)
+
+
+async def test_a_run_can_be_followed_before_anything_is_written(log: Log) -> None:
+    await log.create("r")
+    reading = asyncio.create_task(events_of(log, "r"))
+    await until_all_wait()
+
+    async with asyncio.timeout(5):
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "Hi"))
+        assert await reading == [TextDelta("m", "Hi")]
+
+
+async def test_an_entry_can_be_read_as_soon_as_it_is_written(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer, following(log, "r") as batches:
+        for event in deltas(5):
+            await writer.append(event)
+            assert [entry.event for entry in await anext(batches)] == [event]
+
+
+async def test_several_follow_a_run_each_at_its_own_pace(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5):
+        early = [asyncio.create_task(events_of(log, "r")) for _ in range(3)]
+        async with log.open("r", 1) as writer:
+            for event in deltas(100):
+                await writer.append(event)
+            late = asyncio.create_task(events_of(log, "r", after="1-90"))
+            await writer.append(RunFinished("done"))
+        heard = await asyncio.gather(*early, late)
+
+    assert heard == [[*deltas(100), RunFinished("done")]] * 3 + [[*deltas(100)[90:], RunFinished("done")]]
+
+
+async def test_who_comes_late_reads_a_run_that_has_ended(log: Log) -> None:
+    await write(log, "r", deltas(100))
+
+    assert await events_of(log, "r") == deltas(100)
+    assert await events_of(log, "r") == deltas(100)
+
+
+async def test_who_follows_comes_to_an_end_when_the_log_ends(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as batches:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "Hi"))
+            await anext(batches)
+            waiting = asyncio.ensure_future(anext(batches, None))
+            await until_all_wait()
+        assert await waiting is None
+
+
+async def test_a_log_ends_also_when_its_writer_fails(log: Log) -> None:
+    await log.create("r")
+
+    async def fail() -> None:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "Hi"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+
+    async with asyncio.timeout(5):
+        assert await events_of(log, "r") == [TextDelta("m", "Hi")]
+
+
+async def test_who_is_behind_catches_up_in_one_batch(log: Log) -> None:
+    await write(log, "r", deltas(100))
+
+    assert [len(batch) async for batch in log.follow("r")] == [100]
+
+
+async def test_a_batch_does_not_grow_in_the_hands_of_its_reader(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer, following(log, "r") as batches:
+        await writer.append(TextDelta("m", "one"))
+        batch = await anext(batches)
+        await writer.append(TextDelta("m", "two"))
+
+        assert [entry.event for entry in batch] == [TextDelta("m", "one")]
+
+
+async def test_one_who_follows_reads_a_transient_run_like_any_other(log: Log) -> None:
+    await log.create("r", transient=True)
+
+    async with asyncio.timeout(5):
+        reading = asyncio.create_task(events_of(log, "r"))
+        async with log.open("r", 1) as writer:
+            for event in deltas(1000):
+                await writer.append(event)
+        assert await reading == deltas(1000)
+
+
+async def test_runs_do_not_see_each_other(log: Log) -> None:
+    await log.create("a")
+    await log.create("b")
+    async with log.open("a", 1) as a, log.open("b", 1) as b:
+        await a.append(TextDelta("m", "for a"))
+        assert (await b.append(TextDelta("m", "for b"))).id == "1-1"
+
+    assert await events_of(log, "a") == [TextDelta("m", "for a")]
+    assert await events_of(log, "b") == [TextDelta("m", "for b")]
+
+
+async def test_a_run_that_never_was_is_not_found(log: Log) -> None:
+    with pytest.raises(RunNotFound):
+        await read(log, "nobody")
+    with pytest.raises(RunNotFound):
+        async with log.open("nobody", 1):
+            pass
+
+
+async def test_a_run_is_created_once(log: Log) -> None:
+    await log.create("r")
+
+    with pytest.raises(RunExists):
+        await log.create("r")
+
+
+# Taps
+
+
+class Ear:
+    """Hears entries by its tap and in batches, and writes down which came when. The tap takes what `takes` says."""
+
+    def __init__(self, takes: Callable[[int], bool]) -> None:
+        self.heard: list[int] = []
+        self.tapped: list[int] = []
+        self._takes = takes
+
+    def tap(self, entry: Entry) -> bool:
+        if not self._takes(entry.seq):
+            return False
+        self.heard.append(entry.seq)
+        self.tapped.append(entry.seq)
+        return True
+
+    async def listen(self, log: Log, run_id: str, after: str | None = None) -> None:
+        async for batch in log.follow(run_id, after, self.tap):
+            self.heard += [entry.seq for entry in batch]
+
+
+@pytest.mark.parametrize("transient", [False, True])
+@pytest.mark.parametrize("pauses", [(), (1,), (0, 1, 3)])
+async def test_every_entry_is_heard_once_and_in_order_by_the_tap_or_in_a_batch(
+    log: Log, transient: bool, pauses: tuple[int, ...]
+) -> None:
+    ears = [Ear(lambda seq: True), Ear(lambda seq: False), Ear(lambda seq: seq % 3 > 0), Ear(lambda seq: seq > 150)]
+    await log.create("r", transient=transient)
+
+    async with asyncio.timeout(5):
+        listening = [asyncio.create_task(ear.listen(log, "r")) for ear in ears]
+        await until_all_wait()
+        async with log.open("r", 1) as writer:
+            for number, event in enumerate(deltas(200)):
+                await writer.append(event)
+                if number % 4 in pauses:
+                    await until_all_wait()
+        await asyncio.gather(*listening)
+
+    assert [ear.heard for ear in ears] == [list(range(1, 201))] * 4
+    assert all(not ear.tapped for ear in ears[1:2])
+
+
+async def test_a_tap_is_not_offered_what_its_reader_has_not_asked_for(log: Log) -> None:
+    ear = Ear(lambda seq: True)
+    await log.create("r")
+
+    async with asyncio.timeout(5):
+        listening = asyncio.create_task(ear.listen(log, "r", after="1-5"))
+        await until_all_wait()
+        async with log.open("r", 1) as writer:
+            for event in deltas(10):
+                await writer.append(event)
+                await until_all_wait()
+        await listening
+
+    assert ear.heard == [6, 7, 8, 9, 10]
+
+
+# Waiting for those who follow
+
+
+async def test_nobody_following_a_run_goes_on_unhindered(log: Log) -> None:
+    async with asyncio.timeout(5):
+        await write(log, "r", deltas(PLENTY))
+
+
+async def test_a_writer_waits_for_one_who_stopped_reading_and_goes_on_when_it_reads_again(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as batches, log.open("r", 1) as writer:
+        await writer.append(TextDelta("m", "first"))
+        await anext(batches)
+        pen = Pen(writer)
+        await until_all_wait()
+        assert pen.written < PLENTY
+        while not pen.task.done():
+            await anext(batches)
+            await until_all_wait()
+        await pen.task
+
+
+async def test_a_writer_waits_for_the_slowest_of_those_who_follow(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as stuck:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "first"))
+            await anext(stuck)
+            quick = asyncio.create_task(events_of(log, "r"))
+            pen = Pen(writer)
+            await until_all_wait()
+            assert pen.written < PLENTY
+            await pen.stop()
+        heard = await quick
+
+    assert pen.written <= len(heard) - 1 <= pen.written + 1
+
+
+async def test_a_writer_goes_on_when_the_one_it_waits_for_leaves(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer:
+        async with following(log, "r") as batches:
+            await writer.append(TextDelta("m", "first"))
+            await anext(batches)
+            pen = Pen(writer)
+            await until_all_wait()
+            assert pen.written < PLENTY
+        await pen.task
+
+
+async def test_a_writer_goes_on_when_the_one_it_waits_for_is_cancelled(log: Log) -> None:
+    await log.create("r")
+    got_one = asyncio.Event()
+
+    async def read_one_and_stop() -> None:
+        async for _ in log.follow("r"):
+            got_one.set()
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer:
+        reading = asyncio.create_task(read_one_and_stop())
+        await writer.append(TextDelta("m", "first"))
+        await got_one.wait()
+        pen = Pen(writer)
+        await until_all_wait()
+        assert pen.written < PLENTY
+        reading.cancel()
+        await asyncio.wait((reading,))
+        await pen.task
+
+
+async def test_one_who_is_cancelled_while_waiting_leaves_nothing_behind(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer:
+        reading = asyncio.create_task(read(log, "r"))
+        await until_all_wait()
+        reading.cancel()
+        await asyncio.wait((reading,))
+        await Pen(writer).task
+
+    assert reading.cancelled()
+
+
+async def test_endings_wait_for_nobody(log: Log) -> None:
+    endings: list[Event] = [
+        TextEnded("m", whole=False),
+        ThoughtEnded("m", whole=False),
+        CallEnded("c", whole=False),
+        StepEnded("plan"),
+        RunFailed("code", "It failed."),
+        RunFinished("cancelled"),
+    ]
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as batches:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "first"))
+            await anext(batches)
+            pen = Pen(writer)
+            await until_all_wait()
+            await pen.stop()
+            for ending in endings:
+                await writer.append(ending)
+        rest = [entry.event async for batch in batches for entry in batch]
+
+    assert rest[-len(endings) :] == endings
+
+
+async def test_a_writer_that_is_cancelled_while_it_waits_has_written(log: Log) -> None:
+    """So a run that is cancelled there closes exactly what its log has open."""
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as batches:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "first"))
+            await anext(batches)
+            pen = Pen(writer)
+            await until_all_wait()
+            await pen.stop()
+        rest = [entry.event async for batch in batches for entry in batch]
+
+    assert rest == deltas(pen.written + 1)
+
+
+# One writer
+
+
+async def test_a_writer_is_refused_once_another_has_opened_under_a_higher_epoch(log: Log) -> None:
+    await log.create("r")
+
+    async with log.open("r", 1) as old, log.open("r", 2) as new:
+        await new.append(TextDelta("m", "mine"))
+        with pytest.raises(StaleWriter):
+            await old.append(TextDelta("m", "not mine any more"))
+
+    assert await events_of(log, "r") == [TextDelta("m", "mine")]
+
+
+@pytest.mark.parametrize("epoch", [4, 5])
+async def test_only_a_higher_epoch_opens_a_run_again(log: Log, epoch: int) -> None:
+    await log.create("r")
+
+    async with log.open("r", 5) as writer:
+        with pytest.raises(StaleWriter):
+            async with log.open("r", epoch):
+                pass
+        await writer.append(TextDelta("m", "undisturbed"))
+
+
+async def test_who_takes_over_goes_on_counting(log: Log) -> None:
+    """The epoch changes and the number does not start again: it is the number of the event in its run."""
+    await log.create("r")
+
+    async with log.open("r", 1) as old:
+        ids = [(await old.append(event)).id for event in deltas(2)]
+        async with log.open("r", 4) as new:
+            ids += [(await new.append(event)).id for event in deltas(2)]
+
+    assert ids == ["1-1", "1-2", "4-3", "4-4"]
+    assert [entry.id for entry in await read(log, "r")] == ids
+
+
+async def test_who_follows_does_not_notice_that_another_took_over(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5):
+        reading = asyncio.create_task(events_of(log, "r"))
+        async with log.open("r", 1) as old:
+            await old.append(TextDelta("m", "one"))
+            await until_all_wait()
+            async with log.open("r", 2) as new:
+                await new.append(TextDelta("m", "two"))
+        assert await reading == [TextDelta("m", "one"), TextDelta("m", "two")]
+
+
+async def test_a_writer_that_was_shut_out_does_not_end_the_log(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5):
+        old = log.open("r", 1)
+        await old.__aenter__()
+        async with log.open("r", 2) as new:
+            await old.__aexit__(None, None, None)
+            reading = asyncio.create_task(events_of(log, "r"))
+            await until_all_wait()
+            assert not reading.done()
+            await new.append(TextDelta("m", "still here"))
+        assert await reading == [TextDelta("m", "still here")]
+
+
+async def test_who_takes_over_from_a_writer_that_waits_is_not_forgotten(log: Log) -> None:
+    await log.create("r")
+
+    async def take_over() -> None:
+        async with log.open("r", 2) as new:
+            for event in deltas(PLENTY):
+                await new.append(event)
+
+    async with asyncio.timeout(5), following(log, "r") as batches, log.open("r", 1) as old:
+        await old.append(TextDelta("m", "first"))
+        await anext(batches)
+        waiting = Pen(old)
+        await until_all_wait()
+        taking_over = asyncio.create_task(take_over())
+        await until_all_wait()
+        assert not taking_over.done()
+        while await anext(batches, None):
+            await until_all_wait()
+        await taking_over
+        with pytest.raises(StaleWriter):
+            await waiting.task
