@@ -1,0 +1,1 @@
+"""Bytes and values: pure translations, no sockets."""

@@ -1,0 +1,34 @@
+"""Server-sent events: the data of each, out of bytes that come in any pieces."""
+
+
+class Decoder:
+    """Feed it bytes, take the data of the events that are whole.
+
+    Event names, ids and comments are dropped: no model's stream needs them. Lines end with LF or CRLF, an event with an
+    empty line; the lines of one event's data are joined with LF, as the standard says.
+    """
+
+    __slots__ = ("_data", "_rest")
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        lines = (self._rest + piece).split(b"\n")
+        self._rest = lines.pop()
+        whole: list[bytes] = []
+        data = self._data
+        for line in lines:
+            if line.endswith(b"\r"):
+                line = line[:-1]  # the line without its CR is the line
+            if line.startswith(b"data:"):
+                data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+            elif not line and data:
+                whole.append(data[0] if len(data) == 1 else b"\n".join(data))
+                data.clear()
+        return whole
+
+    def rest(self) -> list[bytes]:
+        """What the stream left without the empty line at its end: some servers forget it after the last event."""
+        return self.feed(b"\n\n")
