@@ -1,0 +1,1 @@
+"""What answers. The name of a module is the `type:` of an agent in the configuration."""

@@ -1,0 +1,28 @@
+"""The loop of a model and its tools, as the configuration names it."""
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rightseat.core.agent import Agent
+from rightseat.core.loop import Loop
+from rightseat.parts import ModelName, Parts, Reference
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model: ModelName = "default"
+    """Which of the models answers."""
+    instructions: str | None = None
+    """What the model is told before everything else."""
+    rounds: int = Field(default=16, ge=1)
+    """How often the model may be asked in one run; each time, it may call tools."""
+    tools: tuple[Reference, ...] = ()
+    """Python functions that the model may call, as `module:name` of a tool or of several."""
+
+
+def build(options: Options, parts: Parts) -> Agent:
+    return Loop(
+        parts.model(options.model),
+        parts.toolboxes(options.tools),
+        instructions=options.instructions,
+        rounds=options.rounds,
+    )

@@ -1,0 +1,83 @@
+"""`rightseat ask`"""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from rightseat import app
+from rightseat.cli import start
+from rightseat.config import Config
+from rightseat.core.ask import Ask
+from rightseat.core.errors import RightseatError
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Event,
+    RunFailed,
+    TextDelta,
+    TextEnded,
+)
+from rightseat.core.messages import user
+
+
+@click.command()
+@click.argument("question")
+@start.file_option
+@click.option("--agent", help="Who answers.  [default: the agent named default, or the only one]")
+def command(question: str, path: Path | None, agent: str | None) -> None:
+    """Ask an agent, here in the terminal.
+
+    The answer is streamed to stdout; calls of tools are shown on stderr.
+    """
+    start.set_up_logging()
+    config = start.load(path)
+    asyncio.run(converse(config, question, agent or answering(config.agents)))
+
+
+def answering(agents: Mapping[str, object]) -> str:
+    return "default" if "default" in agents or len(agents) != 1 else next(iter(agents))
+
+
+async def converse(config: Config, question: str, agent: str) -> None:
+    assembly = app.assemble(config)
+    async with assembly.opened():
+        ask = await assembly.runtime.start(Ask(messages=(user(question),), agent=agent, transient=True))
+        teller = Teller()
+        async for entries in assembly.runtime.follow(ask.run_id):
+            for entry in entries:
+                teller.tell(entry.event)
+
+
+class Failed(RightseatError):
+    """The run failed, and this is what its client is told."""
+
+
+class Teller:
+    """Shows a run as it happens."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, tuple[str, list[str]]] = {}
+
+    def tell(self, event: Event) -> None:
+        match event:
+            case TextDelta(text=text):
+                click.echo(text, nl=False)
+            case TextEnded():
+                click.echo()
+            case CallStarted(call_id=call, name=name):
+                self._calls[call] = (name, [])
+            case CallDelta(call_id=call, text=text):
+                self._calls[call][1].append(text)
+            case CallEnded(call_id=call):
+                name, arguments = self._calls[call]
+                click.echo(f"→ {name}({''.join(arguments)})", err=True)
+            case CallReturned(name=name, content=content):
+                click.echo(f"← {name}: {content}", err=True)
+            case RunFailed(message=message):
+                raise Failed(message)
+            case _:
+                pass  # the rest has nothing to show in a terminal

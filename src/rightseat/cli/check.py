@@ -1,0 +1,31 @@
+"""`rightseat check`"""
+
+import json
+from pathlib import Path
+
+import click
+
+from rightseat import app
+from rightseat.cli import start
+from rightseat.cli.summary import summarize, warnings
+from rightseat.config import schema
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.option("--schema", "wants_schema", is_flag=True, help="Print the JSON Schema of the file, for editors.")
+def command(file: Path | None, wants_schema: bool) -> None:
+    """Say what FILE would serve, or all that is wrong with it.
+
+    Without FILE it looks at rightseat.yaml of this folder, or at what is served without one.
+    """
+    if wants_schema:
+        click.echo(json.dumps(schema.whole(), indent=2))
+        return
+    config = start.load(file)
+    app.build(config)
+    click.echo(f"{config.path or 'No file'}: nothing is wrong.")
+    for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
+        click.echo(line)
+    for line in warnings(config):
+        click.echo(f"Warning: {line}", err=True)

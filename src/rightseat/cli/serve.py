@@ -1,0 +1,118 @@
+"""`rightseat serve`"""
+
+import asyncio
+import errno
+import gc
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import uvicorn
+
+from rightseat import __version__, app
+from rightseat.cli import start
+from rightseat.cli.summary import summarize, warnings
+from rightseat.config import Config, Server
+from rightseat.core.errors import ConfigError
+from rightseat.core.runtime import Runtime
+
+LAST_WORDS = 2  # seconds for answers to say that they were ended
+UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond them its run is paused, not buffered
+
+
+@click.command()
+@start.file_option
+@click.option("--host", help="The address to listen on, instead of the configuration's.")
+@click.option("--port", type=click.IntRange(0, 65535), help="The port, instead of the configuration's; 0 takes any.")
+@click.option("--access-log", is_flag=True, help="Log every request.")
+def command(path: Path | None, host: str | None, port: int | None, access_log: bool) -> None:
+    """Serve what the configuration says.
+
+    Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else a built-in one that needs no key.
+    """
+    start.set_up_logging(access=access_log)
+    config = listening_on(start.load(path), host, port)
+    assembly = app.assemble(config)
+    with listen(config.server) as listener:
+        settings = uvicorn.Config(
+            app.application(assembly, config.server),
+            http="httptools",
+            ws="none",
+            log_config=None,
+            access_log=access_log,
+            server_header=False,
+            timeout_graceful_shutdown=config.server.grace + LAST_WORDS,
+        )
+        run(OurServer(settings, config, assembly.runtime), listener)
+
+
+def listening_on(config: Config, host: str | None, port: int | None) -> Config:
+    asked = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    return replace(config, server=config.server.model_copy(update=asked))
+
+
+def listen(server: Server) -> socket.socket:
+    """Bind before anything starts, so that an address that cannot be had is one line and not a traceback."""
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    try:
+        listener = socket.create_server((server.host, server.port), family=family, backlog=2048)
+    except OSError as error:
+        raise ConfigError(explain(error, server)) from error
+    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT)
+    return listener
+
+
+def explain(error: OSError, server: Server) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"Port {server.port} of {server.host} is in use. Stop what uses it, or take another with --port."
+    reason = (error.strerror or str(error)).partition(" (")[0]
+    return f"Cannot listen on {server.host}, port {server.port}: {reason}."
+
+
+class OurServer(uvicorn.Server):
+    """Says what is served once it is. When it stops, runs have `grace` to end, and are then ended in good order."""
+
+    def __init__(self, settings: uvicorn.Config, config: Config, runtime: Runtime) -> None:
+        super().__init__(settings)
+        self._config = config
+        self._runtime = runtime
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        gc.collect()
+        gc.freeze()  # what is loaded now stays: the collector need not look at it with every pass
+        for listener in sockets or ():
+            announce(self._config, address(listener))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        ending = asyncio.create_task(self._end_runs())
+        await super().shutdown(sockets)
+        ending.cancel()
+
+    async def _end_runs(self) -> None:
+        await asyncio.sleep(self._config.server.grace)
+        await self._runtime.close()
+
+
+def announce(config: Config, url: str) -> None:
+    click.echo(f"rightseat {__version__}")
+    for line in summarize(config, url):
+        click.echo(line)
+    for line in warnings(config):
+        click.echo(f"Warning: {line}", err=True)
+
+
+def address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def run(server: uvicorn.Server, listener: socket.socket) -> None:
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:
+        return  # uvicorn has stopped in good order, and then tells us why
+    if not server.started:
+        raise click.exceptions.Exit(1)

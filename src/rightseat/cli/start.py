@@ -1,0 +1,36 @@
+"""What a verb does before it runs anything: the log lines, the import path, the configuration."""
+
+import logging
+import sys
+from pathlib import Path
+
+import click
+
+from rightseat import config
+from rightseat.config import Config
+
+file_option = click.option(
+    "-c", "--config", "path", type=click.Path(path_type=Path), help=f"The configuration.  [default: {config.FILE}]"
+)
+
+
+def load(path: Path | None) -> Config:
+    """Read the configuration. Modules beside the file can be named in it, as if Python had been started there."""
+    sys.path.insert(0, str((path or Path(config.FILE)).resolve().parent))
+    return config.find(path)
+
+
+def set_up_logging(*, access: bool = False) -> None:
+    """One line a message, to stderr: ours from INFO on, of others only warnings."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("rightseat").setLevel(logging.INFO)
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO if access else logging.WARNING)
+
+
+class OneLine(logging.Formatter):
+    """A message cannot begin a new line, so nobody can forge one. A traceback keeps its lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")

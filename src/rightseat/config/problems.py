@@ -1,0 +1,107 @@
+"""What pydantic found wrong → words, with the place in the file."""
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic_core import ErrorDetails
+
+from rightseat.config.document import Document, Path, Place, Problem
+from rightseat.parts import hint
+
+_KINDS: dict[type, str] = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    dict: "a mapping",
+    type(None): "nothing",
+}
+
+
+def explain(error: ValidationError, options: type[BaseModel], document: Document, above: Path) -> Iterator[Problem]:
+    """`above` is the path of the value that was validated, which the error knows nothing of."""
+    for detail in error.errors(include_url=False):
+        path = _known(document, (*above, *detail["loc"]))
+        yield Problem(_place(detail, path, document), _words(detail, path, options, document, above))
+
+
+def name(path: Path) -> str:
+    """`agents.default.tools[0]`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.lstrip(".")
+
+
+def nearest(document: Document, path: Path) -> Place:
+    """Where the path stands, or what it would stand in."""
+    while path and path not in document.keys and path not in document.values:
+        path = path[:-1]
+    return document.keys.get(path) or document.values.get(path) or Place(1, 1)
+
+
+def _known(document: Document, path: Path) -> Path:
+    """Without the steps that pydantic adds for the branches of a union. A key that is missing is kept."""
+    for end in range(len(path), 0, -1):
+        if path[:end] in document.values:
+            return path[:end] if end < len(path) - 1 else path
+    return path
+
+
+def _place(detail: ErrorDetails, path: Path, document: Document) -> Place:
+    if detail["type"] in ("extra_forbidden", "missing"):
+        return nearest(document, path)
+    return document.values.get(path) or nearest(document, path)
+
+
+def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document: Document, above: Path) -> str:
+    where = name(path)
+    match detail["type"]:
+        case "extra_forbidden":
+            known = keys(options, path[len(above) : -1])
+            return f"{where}: unknown key.{hint(str(path[-1]), known)} Known: {', '.join(known)}."
+        case "missing":
+            return f"{where} is missing."
+        case "unknown_name" | "bad_reference":
+            return f"{where}: {detail['msg']}"
+    return f"{where}: {_plain(detail['msg'])}, not {_came(detail, path, options, document, above)}."
+
+
+def _plain(said: str) -> str:
+    """Pydantic's words, in those of a file: there are lists and mappings in it, and no classes."""
+    said = said.replace("Input should", "should").partition(" or instance of ")[0]
+    return said.replace("tuple", "list").replace("dictionary", "mapping")
+
+
+def _came(detail: ErrorDetails, path: Path, options: type[BaseModel], document: Document, above: Path) -> str:
+    """What stands in the file; of a secret, or of more than a word or two, only what kind of thing it is."""
+    value = detail["input"]
+    if path in document.written:
+        return repr(document.written[path])
+    is_short = isinstance(value, str | int | float) and len(repr(value)) <= 60
+    if detail["type"].endswith("_type") or not is_short or _is_secret(options, path[len(above) :]):
+        return _KINDS.get(type(value), "this")
+    return repr(value)
+
+
+def keys(options: type[BaseModel], path: Path) -> list[str]:
+    """What may be said at `path` below the options: the fields of the options, or of a model among them."""
+    for step in path:
+        inner = options.model_fields.get(str(step))
+        if inner is not None:
+            options = next((kind for kind in _kinds(inner.annotation) if _is_model(kind)), options)
+    return sorted(options.model_fields)
+
+
+def _is_secret(options: type[BaseModel], path: Path) -> bool:
+    outer = options.model_fields.get(str(path[0])) if path else None
+    return outer is not None and SecretStr in _kinds(outer.annotation)
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """The types that an annotation is made of, itself first."""
+    return [annotation, *(kind for inner in get_args(annotation) for kind in _kinds(inner))]
+
+
+def _is_model(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)

@@ -1,0 +1,136 @@
+"""What the configuration may say, and what it means when it says nothing."""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
+
+from rightseat.parts import Kind, Reference
+
+DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "memory", "stores": "memory", "engines": "local"}
+"""What `type` is where it is left out. A model or a face has none: it must be said."""
+
+LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
+
+
+def _check_origin(origin: str) -> str:
+    """What a browser sends as `Origin`: a scheme, a host, perhaps a port. A slash at the end would never match."""
+    parts = urlsplit(origin)
+    if origin != "*" and origin != f"{parts.scheme}://{parts.netloc}":
+        raise PydanticCustomError(
+            "origin", "should be like http://localhost:3000, without a path or a slash at its end"
+        )
+    return origin
+
+
+Origin = Annotated[str, AfterValidator(_check_origin)]
+
+
+class Server(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    host: str = "127.0.0.1"
+    """The address to listen on. `0.0.0.0` is every address of the machine."""
+    port: int = Field(default=8000, ge=0, le=65535)
+    """The port to listen on; 0 takes a free one."""
+    origins: tuple[Origin, ...] | None = None
+    """The web pages that may call, such as `http://localhost:3000`. Left out: pages of this machine, if `host` is this
+    machine alone, else none. `*` is every page, without cookies."""
+    headers: tuple[str, ...] = ()
+    """Request headers that such pages may send, beside those that CopilotKit sends."""
+    docs: bool = False
+    """Serve FastAPI's pages about the HTTP interface, at `/docs`."""
+    grace: int = Field(default=5, ge=0)
+    """How many seconds open answers have to end when the server stops."""
+
+    @property
+    def is_local(self) -> bool:
+        """Can only this machine reach it?"""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host in LOOPBACK_NAMES
+
+
+class HookNames(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    before_request: tuple[Reference, ...] = ()
+    """Called with the ask before a run; may return another one, or refuse it."""
+    after_request: tuple[Reference, ...] = ()
+    """Called with the ask and what was said, after a run."""
+    on_error: tuple[Reference, ...] = ()
+    """Called with the ask and the failure, when a run fails."""
+
+
+class File(BaseModel):
+    """The top of the file. What a part may say is known to the part, and checked there."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    models: dict[str, Any] = Field(default_factory=dict)
+    """The language models, by names of your own. Left out: OpenAI's if OPENAI_API_KEY is set, else the built-in one."""
+    agents: dict[str, Any] = Field(default_factory=dict)
+    """What answers, by names that clients use. Left out: one named `default`, with the model."""
+    faces: list[Any] = Field(default_factory=list)
+    """The protocols that are spoken. Left out: CopilotKit's, at `/copilotkit`."""
+    server: Server = Server()
+    """Where to listen, and who may call."""
+    log: Any = None
+    """Where runs are written and read."""
+    threads: Any = None
+    """Where threads are kept."""
+    engine: Any = None
+    """What keeps runs alive."""
+    hooks: HookNames = HookNames()
+    """Functions of yours, as `module:function`, called around every run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part as the file asks for it: the module, and its options. Nothing is built yet."""
+
+    kind: Kind
+    type: str
+    module: ModuleType
+    options: BaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a file says, checked. `path` is None where there was no file."""
+
+    models: Mapping[str, Part]
+    agents: Mapping[str, Part]
+    faces: tuple[Part, ...]
+    log: Part
+    threads: Part
+    engine: Part
+    server: Server
+    hooks: HookNames
+    path: Path | None = None
+
+
+def default_models(environ: Mapping[str, str]) -> dict[str, Any]:
+    """With a key, the model it is for; without one, the built-in model, so that a first start always works."""
+    key = environ.get("OPENAI_API_KEY")
+    if not key:
+        return {"default": {"type": "scripted"}}
+    model: dict[str, Any] = {"type": "openai", "model": "gpt-4o-mini", "api_key": key}
+    if base_url := environ.get("OPENAI_BASE_URL"):
+        model["base_url"] = base_url  # the key is for this server, and must not go to another
+    return {"default": model}
+
+
+def default_agents(models: Mapping[str, Any]) -> dict[str, Any]:
+    """One agent with the model `default`, or with the only model there is."""
+    return {"default": {"type": "loop", "model": next(iter(models)) if len(models) == 1 else "default"}}
+
+
+def default_faces(agents: Mapping[str, Any]) -> list[Any]:
+    """CopilotKit; chats that name no agent go to `default`, or to the only agent there is."""
+    only = next(iter(agents)) if len(agents) == 1 else None
+    return [{"type": "copilotkit", "agent": "default" if "default" in agents else only}]

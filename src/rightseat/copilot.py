@@ -1,0 +1,128 @@
+"""A copilot in Python: what a configuration file says, for an application of your own.
+
+copilot = Copilot(model=OpenAI("gpt-4o-mini", api_key=…))
+
+@copilot.tool
+async def get_weather(city: str) -> dict[str, float]: ...
+
+app.include_router(copilot.router())
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Self, TypeVar, overload
+
+from fastapi import APIRouter, FastAPI
+
+from rightseat import app, config
+from rightseat.config import Part, Server
+from rightseat.core.agent import Agent
+from rightseat.core.errors import ConfigError
+from rightseat.core.hooks import AfterRequest, BeforeRequest, OnError
+from rightseat.core.loop import Loop
+from rightseat.core.model import Model
+from rightseat.core.runtime import Runtime
+from rightseat.core.tools import Tool
+from rightseat.toolboxes.functions import Function, Functions, make
+
+F = TypeVar("F", bound=Function)
+B = TypeVar("B", bound=BeforeRequest)
+A = TypeVar("A", bound=AfterRequest)
+E = TypeVar("E", bound=OnError)
+
+
+class Copilot:
+    """Agents with their tools, ready to be served.
+
+    `model` answers as the agent `default`; `agents` are others that clients may name. With neither, the built-in
+    scripted model answers. The model is opened and closed with the application; what is inside `agents` is yours.
+    """
+
+    def __init__(
+        self,
+        model: Model | None = None,
+        *,
+        agents: Mapping[str, Agent] | None = None,
+        tools: Iterable[Tool | Function] = (),
+        instructions: str | None = None,
+        rounds: int = 16,
+        path: str = "/copilotkit",
+    ) -> None:
+        self._functions = Functions(tools)
+        self._server = Server()
+        self._has_loop = model is not None or not agents
+        plain = config.parse("", environ={})
+        log, threads, engine = (part.module.build(part.options) for part in (plain.log, plain.threads, plain.engine))
+        named = dict(agents or {})
+        if self._has_loop:
+            if "default" in named:
+                raise ConfigError("There are two agents named 'default': the model's, and one in `agents`.")
+            model = model or plain.models["default"].module.Scripted()
+            named["default"] = Loop(model, [self._functions], instructions=instructions, rounds=rounds)
+        runtime = Runtime(named, log=log, threads=threads, engine=engine)
+        owned = [part for part in (log, threads, engine, model, *named.values()) if part is not None]
+        self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned)
+
+    @classmethod
+    def from_file(cls, file: str | Path = config.FILE) -> Self:
+        """What the file says. Tools that are added in Python go to every agent with a model."""
+        found = config.read(Path(file))
+        copilot = cls()
+        copilot._server = found.server
+        copilot._assembly = app.assemble(found, [copilot._functions])
+        return copilot
+
+    @property
+    def runtime(self) -> Runtime:
+        """To start, follow and cancel runs without a client."""
+        return self._assembly.runtime
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(
+        self, function: None = None, /, *, name: str | None = None, description: str | None = None
+    ) -> Callable[[F], F]: ...
+    def tool(
+        self, function: F | None = None, /, *, name: str | None = None, description: str | None = None
+    ) -> F | Callable[[F], F]:
+        """Let the model call this function: `@copilot.tool`, or `@copilot.tool(name=…, description=…)`."""
+
+        def add(function: F) -> F:
+            if not self._has_loop:
+                raise ConfigError("The agents of this copilot have tools of their own. Give it a `model` to add some.")
+            self._functions.add(make(function, name, description))
+            return function
+
+        return add if function is None else add(function)
+
+    def before_request(self, hook: B) -> B:
+        """Call `hook(ask)` before every run. It may return another ask, or raise a `RightseatError` to refuse it."""
+        self.runtime.hooks.before_request.append(app.require_async(hook))
+        return hook
+
+    def after_request(self, hook: A) -> A:
+        """Call `hook(ask, messages)` after every run, with what was said."""
+        self.runtime.hooks.after_request.append(app.require_async(hook))
+        return hook
+
+    def on_error(self, hook: E) -> E:
+        """Call `hook(ask, failure)` when a run fails."""
+        self.runtime.hooks.on_error.append(app.require_async(hook))
+        return hook
+
+    def router(self) -> APIRouter:
+        """For `include_router` of an application of yours. Its lifespan comes with it; who may call is yours to say."""
+        return app.router(self._assembly)
+
+    def app(self, *, origins: Sequence[str] | None = None) -> FastAPI:
+        """An application that is ready to be served. `origins` are the web pages that may call."""
+        server = self._server if origins is None else Server(**{**self._server.model_dump(), "origins": origins})
+        return app.application(self._assembly, server)
+
+
+def _face(face: Part, path: str, agents: Mapping[str, Agent]) -> Part:
+    """The default face at another path. Chats that name no agent go to `default`, or to the only one."""
+    only = next(iter(agents)) if len(agents) == 1 else None
+    options = type(face.options)(path=path, agent="default" if "default" in agents else only)
+    return Part(face.kind, face.type, face.module, options)

@@ -1,0 +1,37 @@
+"""Answers that every face gives: JSON bodies, and bodies that are read with a limit."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.core.errors import BadAsk
+
+encode = msgspec.json.Encoder().encode
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What reading JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""
+
+
+class BodyTooLarge(BadAsk):
+    code = "body_too_large"
+    status = 413
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"The request is too large: at most {most / 2**20:g} MB are taken.")
+
+
+def answer(body: Any, status: int = 200, content_type: str = "application/json") -> Response:
+    return Response(encode(body), status, media_type=content_type)
+
+
+async def read_body(request: Request, most: int) -> bytes:
+    """The whole body, if it is no larger than `most` bytes; it is not kept in the request."""
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > most:
+            raise BodyTooLarge(most)
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,154 @@
+"""GraphQL over HTTP, as CopilotKit's clients up to 1.10.6 speak it.
+
+A request for an operation is always answered with 200: the clients drop the body of any 4xx, and with it the reason.
+"""
+
+import logging
+from typing import Any, Literal
+
+import msgspec
+from graphql import GraphQLError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.core.ask import Ask
+from rightseat.core.errors import RightseatError
+from rightseat.faces.answers import answer
+from rightseat.faces.copilotkit.graphql import failures
+from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments
+from rightseat.faces.copilotkit.graphql.documents import Document, Documents, Invalid
+from rightseat.faces.copilotkit.graphql.inputs import CloudInput
+from rightseat.faces.copilotkit.graphql.projection import Selection
+from rightseat.faces.copilotkit.graphql.reading import read_ask
+from rightseat.faces.copilotkit.graphql.schema import Desk, schema
+from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
+from rightseat.faces.streaming import RunResponse, Watch
+from rightseat.wire import multipart
+
+logger = logging.getLogger(__name__)
+
+CLOUD_KEY = "x-copilotcloud-public-api-key"
+MULTIPART = {"content-type": multipart.CONTENT_TYPE, "cache-control": "no-cache"}
+EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache"}
+
+
+class Operation(msgspec.Struct):
+    """The body of a GraphQL request."""
+
+    query: str
+    variables: msgspec.Raw = msgspec.Raw(b"null")
+    operationName: str | None = None
+
+
+class GraphQL:
+    """Answers operations for one address."""
+
+    def __init__(self, desk: Desk, *, introspection: bool, headers: tuple[str, ...]) -> None:
+        self._desk = desk
+        self._documents = Documents(introspection=introspection)
+        self._headers = headers
+
+    async def answer(self, operation: Operation, request: Request, *, only_queries: bool = False) -> Response:
+        try:
+            document = self._documents.read(operation.query, operation.operationName)
+        except Invalid as invalid:
+            return answer(failures.invalid(invalid.errors))
+        if not document.is_mutation:
+            return await self._query(operation, request)
+        if only_queries:
+            body = failures.invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
+            return answer(body, 405)
+        return await self._mutate(document, bytes(operation.variables), request)
+
+    async def _query(self, operation: Operation, request: Request) -> Response:
+        result = await schema.execute(
+            operation.query,
+            msgspec.json.decode(operation.variables),
+            context_value=self._desk,
+            operation_name=operation.operationName,
+        )
+        body: dict[str, Any] = {"data": result.data}
+        if result.errors:
+            body["errors"] = [failures.explained(error) for error in result.errors]
+        return answer(body, content_type=json_type(request.headers.get("accept", "")))
+
+    async def _mutate(self, document: Document, variables: bytes, request: Request) -> Response:
+        try:
+            arguments, values = read_arguments(document, variables)
+        except Invalid as invalid:
+            return answer(failures.invalid(invalid.errors))
+        key = document.key
+        try:
+            ask = await self._start(arguments, request)
+        except RightseatError as error:
+            return answer(failures.refused(failures.kind_of(error.code), error.message, key))
+        selection = document.selection(values)
+        wanted = delivery(request.headers.get("accept", "*/*"))
+        shape = Shape.of(key, selection) if wanted != "json" else None
+        if shape is None:
+            return await self._whole(key, selection, ask, request)
+        return self._stream(shape, ask, wanted)
+
+    async def _start(self, arguments: Arguments, request: Request) -> Ask:
+        check_cloud(arguments.data.cloud, request)
+        headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
+        ask = read_ask(arguments.data, arguments.properties, headers, self._desk.default)
+        if arguments.data.agentSession:
+            self._desk.offered(ask.agent)
+        return await self._desk.runtime.start(ask)
+
+    def _stream(self, shape: Shape, ask: Ask, wanted: str) -> Response:
+        patches = Patches(shape, ask.thread_id, ask.run_id, ask.agent)
+        feed, runtime = patches.feed, self._desk.runtime
+        if wanted == "events":
+            return RunResponse(
+                runtime,
+                ask.run_id,
+                lambda events: (payload := feed(events)) and event(payload),
+                headers=EVENTS,
+                first=b":\n\n" + event(patches.begin()),
+                last=b"event: complete\ndata:\n\n",
+            )
+        return RunResponse(
+            runtime,
+            ask.run_id,
+            lambda events: (payload := feed(events)) and multipart.part(payload),
+            headers=MULTIPART,
+            first=multipart.PREAMBLE + multipart.part(patches.begin()),
+            last=multipart.END,
+        )
+
+    async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request) -> Response:
+        whole = Whole(key, selection, ask.thread_id)
+        async with Watch(self._desk.runtime, ask.run_id, request.receive):
+            async for entries in self._desk.runtime.follow(ask.run_id):
+                whole.feed([entry.event for entry in entries])
+        return Response(whole.body(), media_type=json_type(request.headers.get("accept", "")))
+
+
+def delivery(accept: str) -> Literal["multipart", "events", "json"]:
+    """How the client takes a growing answer. One that takes both gets parts, as it always did."""
+    if "multipart/mixed" in accept or "*/*" in accept:
+        return "multipart"
+    return "events" if "text/event-stream" in accept else "json"
+
+
+def json_type(accept: str) -> str:
+    modern = "application/graphql-response+json"
+    return modern if modern in accept else "application/json"
+
+
+def event(payload: bytes) -> bytes:
+    return b"event: next\ndata: %b\n\n" % payload
+
+
+def check_cloud(cloud: CloudInput | None, request: Request) -> None:
+    """A client that wants its questions checked must not get an answer that was not."""
+    if cloud is None:
+        return
+    if not request.headers.get(CLOUD_KEY):
+        raise failures.MissingCloudKey("X-CopilotCloud-Public-API-Key header is required")
+    if cloud.guardrails is not None:
+        raise failures.NoGuardrails(
+            "The request asks for guardrails, but this server has none. Nothing was sent to the model."
+        )

@@ -1,0 +1,111 @@
+"""Our errors in the words of CopilotKit's clients: their codes, who sees them, and how loud."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from graphql import GraphQLError
+
+from rightseat.core.errors import Misuse, RightseatError
+
+logger = logging.getLogger(__name__)
+
+
+class MissingCloudKey(Misuse):
+    code = "missing_cloud_key"
+
+
+class NoGuardrails(Misuse):
+    code = "no_guardrails"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    code: str
+    status: int
+    visibility: str
+    severity: str
+
+
+NETWORK = Kind("NETWORK_ERROR", 503, "banner", "critical")
+AUTHENTICATION = Kind("AUTHENTICATION_ERROR", 401, "banner", "critical")
+CONFIGURATION = Kind("CONFIGURATION_ERROR", 400, "banner", "warning")
+AGENT_NOT_FOUND = Kind("AGENT_NOT_FOUND", 500, "banner", "critical")
+MISSING_KEY = Kind("MISSING_PUBLIC_API_KEY_ERROR", 400, "banner", "critical")
+MISUSE = Kind("MISUSE", 400, "dev_only", "warning")
+UNKNOWN = Kind("UNKNOWN", 500, "toast", "critical")
+
+INTERNAL = "Something went wrong inside the server. Its log has more."
+
+KINDS = {
+    "agent_not_found": AGENT_NOT_FOUND,
+    "bad_ask": MISUSE,
+    "misuse": MISUSE,
+    "missing_cloud_key": MISSING_KEY,
+    "no_guardrails": CONFIGURATION,
+    "model_error": NETWORK,
+    "model_refused": CONFIGURATION,
+    "model_refused_key": AUTHENTICATION,
+    "model_unreachable": NETWORK,
+}
+
+
+def kind_of(code: str) -> Kind:
+    """For a `code` of `core.errors`."""
+    return KINDS.get(code, UNKNOWN)
+
+
+def extensions(kind: Kind) -> dict[str, Any]:
+    return {
+        "name": "CopilotError",
+        "statusCode": kind.status,
+        "code": kind.code,
+        "visibility": kind.visibility,
+        "severity": kind.severity,
+        "troubleshootingUrl": None,
+    }
+
+
+def refused(kind: Kind, message: str, key: str) -> dict[str, Any]:
+    """The body of a request that failed before anything was streamed."""
+    return {"errors": [{"message": message, "path": [key], "extensions": told(kind, message)}], "data": None}
+
+
+def told(kind: Kind, message: str) -> dict[str, Any]:
+    return extensions(kind) | {"originalError": {"message": message}}
+
+
+def explained(error: GraphQLError) -> dict[str, Any]:
+    """What went wrong in a query: an error of ours as it is, any other only as a fact."""
+    formatted: dict[str, Any] = dict(error.formatted)
+    original = error.original_error
+    if isinstance(original, RightseatError):
+        return formatted | {"extensions": told(kind_of(original.code), original.message)}
+    if original is not None:
+        logger.error("a query failed", exc_info=original)
+        return formatted | {"message": INTERNAL, "extensions": told(UNKNOWN, INTERNAL)}
+    return formatted
+
+
+def invalid(errors: list[GraphQLError]) -> dict[str, Any]:
+    """The body of an operation that is not valid GraphQL."""
+    return {"errors": [error.formatted for error in errors]}
+
+
+def failed(code: str, message: str) -> dict[str, Any]:
+    """The status of a response that failed while it was streamed."""
+    kind = kind_of(code)
+    original = {
+        "code": kind.code,
+        "statusCode": kind.status,
+        "severity": kind.severity,
+        "visibility": kind.visibility,
+        "originalErrorType": code,
+        "extensions": extensions(kind),
+    }
+    return {
+        "__typename": "FailedResponseStatus",
+        "code": "Failed",
+        "reason": "UNKNOWN_ERROR",
+        "details": {"description": message, "originalError": original},
+    }

@@ -1,0 +1,158 @@
+"""What a client selected, worked out once, so that writing a value is a walk over a list and not over a document.
+
+A value here is a dict with all fields of its type and `__typename`. A server may always answer more at once than
+`@defer` and `@stream` ask for: they are honoured for a response and its messages, where it matters, and not below.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    GraphQLAbstractType,
+    GraphQLDeferDirective,
+    GraphQLIncludeDirective,
+    GraphQLObjectType,
+    GraphQLSkipDirective,
+    GraphQLStreamDirective,
+    InlineFragmentNode,
+    SelectionNode,
+    SelectionSetNode,
+)
+from graphql.execution.values import VariableValues, get_directive_values
+
+from rightseat.faces.copilotkit.graphql.schema import bare
+
+Value = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Pick:
+    """A field that was selected: under which key it is written, and what of it."""
+
+    key: str
+    name: str
+    below: list[SelectionSetNode]
+    is_streamed: bool = False
+    selection: "Selection | None" = None
+
+
+@dataclass(slots=True)
+class Group:
+    """Fields that may come later, together: the inside of a fragment with `@defer`."""
+
+    label: str | None
+    picks: dict[str, Pick] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Picks:
+    """What was selected of one object type: `now` and `later`, and both merged in `all`."""
+
+    all: dict[str, Pick] = field(default_factory=dict)
+    now: dict[str, Pick] = field(default_factory=dict)
+    later: list[Group] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Pick]:
+        for picks in (self.all, self.now, *(group.picks for group in self.later)):
+            yield from picks.values()
+
+
+class Selection:
+    """One or more selection sets on the same value, merged as GraphQL merges them."""
+
+    def __init__(
+        self,
+        nodes: Sequence[SelectionSetNode],
+        fragments: Mapping[str, FragmentDefinitionNode],
+        variables: VariableValues,
+    ) -> None:
+        self._nodes = nodes
+        self._fragments = fragments
+        self._variables = variables
+        self._on: dict[str, Picks] = {}
+
+    def on(self, typename: str) -> Picks:
+        """What is selected where the value is of this object type."""
+        picks = self._on.get(typename)
+        if picks is None:
+            picks = Picks()
+            for node in self._nodes:
+                self._collect(node, typename, picks, None)
+            for pick in picks:
+                if pick.below:
+                    pick.selection = Selection(pick.below, self._fragments, self._variables)
+            self._on[typename] = picks
+        return picks
+
+    def whole(self, value: Value) -> dict[str, Any]:
+        """All that is selected of the value, nothing left for later."""
+        return write_all(self.on(value["__typename"]).all, value)
+
+    def _collect(self, node: SelectionSetNode, typename: str, picks: Picks, group: Group | None) -> None:
+        for selected in node.selections:
+            if not self._is_included(selected):
+                continue
+            if isinstance(selected, FieldNode):
+                self._add(selected, picks.all)
+                self._add(selected, picks.now if group is None else group.picks)
+                continue
+            if isinstance(selected, FragmentSpreadNode):
+                fragment = self._fragments[selected.name.value]
+                condition, inside = fragment.type_condition.name.value, fragment.selection_set
+            else:
+                assert isinstance(selected, InlineFragmentNode)  # noqa: S101  # there are three kinds
+                condition = selected.type_condition.name.value if selected.type_condition else typename
+                inside = selected.selection_set
+            if is_a(typename, condition):
+                self._collect(inside, typename, picks, self._deferred(selected, picks) or group)
+
+    def _deferred(self, node: InlineFragmentNode | FragmentSpreadNode, picks: Picks) -> Group | None:
+        values = get_directive_values(GraphQLDeferDirective, node, self._variables)
+        if not values or values["if"] is False:
+            return None
+        group = Group(values.get("label"))
+        picks.later.append(group)
+        return group
+
+    def _add(self, node: FieldNode, into: dict[str, Pick]) -> None:
+        key = node.alias.value if node.alias else node.name.value
+        pick = into.get(key)
+        if pick is None:
+            values = get_directive_values(GraphQLStreamDirective, node, self._variables)
+            pick = into[key] = Pick(key, node.name.value, [], bool(values and values["if"] is not False))
+        if node.selection_set:
+            pick.below.append(node.selection_set)
+
+    def _is_included(self, node: SelectionNode) -> bool:
+        if not node.directives:
+            return True
+        skip = get_directive_values(GraphQLSkipDirective, node, self._variables)
+        include = get_directive_values(GraphQLIncludeDirective, node, self._variables)
+        return not (skip and skip["if"]) and not (include and not include["if"])
+
+
+def write_all(picks: Mapping[str, Pick], value: Value) -> dict[str, Any]:
+    return {pick.key: write(pick, value) for pick in picks.values()}
+
+
+def write(pick: Pick, value: Value) -> Any:
+    """The field of the value, as much of it as was selected."""
+    found = value.get(pick.name)
+    if pick.selection is None or found is None:
+        return found
+    if isinstance(found, list):
+        return [pick.selection.whole(item) for item in found]
+    return pick.selection.whole(found)
+
+
+def is_a(typename: str, condition: str) -> bool:
+    if typename == condition:
+        return True
+    type_, abstract = bare.get_type(typename), bare.get_type(condition)
+    if not isinstance(type_, GraphQLObjectType) or not isinstance(abstract, GraphQLAbstractType):
+        return False
+    return bare.is_sub_type(abstract, type_)

@@ -1,0 +1,316 @@
+"""Events → one response, in payloads as it grows (`Patches`) or as one body at its end (`Whole`).
+
+A payload is `{"incremental": [patch, …], "hasNext": true}`; all patches of a batch of events share one. A patch either
+appends items to a list, at the index that ends its path, or fills in the fields of a `@defer` fragment.
+
+A message is shown as soon as all that was selected of it and not put off is known. With the clients' own document that
+is at its start, and its text and status follow; without `@stream` on its text, or `@defer` on its status, at its end.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from msgspec import json
+
+from rightseat.core.events import (
+    AnswerEnded,
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+)
+from rightseat.faces.copilotkit.graphql import values
+from rightseat.faces.copilotkit.graphql.projection import Group, Pick, Picks, Selection, write
+from rightseat.faces.copilotkit.graphql.values import Value
+
+encode = json.Encoder().encode
+PIECES = {"TextMessageOutput": "content", "ActionExecutionMessageOutput": "arguments"}
+LAST = b'{"hasNext":false}'
+
+
+@dataclass(slots=True)
+class Shape:
+    """How a response is to be written: which parts go at once, which are streamed, which come at the end."""
+
+    key: str
+    selection: Selection
+    messages: Pick | None
+    at_the_end: list[Group]
+
+    @classmethod
+    def of(cls, key: str, selection: Selection) -> "Shape | None":
+        """None where the client did not ask for pieces: then the response is written whole."""
+        picks = selection.on("CopilotResponse")
+        messages = [pick for pick in picks.now.values() if pick.name == "messages"]
+        late = [pick for pick in picks.now.values() if pick.name == "status"]
+        if late or len(messages) > 1 or not all(pick.is_streamed for pick in messages):
+            return None
+        return cls(key, selection, messages[0] if messages else None, groups_with(picks, "status"))
+
+
+def groups_with(picks: Picks, name: str) -> list[Group]:
+    return [group for group in picks.later if any(pick.name == name for pick in group.picks.values())]
+
+
+class Message:
+    """A message that is being said: its place in the list, and how its pieces are written."""
+
+    __slots__ = ("at_the_end", "is_shown", "path", "pieces", "place", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        self.is_shown = False
+        self.pieces = 0  # written so far
+        self.place = -1
+        self.path = b""
+        self.at_the_end: list[Group] = []
+
+
+class Patches:
+    """Feed it events, take payloads: `begin` once, `feed` for each batch. `is_over` after the last."""
+
+    def __init__(self, shape: Shape, thread_id: str, run_id: str, agent: str) -> None:
+        self._shape = shape
+        self._ids = (thread_id, run_id)
+        self._agent = agent
+        self._node = ""
+        self._state: tuple[Any] | None = None
+        self._states = 0
+        self._open: dict[str, Message] = {}
+        self._shown = 0
+        self._patches: list[bytes] = []
+        self.is_over = False
+
+    def begin(self) -> bytes:
+        response = new_response(self._ids[0])
+        picks = self._shape.selection.on("CopilotResponse")
+        now = {pick.key: write(pick, response) for pick in picks.now.values()}
+        for group in picks.later:
+            if group not in self._shape.at_the_end:
+                now |= {pick.key: write(pick, response) for pick in group.picks.values()}
+        return encode({"data": {self._shape.key: now}, "hasNext": True})
+
+    def feed(self, events: Sequence[Event]) -> bytes | None:
+        """One payload for all of them, or none where there is nothing to show."""
+        if len(events) == 1 and type(event := events[0]) is TextDelta:  # nearly every batch of a flowing answer
+            message = self._open.get(event.message_id)
+            if message is not None and message.path:
+                message.pieces += 1
+                return b'{"incremental":[{"items":[%b],"path":%b%d]}],"hasNext":true}' % (
+                    encode(event.text),
+                    message.path,
+                    message.pieces - 1,
+                )
+        for fact in joined(events):
+            self._take(fact)
+        patches, self._patches = self._patches, []
+        if not patches:
+            return LAST if self.is_over else None
+        return b'{"incremental":[%b],"hasNext":%b}' % (b",".join(patches), b"false" if self.is_over else b"true")
+
+    def _take(self, event: "Event | Run") -> None:
+        match event:
+            case Run(id=id, pieces=pieces):
+                self._grow(self._open[id], pieces)
+            case TextStarted(message_id=id):
+                self._start(id, values.text_message(event))
+            case CallStarted(call_id=id):
+                self._start(id, values.call_message(event))
+            case TextEnded(message_id=id, whole=whole) | CallEnded(call_id=id, whole=whole):
+                self._end(self._open.pop(id), values.SUCCESS if whole else values.BROKEN)
+            case CallReturned():
+                self._show(values.result_message(event))
+            case StateReplaced(state=state):
+                self._state = (state,)
+                self._show_state(running=True)
+            case StepStarted(name=name):
+                self._node = name
+            case RunFinished() | RunFailed():
+                self._finish(event)
+            case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
+                pass  # these clients have no word for a thought
+            case RunStarted() | AnswerEnded() | StepEnded() | Custom():
+                pass  # the response itself begins; nothing else of it is shown
+            case TextDelta() | CallDelta():
+                raise AssertionError("joined into runs")
+            case _:
+                assert_never(event)
+
+    def _start(self, id: str, value: Value) -> None:
+        message = self._open[id] = Message(value)
+        if self._shape.messages is None:
+            return
+        picks = self._selection.on(value["__typename"])
+        growing = PIECES[value["__typename"]]
+        now = {pick.name: pick for pick in picks.now.values()}
+        message.at_the_end = groups_with(picks, "status")
+        if "status" in now or (growing in now and not now[growing].is_streamed) or groups_with(picks, growing):
+            return
+        self._append(message)
+        if growing in now:
+            path = [*self._path(message.place), now[growing].key]
+            message.path = encode(path)[:-1] + b","
+
+    def _grow(self, message: Message, pieces: list[str]) -> None:
+        if message.path:
+            items = b",".join(map(encode, pieces))
+            self._patches.append(b'{"items":[%b],"path":%b%d]}' % (items, message.path, message.pieces))
+            message.pieces += len(pieces)
+        elif not message.is_shown:
+            message.value[PIECES[message.value["__typename"]]] += pieces
+
+    def _end(self, message: Message, status: Value) -> None:
+        message.value["status"] = status
+        if not message.is_shown:
+            self._show(message.value)
+            return
+        for group in message.at_the_end:
+            self._fill_in(group, message.value, self._path(message.place))
+
+    def _show(self, value: Value) -> None:
+        """A message that is whole: nothing of it is put off."""
+        if self._shape.messages is not None:
+            self._append_item(self._selection.whole(value))
+
+    def _show_state(self, *, running: bool) -> None:
+        if self._state is not None:
+            self._states += 1
+            node = self._node if running else "__end__"
+            (state,) = self._state
+            self._show(values.state_message(self._states, self._ids, self._agent, node, state, running=running))
+
+    def _finish(self, event: RunFinished | RunFailed) -> None:
+        self._show_state(running=False)
+        response = new_response(self._ids[0]) | {"status": values.response_status(event)}
+        for group in self._shape.at_the_end:
+            self._fill_in(group, response, [self._shape.key])
+        self.is_over = True
+
+    def _append(self, message: Message) -> None:
+        """Show it with what is known of it now."""
+        picks = self._selection.on(message.value["__typename"])
+        item = {pick.key: write(pick, message.value) for pick in picks.now.values()}
+        for group in picks.later:
+            if group not in message.at_the_end:
+                item |= {pick.key: write(pick, message.value) for pick in group.picks.values()}
+        message.is_shown = True
+        message.place = self._append_item(item)
+
+    def _append_item(self, item: dict[str, Any]) -> int:
+        place = self._shown
+        self._shown += 1
+        self._patches.append(encode({"items": [item], "path": self._path(place)}))
+        return place
+
+    def _fill_in(self, group: Group, value: Value, path: list[str | int]) -> None:
+        patch: dict[str, Any] = {"data": {pick.key: write(pick, value) for pick in group.picks.values()}, "path": path}
+        if group.label is not None:
+            patch["label"] = group.label
+        self._patches.append(encode(patch))
+
+    @property
+    def _selection(self) -> Selection:
+        assert self._shape.messages is not None and self._shape.messages.selection is not None  # noqa: S101, PT018
+        return self._shape.messages.selection
+
+    def _path(self, place: int) -> list[str | int]:
+        assert self._shape.messages is not None  # noqa: S101
+        return [self._shape.key, self._shape.messages.key, place]
+
+
+class Whole:
+    """Feed it events, take the body when it `is_over`: for a client that did not ask for pieces."""
+
+    def __init__(self, key: str, selection: Selection, thread_id: str) -> None:
+        self._key = key
+        self._selection = selection
+        self._response = new_response(thread_id)
+        self._messages: dict[str, Value] = {}
+        self.is_over = False
+
+    def feed(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._take(event)
+
+    def body(self) -> bytes:
+        return encode({"data": {self._key: self._selection.whole(self._response)}})
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case TextStarted(message_id=id):
+                self._messages[id] = values.text_message(event)
+            case CallStarted(call_id=id):
+                self._messages[id] = values.call_message(event)
+            case TextDelta(message_id=id, text=text):
+                self._messages[id]["content"].append(text)
+            case CallDelta(call_id=id, text=text):
+                self._messages[id]["arguments"].append(text)
+            case TextEnded(message_id=id, whole=whole) | CallEnded(call_id=id, whole=whole):
+                self._messages[id]["status"] = values.SUCCESS if whole else values.BROKEN
+            case CallReturned(call_id=id):
+                self._messages[f"result-{id}"] = values.result_message(event)
+            case RunFinished() | RunFailed():
+                messages = list(self._messages.values())
+                self._response |= {"messages": messages, "status": values.response_status(event)}
+                self.is_over = True
+            case RunStarted() | AnswerEnded() | ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
+                pass
+            case StateReplaced() | StepStarted() | StepEnded() | Custom():
+                pass  # states on the way are for those who watch; the last one can be loaded
+            case _:
+                assert_never(event)
+
+
+@dataclass(slots=True)
+class Run:
+    """Pieces of one message that came in a row."""
+
+    id: str
+    pieces: list[str]
+
+
+def joined(events: Iterable[Event]) -> Iterable[Event | Run]:
+    """Deltas of one message that follow each other become one patch with several items."""
+    run: Run | None = None
+    for event in events:
+        if isinstance(event, TextDelta | CallDelta):
+            id = event.message_id if isinstance(event, TextDelta) else event.call_id
+            if run is not None and run.id == id:
+                run.pieces.append(event.text)
+                continue
+            if run is not None:
+                yield run
+            run = Run(id, [event.text])
+            continue
+        if run is not None:
+            yield run
+            run = None
+        yield event
+    if run is not None:
+        yield run
+
+
+def new_response(thread_id: str) -> Value:
+    return {
+        "__typename": "CopilotResponse",
+        "threadId": thread_id,
+        "runId": None,
+        "extensions": None,
+        "messages": [],
+        "metaEvents": [],
+    }

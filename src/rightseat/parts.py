@@ -1,0 +1,179 @@
+"""A name in the configuration → the module that does it.
+
+A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) and one function:
+
+    models, logs, stores, engines    build(options) -> Model, Log, Threads, Engine
+    agents                           build(options, parts) -> Agent
+    faces                            routes(runtime, options) -> APIRouter
+
+`type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
+dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
+
+A part that is built from others never imports them. It names them in its options, as a `ModelName`, an `AgentName` or a
+`Reference`, so that a wrong name is found when the configuration is read; and it gets them from `Parts`. Options with
+such a name as a default set `validate_default=True`, because the name may not be configured.
+"""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from types import ModuleType
+from typing import Annotated, Any, Literal, Protocol
+
+from pydantic import AfterValidator, BaseModel, ValidationInfo
+from pydantic_core import PydanticCustomError
+
+from rightseat.core.errors import ConfigError
+from rightseat.core.model import Model
+from rightseat.core.tools import Toolbox
+
+Kind = Literal["models", "agents", "faces", "logs", "stores", "engines"]
+
+NOUNS: dict[str, str] = {
+    "models": "model",
+    "agents": "agent",
+    "faces": "face",
+    "logs": "log",
+    "stores": "store",
+    "engines": "engine",
+}
+
+
+class Parts(Protocol):
+    """What a part that is built from others may ask for."""
+
+    def model(self, name: str) -> Model:
+        """The model with that name in the configuration."""
+        ...
+
+    def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
+        """Those that are named, behind the tools that the application gives to all of its agents."""
+        ...
+
+
+def find(kind: Kind, name: str) -> ModuleType:
+    """The module of a part. Raises `ConfigError`: there is none, or a package that it needs is not installed."""
+    if "." in name:
+        return _import(name, f"The {NOUNS[kind]} {name!r}")
+    if name in _modules(kind):
+        module = _import(f"rightseat.{kind}.{name}", f"The {NOUNS[kind]} {name!r}", extra=name)
+        if is_part(module):
+            return module
+    for entry in metadata.entry_points(group=f"rightseat.{kind}", name=name):
+        return _import(entry.module, f"The {NOUNS[kind]} {name!r}")
+    known = names(kind)
+    raise ConfigError(f"There is no {NOUNS[kind]} of type {name!r}.{hint(name, known)} Known: {', '.join(known)}.")
+
+
+def names(kind: Kind) -> list[str]:
+    """Every name of a part that can be used here, ours and those of other packages."""
+    entries = {entry.name for entry in metadata.entry_points(group=f"rightseat.{kind}")}
+    return sorted(entries.union(builtin(kind)))
+
+
+def builtin(kind: Kind) -> list[str]:
+    """The names of our own parts. Modules beside them that are no parts are left out."""
+    return sorted(name for name in _modules(kind) if _may_be_a_part(f"rightseat.{kind}.{name}"))
+
+
+def options(module: ModuleType) -> type[BaseModel]:
+    """The class of a part's options."""
+    if not is_part(module):
+        raise ConfigError(f"The module {module.__name__!r} is not a part: it has no `Options`.")
+    found: type[BaseModel] = module.Options
+    return found
+
+
+def is_part(module: ModuleType) -> bool:
+    found = getattr(module, "Options", None)
+    return isinstance(found, type) and issubclass(found, BaseModel)
+
+
+def load(reference: str) -> Any:
+    """What a `module:name` of the configuration names. Raises `ConfigError`."""
+    path, _, name = reference.partition(":")
+    if not path or not name:
+        raise ConfigError(f"{reference!r} does not say what to import. It should look like 'module:name'.")
+    module = _import(path, repr(reference))
+    try:
+        return getattr(module, name)
+    except AttributeError:
+        public = [known for known in vars(module) if not known.startswith("_")]
+        raise ConfigError(f"The module {path!r} has no {name!r}.{hint(name, public)}") from None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """` Did you mean …?`, or nothing."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def _modules(kind: Kind) -> list[str]:
+    """The modules of `rightseat.<kind>`, not imported."""
+    try:
+        package = importlib.import_module(f"rightseat.{kind}")
+    except ModuleNotFoundError:
+        return []
+    return [module.name for module in pkgutil.iter_modules(package.__path__) if not module.name.startswith("_")]
+
+
+def _may_be_a_part(path: str) -> bool:
+    try:
+        return is_part(importlib.import_module(path))
+    except ImportError:
+        return True  # a package is missing, as `find` will say
+
+
+def _import(path: str, what: str, extra: str | None = None) -> ModuleType:
+    if not all(name.isidentifier() for name in path.split(".")):
+        raise ConfigError(f"{what} cannot be found: {path!r} is not the name of a module.")
+    try:
+        return importlib.import_module(path)
+    except ModuleNotFoundError as error:
+        missing = error.name or path
+        if f"{path}.".startswith(f"{missing}."):
+            raise ConfigError(f"{what} cannot be found: there is no module {missing!r}.") from error
+        raise ConfigError(f"{what} needs a package that is not installed: {_advice(missing, extra)}") from error
+
+
+def _advice(missing: str, extra: str | None) -> str:
+    ours = metadata.metadata("rightseat").get_all("Provides-Extra") or []
+    package = f"'rightseat[{extra}]'" if extra in ours else missing.partition(".")[0]
+    return f"pip install {package}"
+
+
+def _known(kind: Kind) -> AfterValidator:
+    """Checks a name against those that the file configures, where a file is being read."""
+
+    def check(name: str, info: ValidationInfo) -> str:
+        known: Sequence[str] | None = (info.context or {}).get(kind)
+        if known is not None and name not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            text = f"no {NOUNS[kind]} is named {name!r}.{hint(name, known)} Configured: {listed}."
+            raise PydanticCustomError("unknown_name", "{text}", {"text": text})
+        return name
+
+    return AfterValidator(check)
+
+
+def _check_reference(reference: str, info: ValidationInfo) -> str:
+    if info.context is not None:
+        try:
+            load(reference)
+        except ConfigError as error:
+            raise PydanticCustomError("bad_reference", "{text}", {"text": error.message}) from error
+        except (AssertionError, ValueError) as error:  # pydantic would take it for a complaint of ours
+            raise ImportError(f"{reference!r} cannot be imported.") from error
+    return reference
+
+
+ModelName = Annotated[str, _known("models")]
+"""The name of a model in the configuration."""
+
+AgentName = Annotated[str, _known("agents")]
+"""The name of an agent in the configuration."""
+
+Reference = Annotated[str, AfterValidator(_check_reference)]
+"""A Python object, as `module:name`."""
