@@ -1,0 +1,39 @@
+"""Tools and hooks that a configuration can name."""
+
+from rightseat import tool
+from rightseat.core.ask import Ask
+from rightseat.core.errors import Misuse
+from rightseat.core.events import RunFailed
+from rightseat.core.messages import Message
+from rightseat.toolboxes.functions import Functions
+
+
+@tool
+async def get_weather(city: str) -> dict[str, object]:
+    """The weather of a city."""
+    return {"city": city, "sky": "clear"}
+
+
+@tool
+def add(a: int, b: int) -> int:
+    """The sum of two numbers."""
+    return a + b
+
+
+both = [get_weather, add]
+box = Functions([get_weather])
+number = 7
+seen: list[str] = []
+
+
+async def refuse_spam(ask: Ask) -> None:
+    if "spam" in ask.messages[-1].text:
+        raise Misuse("No spam, please.")
+
+
+async def remember(ask: Ask, said: tuple[Message, ...]) -> None:
+    seen.append(said[-1].text)
+
+
+async def complain(ask: Ask, failure: RunFailed) -> None:
+    seen.append(failure.code)

@@ -1,0 +1,54 @@
+"""The loop, as the configuration names it."""
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+from pydantic import ValidationError
+
+from rightseat.agents.loop import Options, build
+from rightseat.core.loop import Loop
+from rightseat.core.model import Model
+from rightseat.core.tools import Toolbox
+from rightseat.testing import ScriptedModel, says
+from rightseat.toolboxes.functions import Functions
+
+
+class Shelf:
+    """Parts by name, as the application has them."""
+
+    def __init__(self) -> None:
+        self.models = {"default": ScriptedModel([says("Hi")]), "other": ScriptedModel([says("Ho")])}
+        self.boxes = {"m:a": Functions(), "m:b": Functions()}
+
+    def model(self, name: str) -> Model:
+        return self.models[name]
+
+    def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
+        return [self.boxes[reference] for reference in references]
+
+
+def test_it_gets_what_it_names() -> None:
+    shelf = Shelf()
+
+    loop = build(Options(model="other", instructions="Be brief.", rounds=3, tools=("m:b", "m:a")), shelf)
+
+    assert isinstance(loop, Loop)
+    assert loop.model is shelf.models["other"]
+    assert loop.toolboxes == [shelf.boxes["m:b"], shelf.boxes["m:a"]]
+    assert (loop.instructions, loop.rounds) == ("Be brief.", 3)
+
+
+def test_left_out_it_takes_the_default_model_without_tools() -> None:
+    shelf = Shelf()
+
+    loop = build(Options(), shelf)
+
+    assert isinstance(loop, Loop)
+    assert loop.model is shelf.models["default"]
+    assert (loop.toolboxes, loop.instructions, loop.rounds) == ([], None, 16)
+
+
+@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"rouns": 3}, {"model": None}])
+def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Options.model_validate(wrong)

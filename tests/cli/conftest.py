@@ -1,0 +1,33 @@
+"""The command, run in an empty folder and without a key."""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rightseat.cli import main
+
+Run = Callable[..., Result]
+"""`run("check", "file.yaml")` is `rightseat check file.yaml`, in this process."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """What a command may change in its own process is put back."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield lambda *arguments: CliRunner().invoke(main, arguments, prog_name="rightseat", catch_exceptions=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)

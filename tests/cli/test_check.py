@@ -1,0 +1,100 @@
+"""`rightseat check`"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rightseat.config import schema
+from tests.cli.conftest import Run
+
+
+def test_it_says_what_a_file_would_serve(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        """
+models: {fast: {type: openai, model: gpt-4o-mini, api_key: sk-canary}}
+agents: {helper: {model: fast}}
+server: {port: 9000, origins: ["https://shop.test"]}
+"""
+    )
+
+    result = run("check")
+
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "rightseat.yaml: nothing is wrong.\n"
+        "  serves   http://127.0.0.1:9000/copilotkit  copilotkit\n"
+        "  agent    helper  loop, model fast\n"
+        "  model    fast  openai gpt-4o-mini at https://api.openai.com/v1\n"
+        "  origins  https://shop.test\n"
+    )
+
+
+def test_without_a_file_it_says_what_is_served_without_one(run: Run) -> None:
+    result = run("check")
+
+    assert "No file: nothing is wrong." in result.stdout
+    assert "no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`" in result.stdout
+
+
+def test_all_that_is_wrong_is_said(run: Run) -> None:
+    Path("my.yaml").write_text("models: {default: {type: opanai}}\nserver: {prot: 1}\n")
+
+    result = run("check", "my.yaml")
+
+    assert result.exit_code == 1
+    assert [line.split(": ")[:2] for line in result.stderr.splitlines()] == [
+        ["Error", "my.yaml:1:20"],
+        ["my.yaml:2:10", "server.prot"],
+    ]
+    assert result.stdout == ""
+
+
+def test_a_file_that_is_not_there_is_told(run: Run) -> None:
+    result = run("check", "nowhere.yaml")
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: There is no file nowhere.yaml. `rightseat init` writes a rightseat.yaml.\n"
+
+
+def test_modules_beside_the_file_can_be_named(run: Run, folder: Path) -> None:
+    (folder / "there").mkdir()
+    (folder / "there" / "beside_tools.py").write_text("async def hello() -> str: ...\n")
+    (folder / "there" / "rightseat.yaml").write_text("agents: {default: {tools: ['beside_tools:hello']}}")
+
+    assert run("check", "there/rightseat.yaml").exit_code == 0
+
+
+def test_what_only_shows_when_it_is_built_is_told_too(run: Run) -> None:
+    Path("rightseat.yaml").write_text("agents: {default: {tools: ['tests.acme.tools:number']}}")
+
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert "is not a tool, a list of tools or a toolbox" in result.stderr
+
+
+def test_an_address_that_others_reach_is_warned_of(run: Run) -> None:
+    Path("rightseat.yaml").write_text("server: {host: 0.0.0.0}")
+
+    result = run("check")
+
+    assert result.exit_code == 0
+    assert "anyone who reaches it can use your models" in result.stderr
+    assert "none: no web page may call; list those that may under server.origins" in result.stdout
+
+
+def test_the_schema_is_printed(run: Run) -> None:
+    assert json.loads(run("check", "--schema").stdout) == schema.whole()
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "error"),
+    [("broken_tools", "1 / 0", ZeroDivisionError), ("wrong_tools", "int('x')", ImportError)],
+)
+def test_what_is_unexpected_keeps_its_traceback(run: Run, module: str, code: str, error: type[Exception]) -> None:
+    Path(f"{module}.py").write_text(code)
+    Path("rightseat.yaml").write_text(f"agents: {{default: {{tools: ['{module}:x']}}}}")
+
+    with pytest.raises(error):
+        run("check")

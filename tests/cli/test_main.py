@@ -1,0 +1,58 @@
+"""The command as a whole."""
+
+import os
+import subprocess
+import sys
+
+import click
+import pytest
+
+from rightseat import __version__
+from rightseat.cli import VERBS, main
+from tests.cli.conftest import Run
+
+HELP_CPU = 0.15  # seconds
+
+
+def cpu_of(*command: str) -> float:
+    """User and system time of a program, in seconds."""
+    before = os.times()
+    subprocess.run(command, check=True, capture_output=True)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def test_help_is_quick() -> None:
+    assert min(cpu_of(sys.executable, "-m", "rightseat", "--help") for _ in range(3)) < HELP_CPU
+
+
+def test_help_lists_every_verb_with_the_first_line_of_its_own_help(run: Run) -> None:
+    listed = run("--help").stdout
+
+    for verb, line in VERBS.items():
+        command = main.get_command(click.Context(main), verb)
+        assert command is not None
+        assert (command.help or "").splitlines()[0] == line
+        assert line in listed
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(run: Run, verb: str) -> None:
+    assert run(verb, "--help").stdout.startswith(f"Usage: rightseat {verb}")
+
+
+def test_the_version_is_said(run: Run) -> None:
+    assert run("--version").stdout == f"rightseat {__version__}\n"
+
+
+def test_it_is_a_module_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "rightseat", "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"rightseat {__version__}\n"
+
+
+def test_an_unknown_verb_is_a_misuse(run: Run) -> None:
+    result = run("sevre")
+
+    assert result.exit_code == 2
+    assert "No such command" in result.stderr

@@ -1,0 +1,83 @@
+"""The tables and the schema of docs/reference, made from the options in the code.
+
+`python -m tests.docs.configuration` writes them anew.
+"""
+
+import json
+import re
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+
+from rightseat import parts
+from rightseat.config import schema
+from rightseat.config.shape import File, HookNames, Server
+
+REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
+PAGE = REFERENCE / "configuration.md"
+SCHEMA = REFERENCE / "rightseat.schema.json"
+KINDS: tuple[parts.Kind, ...] = ("models", "agents", "faces", "logs", "stores", "engines")
+
+_TABLE = re.compile(r"(<!-- options: (\S+) -->\n\n)((?:\||No options)[^\n]*\n)*")
+
+
+def options() -> dict[str, type[BaseModel]]:
+    """Everything that may be said, by where the page says it."""
+    ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
+    found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
+    return {"file": File, "server": Server, "hooks": HookNames, **found}
+
+
+def page(text: str) -> str:
+    """The page with every table as the code has it."""
+    known = options()
+    return _TABLE.sub(lambda match: f"{match[1]}{table(known[match[2]])}\n", text)
+
+
+def described(text: str) -> set[str]:
+    return {match[2] for match in _TABLE.finditer(text)}
+
+
+def table(options: type[BaseModel]) -> str:
+    said = schema.descriptions(options)
+    rows = [row(name, field, said.get(name, "")) for name, field in options.model_fields.items()]
+    return "\n".join(["| key | value | default | |", "|---|---|---|---|", *rows]) if rows else "No options."
+
+
+def row(name: str, field: FieldInfo, said: str) -> str:
+    return f"| `{name}` | {kind(field.annotation)} | {default(field)} | {said} |".replace("  ", " ")
+
+
+def default(field: FieldInfo) -> str:
+    value = field.get_default(call_default_factory=True)
+    if field.is_required():
+        return "required"
+    if value is None or value in ((), {}, []) or isinstance(value, BaseModel):
+        return ""
+    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+
+
+def kind(annotation: Any) -> str:
+    inner = [arg for arg in get_args(annotation) if arg not in (NoneType, Ellipsis)]
+    match get_origin(annotation) or annotation:
+        case origin if origin in (Union, UnionType):
+            return " or ".join(kind(arg) for arg in inner)
+        case origin if origin is Literal:
+            return " or ".join(f"`{arg}`" for arg in inner)
+        case origin if origin in (tuple, list):
+            return "list" if inner == [Any] else f"list of {kind(inner[0])}"
+        case origin if origin is dict or (isinstance(origin, type) and issubclass(origin, BaseModel)):
+            return "mapping"
+        case origin if hasattr(annotation, "__metadata__"):
+            return kind(inner[0])
+    return {str: "text", SecretStr: "text", int: "whole number", float: "number", bool: "true or false"}.get(
+        annotation, "mapping"
+    )
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text()))
+    SCHEMA.write_text(json.dumps(schema.whole(), indent=2) + "\n")

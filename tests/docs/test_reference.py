@@ -1,0 +1,49 @@
+"""The reference says what the code does."""
+
+import json
+import re
+
+import click
+import pytest
+
+from rightseat import config
+from rightseat.cli import VERBS, main
+from rightseat.config import schema
+from tests.docs import configuration
+from tests.docs.configuration import PAGE, REFERENCE, SCHEMA
+
+ANEW = "write it anew: python -m tests.docs.configuration"
+COMMANDS = REFERENCE / "command-line.md"
+
+
+def test_every_option_of_every_part_is_on_the_page() -> None:
+    assert configuration.described(PAGE.read_text()) == set(configuration.options())
+
+
+def test_the_tables_are_what_the_code_says() -> None:
+    assert PAGE.read_text() == configuration.page(PAGE.read_text()), ANEW
+
+
+def test_the_schema_is_what_the_code_says() -> None:
+    assert json.loads(SCHEMA.read_text()) == schema.whole(), ANEW
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL))
+def test_every_example_of_the_configuration_can_be_read(text: str) -> None:
+    text = text.replace("examples.weather:tools", "tests.acme.tools:both").replace("my_hooks:", "tests.acme.tools:")
+
+    assert config.parse(text, environ={"OPENAI_API_KEY": "sk", "GROQ_API_KEY": "gsk"}).models
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_option_of_every_verb_is_on_the_page(verb: str) -> None:
+    section = COMMANDS.read_text().split(f"## rightseat {verb}\n")[1].split("\n## ")[0]
+    command = main.get_command(click.Context(main), verb)
+
+    assert command is not None
+    for parameter in command.params:
+        wanted = (
+            parameter.opts if isinstance(parameter, click.Option) else [parameter.make_metavar(click.Context(command))]
+        )
+        for name in wanted:
+            assert f"`{name.strip('[]')}" in section, name

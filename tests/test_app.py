@@ -1,0 +1,241 @@
+"""The parts, put together from a configuration."""
+
+import asyncio
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+from rightseat import app, config
+from rightseat.core.ask import Ask
+from rightseat.core.errors import ConfigError, Misuse
+from rightseat.core.events import RunFinished
+from rightseat.core.messages import user
+from tests.acme import models, tools
+from tests.conftest import Serve
+
+LOCAL = "http://localhost:3000"
+
+
+def read(text: str) -> config.Config:
+    return config.parse(text, Path("rightseat.yaml"), {})
+
+
+def build(text: str) -> FastAPI:
+    return app.build(read(text))
+
+
+@pytest.fixture(autouse=True)
+def blank_pages() -> None:
+    models.diary.clear()
+    tools.seen.clear()
+
+
+# Serving
+
+
+async def test_a_configuration_becomes_an_application_that_answers(serve: Serve) -> None:
+    built = build("models: {default: {type: scripted, pause: 0}}\nfaces: [{type: tests.acme.faces}]")
+
+    async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.get("/acme", params={"question": "Who are you?"})
+
+    assert answer.text.startswith("You said: “Who are you?” I am the built-in scripted model")
+
+
+async def test_the_tools_that_an_agent_names_are_called(serve: Serve) -> None:
+    built = build(
+        """
+models: {default: {type: scripted, pause: 0}}
+agents: {default: {tools: ["tests.acme.tools:box"]}}
+faces: [{type: tests.acme.faces}]
+"""
+    )
+
+    async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.get("/acme", params={"question": "get_weather Bonn"})
+
+    assert answer.text == 'The tool get_weather said: {"city":"Bonn","sky":"clear"}'
+
+
+async def test_every_face_has_its_address(serve: Serve) -> None:
+    built = build(
+        "faces: [{type: copilotkit}, {type: tests.acme.faces, path: /one}, {type: tests.acme.faces, path: /two}]"
+    )
+
+    async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        hello = await client.post("/copilotkit", json={"query": "{ hello }"})
+        others = [(await client.get(path)).status_code for path in ("/one", "/two", "/three")]
+
+    assert hello.json() == {"data": {"hello": "Hello World"}}
+    assert others == [422, 422, 404]
+
+
+async def test_health_says_that_it_lives_and_which_version_it_is(serve: Serve) -> None:
+    async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.get("/health")
+
+    assert answer.json() == {"status": "ok", "version": "0.1.0"}
+
+
+@pytest.mark.parametrize(("docs", "status"), [("false", 404), ("true", 200)])
+async def test_pages_about_the_interface_are_off_until_asked_for(serve: Serve, docs: str, status: int) -> None:
+    async with serve(build(f"server: {{docs: {docs}}}")) as url, httpx2.AsyncClient(base_url=url) as client:
+        answers = [(await client.get(path)).status_code for path in ("/docs", "/redoc", "/openapi.json")]
+
+    assert answers == [status] * 3
+
+
+# Opening and closing
+
+
+async def test_parts_are_opened_with_the_server_and_closed_in_reverse(serve: Serve) -> None:
+    built = build(
+        """
+models:
+  one: {type: tests.acme.models, name: one}
+  two: {type: tests.acme.models, name: two}
+agents: {default: {model: one}}
+"""
+    )
+    assert models.diary == []
+
+    async with serve(built):
+        assert models.diary == ["one opened", "two opened"]
+
+    assert models.diary == ["one opened", "two opened", "two closed", "one closed"]
+
+
+async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
+    assembly = app.assemble(read("models: {default: {type: tests.acme.models}}"))
+    async with asyncio.timeout(5):
+        async with assembly.opened():
+            ask = await assembly.runtime.start(Ask(messages=(user("Hi"),)))
+            async for _ in assembly.runtime.follow(ask.run_id):
+                break  # it has begun
+            model = assembly.owned[3]
+            assert isinstance(model, models.Diarist)
+            await model.speaking.wait()
+        last = [entry.event async for batch in assembly.runtime.follow(ask.run_id) for entry in batch][-1]
+
+    assert models.diary == ["acme opened", "acme cancelled", "acme closed"]
+    assert last == RunFinished("cancelled")
+
+
+async def test_what_is_open_is_closed_when_a_later_part_cannot_be_opened() -> None:
+    class Broken(models.Diarist):
+        async def __aenter__(self) -> "Broken":
+            raise OSError("no route")
+
+    assembly = app.assemble(read(""))
+    owned = [models.Diarist("first", models.diary), Broken("second", models.diary)]
+    with pytest.raises(OSError, match="no route"):
+        async with app.Assembly(assembly.runtime, (), owned).opened():
+            pass
+
+    assert models.diary == ["first opened", "first closed"]
+
+
+# Hooks
+
+
+async def test_hooks_of_the_configuration_are_called() -> None:
+    built = app.assemble(
+        read(
+            """
+models: {default: {type: scripted, pause: 0}}
+hooks:
+  before_request: ["tests.acme.tools:refuse_spam"]
+  after_request: ["tests.acme.tools:remember"]
+"""
+        )
+    )
+    async with built.opened():
+        ask = await built.runtime.start(Ask(messages=(user("Hi"),)))
+        async for _ in built.runtime.follow(ask.run_id):
+            pass
+        with pytest.raises(Misuse, match="No spam"):
+            await built.runtime.start(Ask(messages=(user("spam"),)))
+
+    assert tools.seen[0].startswith("You said: “Hi”")
+
+
+@pytest.mark.parametrize("hook", ["tests.acme.tools:number", "json:dumps"])
+def test_a_hook_that_cannot_be_awaited_is_refused(hook: str) -> None:
+    with pytest.raises(ConfigError, match="should be an async function"):
+        build(f"hooks: {{on_error: ['{hook}']}}")
+
+
+def test_a_reference_to_something_that_is_no_tool_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"tools:number' is not a tool, a list of tools or a toolbox, but int"):
+        build("agents: {default: {tools: ['tests.acme.tools:number']}}")
+
+
+# Who may call
+
+
+async def preflight(url: str, origin: str, headers: str = "content-type", method: str = "POST") -> httpx2.Response:
+    asked = {"origin": origin, "access-control-request-method": method, "access-control-request-headers": headers}
+    async with httpx2.AsyncClient() as client:
+        return await client.options(f"{url}/copilotkit", headers=asked)
+
+
+@pytest.mark.parametrize(
+    ("server", "origin", "allowed"),
+    [
+        ("{}", LOCAL, True),
+        ("{}", "http://127.0.0.1:5173", True),
+        ("{}", "http://localhost", True),
+        ("{}", "http://localhost.evil.test:3000", False),
+        ("{}", "http://evil-localhost:3000", False),
+        ("{}", "http://127.0.0.1.evil.test", False),
+        ("{}", "https://shop.test", False),
+        ("{}", "null", False),
+        ("{host: 0.0.0.0}", LOCAL, False),
+        ("{host: '::1'}", LOCAL, True),
+        ("{origins: []}", LOCAL, False),
+        ("{origins: ['https://shop.test']}", "https://shop.test", True),
+        ("{origins: ['https://shop.test']}", "http://shop.test", False),
+        ("{origins: ['https://shop.test']}", "https://shop.test:8443", False),
+        ("{origins: ['https://shop.test']}", "https://evil-shop.test", False),
+        ("{origins: ['https://shop.test']}", "https://shop.test.evil.test", False),
+        ("{origins: ['https://shop.test']}", LOCAL, False),
+    ],
+)
+async def test_only_pages_of_the_list_may_call(serve: Serve, server: str, origin: str, allowed: bool) -> None:
+    async with serve(build(f"server: {server}")) as url:
+        answer = await preflight(url, origin)
+
+    assert answer.status_code == (200 if allowed else 400)
+    assert answer.headers.get("access-control-allow-origin") == (origin if allowed else None)
+    assert "Origin" in answer.headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("server", "credentials"),
+    [("{}", None), ("{origins: ['http://localhost:3000']}", "true"), ("{origins: ['*']}", None)],
+)
+async def test_cookies_are_only_for_origins_named_one_by_one(
+    serve: Serve, server: str, credentials: str | None
+) -> None:
+    async with serve(build(f"server: {server}")) as url:
+        answer = await preflight(url, LOCAL)
+
+    assert answer.headers.get("access-control-allow-credentials") == credentials
+
+
+async def test_the_headers_of_our_clients_may_be_sent_and_those_of_the_configuration(serve: Serve) -> None:
+    async with serve(build("server: {headers: [x-tenant]}")) as url:
+        ours = await preflight(url, LOCAL, "content-type,authorization,x-copilotkit-runtime-client-gql-version")
+        cloud = await preflight(url, LOCAL, "x-copilotcloud-public-api-key,x-tenant")
+        other = await preflight(url, LOCAL, "x-other")
+
+    assert [answer.status_code for answer in (ours, cloud, other)] == [200, 200, 400]
+
+
+async def test_only_get_and_post_may_be_sent(serve: Serve) -> None:
+    async with serve(build("")) as url:
+        answers = [await preflight(url, LOCAL, method=method) for method in ("GET", "POST", "DELETE", "PUT")]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 400, 400]

@@ -1,0 +1,264 @@
+"""A copilot in Python."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+
+import rightseat
+from rightseat import Copilot, RightseatError
+from rightseat.core.ask import Ask
+from rightseat.core.errors import ConfigError, Misuse
+from rightseat.core.events import CallReturned, Event, RunFailed, RunFinished, TextDelta
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Message, user
+from rightseat.testing import ScriptedModel, calls, says
+from tests.acme.models import Diarist
+from tests.acme.tools import add
+from tests.conftest import Serve
+
+
+async def ask(copilot: Copilot, question: str, agent: str = "default") -> list[Event]:
+    asked = await copilot.runtime.start(Ask(messages=(user(question),), agent=agent))
+    return [entry.event async for batch in copilot.runtime.follow(asked.run_id) for entry in batch]
+
+
+def text(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+# Who answers
+
+
+async def test_with_nothing_the_built_in_model_answers() -> None:
+    assert "built-in scripted model" in text(await ask(Copilot(), "Hi"))
+
+
+async def test_the_model_that_is_given_answers_with_the_instructions() -> None:
+    model = ScriptedModel([says("Hi ", "there")])
+
+    events = await ask(Copilot(model, instructions="Be brief."), "Hello")
+
+    assert text(events) == "Hi there"
+    assert [message.text for message in model.prompts[0].messages] == ["Be brief.", "Hello"]
+
+
+async def test_agents_answer_by_their_names() -> None:
+    copilot = Copilot(ScriptedModel([says("I")]), agents={"other": Loop(ScriptedModel([says("You")]))})
+
+    assert text(await ask(copilot, "Who?")) == "I"
+    assert text(await ask(copilot, "Who?", agent="other")) == "You"
+
+
+def test_two_agents_named_default_are_refused() -> None:
+    with pytest.raises(ConfigError, match="two agents named 'default'"):
+        Copilot(ScriptedModel([]), agents={"default": Loop(ScriptedModel([]))})
+
+
+async def test_a_file_says_who_answers(tmp_path: Path) -> None:
+    file = tmp_path / "rightseat.yaml"
+    file.write_text("models: {mine: {type: scripted, pause: 0}}\nagents: {helper: {model: mine}}\n")
+    copilot = Copilot.from_file(file)
+
+    @copilot.tool
+    async def get_time() -> str:
+        return "noon"
+
+    assert text(await ask(copilot, "get_time", agent="helper")) == "The tool get_time said: noon"
+
+
+def test_a_file_that_is_wrong_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "rightseat.yaml"
+    file.write_text("sever: {}\n")
+
+    with pytest.raises(ConfigError, match=r"rightseat\.yaml:1:1: sever: unknown key\. Did you mean 'server'\?"):
+        Copilot.from_file(file)
+
+
+# Tools
+
+
+async def test_a_function_becomes_a_tool_and_stays_a_function() -> None:
+    copilot = Copilot(ScriptedModel([calls("get_weather", '{"city": "Bonn"}'), says("Clear.")]))
+
+    @copilot.tool
+    async def get_weather(city: str) -> dict[str, str]:
+        return {"sky": f"clear over {city}"}
+
+    events = await ask(copilot, "Weather?")
+
+    assert CallReturned("call_1", "get_weather", '{"sky":"clear over Bonn"}') in events
+    assert text(events) == "Clear."
+    assert await get_weather("Bonn") == {"sky": "clear over Bonn"}
+
+
+async def test_a_tool_can_have_another_name_and_description() -> None:
+    model = ScriptedModel([says("Hi")])
+    copilot = Copilot(model, tools=[add])
+
+    @copilot.tool(name="getWeather", description="Weather!")
+    def get_weather(city: str) -> str:
+        return city
+
+    await ask(copilot, "Hi")
+
+    assert [(tool.name, tool.description) for tool in model.prompts[0].tools] == [
+        ("add", "The sum of two numbers."),
+        ("getWeather", "Weather!"),
+    ]
+
+
+async def test_wrong_arguments_are_told_to_the_model() -> None:
+    model = ScriptedModel([calls("add", '{"a": 1}'), says("Sorry.")])
+
+    events = await ask(Copilot(model, tools=[add]), "1 + ?")
+
+    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    assert returned.content == "The arguments do not fit: b is missing. The arguments are: a, b."
+    assert returned.error == "invalid_arguments"
+
+
+async def test_what_a_function_raises_is_not_shown_to_anyone() -> None:
+    copilot = Copilot(ScriptedModel([calls("explode"), says("Sorry.")]))
+
+    @copilot.tool
+    def explode() -> None:
+        raise ValueError("the password is hunter2")
+
+    assert "hunter2" not in repr(await ask(copilot, "Go"))
+
+
+def test_a_tool_for_agents_that_take_none_is_refused() -> None:
+    copilot = Copilot(agents={"other": Loop(ScriptedModel([]))})
+
+    with pytest.raises(ConfigError, match="tools of their own"):
+        copilot.tool(lambda: None)
+
+
+# Hooks
+
+
+async def test_hooks_are_called_around_a_run() -> None:
+    copilot = Copilot(ScriptedModel([says("Hi"), [Misuse("Not today.")]]))
+    seen: list[object] = []
+
+    @copilot.before_request
+    async def before(ask: Ask) -> None:
+        seen.append(ask.messages[-1].text)
+
+    @copilot.after_request
+    async def after(ask: Ask, said: tuple[Message, ...]) -> None:
+        seen.append(said[-1].text)
+
+    @copilot.on_error
+    async def failed(ask: Ask, failure: RunFailed) -> None:
+        seen.append(failure.code)
+
+    for question in ("One", "Two"):
+        await ask(copilot, question)
+        await copilot.runtime.close()  # waits for the hooks, which come after the last event
+
+    assert seen == ["One", "Hi", "Two", "misuse"]
+
+
+async def test_a_hook_may_refuse() -> None:
+    copilot = Copilot(ScriptedModel([says("Hi")]))
+
+    @copilot.before_request
+    async def refuse(ask: Ask) -> None:
+        raise Misuse("Closed on Sundays.")
+
+    with pytest.raises(RightseatError, match="Closed on Sundays"):
+        await ask(copilot, "Hi")
+
+
+def test_a_hook_that_cannot_be_awaited_is_refused() -> None:
+    with pytest.raises(ConfigError, match="The hook 'print' should be an async function"):
+        Copilot().before_request(print)  # type: ignore[type-var]  # the type checker says so too
+
+
+# In an application
+
+
+def mounted(copilot: Copilot, steps: list[str]) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        steps.append("application started")
+        yield
+        steps.append("application stopped")
+
+    app = FastAPI(lifespan=lifespan)
+    app.include_router(copilot.router())
+    return app
+
+
+async def test_the_router_answers_inside_another_application(serve: Serve) -> None:
+    app = FastAPI()
+    app.include_router(Copilot(path="/pilot").router(), prefix="/api")
+
+    async with serve(app) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.post("/api/pilot", json={"query": "{ hello }"})
+
+    assert answer.json() == {"data": {"hello": "Hello World"}}
+
+
+async def test_the_lifespan_of_the_router_and_of_the_application_both_run(serve: Serve) -> None:
+    steps: list[str] = []
+
+    async with serve(mounted(Copilot(Diarist("model", steps)), steps)):
+        assert sorted(steps) == ["application started", "model opened"]
+
+    assert sorted(steps) == ["application started", "application stopped", "model closed", "model opened"]
+
+
+async def test_the_end_of_the_application_cancels_running_runs(serve: Serve) -> None:
+    steps: list[str] = []
+    model = Diarist("model", steps)
+    copilot = Copilot(model)
+
+    async with asyncio.timeout(5):
+        async with serve(mounted(copilot, steps)):
+            running = asyncio.create_task(ask(copilot, "Hi"))
+            await model.speaking.wait()
+        events = await running
+
+    assert events[-1] == RunFinished("cancelled")
+    assert steps.index("model cancelled") < steps.index("model closed")
+
+
+async def test_a_ready_application_can_be_had_too(serve: Serve) -> None:
+    app = Copilot(ScriptedModel([says("Hi")])).app(origins=["https://shop.test"])
+
+    async with serve(app) as url, httpx2.AsyncClient(base_url=url) as client:
+        health = await client.get("/health", headers={"origin": "https://shop.test"})
+        hello = await client.post("/copilotkit", json={"query": "{ hello }"})
+
+    assert health.json()["status"] == "ok"
+    assert health.headers["access-control-allow-origin"] == "https://shop.test"
+    assert hello.json() == {"data": {"hello": "Hello World"}}
+
+
+# The public names
+
+
+def test_the_public_names_are_there() -> None:
+    for name in rightseat.__all__:
+        assert getattr(rightseat, name).__name__ == name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Pilot'"):
+        _ = rightseat.Pilot
+
+
+def test_importing_rightseat_imports_no_framework() -> None:
+    program = "import sys, rightseat; print(sorted({'fastapi', 'pydantic', 'yaml'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,97 @@
+"""A name in the configuration → its module."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rightseat import parts
+from rightseat.core.errors import ConfigError
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder whose modules can be imported."""
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_a_plain_name_is_a_module_of_ours() -> None:
+    assert parts.find("models", "scripted").__name__ == "rightseat.models.scripted"
+    assert parts.find("stores", "memory").__name__ == "rightseat.stores.memory"
+
+
+def test_a_name_with_a_dot_is_imported_as_it_stands() -> None:
+    assert parts.find("models", "tests.acme.models").__name__ == "tests.acme.models"
+
+
+def test_an_unknown_name_is_told_with_the_known_ones_and_the_nearest() -> None:
+    with pytest.raises(ConfigError) as error:
+        parts.find("models", "opanai")
+
+    assert error.value.message == (
+        "There is no model of type 'opanai'. Did you mean 'openai'? Known: openai, scripted."
+    )
+
+
+def test_a_name_like_nothing_we_have_gets_no_guess() -> None:
+    with pytest.raises(ConfigError, match=r"^There is no engine of type 'kubernetes'\. Known: local\.$"):
+        parts.find("engines", "kubernetes")
+
+
+def test_modules_that_only_help_parts_are_no_parts() -> None:
+    assert "answers" not in parts.builtin("faces")
+    with pytest.raises(ConfigError, match="no face of type 'answers'"):
+        parts.find("faces", "answers")
+
+
+def test_a_module_that_is_not_there_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"The model 'nowhere\.groq' cannot be found: there is no module 'nowhere'\."):
+        parts.find("models", "nowhere.groq")
+
+
+def test_a_package_that_is_missing_is_said_with_how_to_install_it(modules: Path) -> None:
+    (modules / "needy_parts").mkdir()
+    (modules / "needy_parts" / "groq.py").write_text("import groq_that_is_missing.client\n")
+
+    with pytest.raises(ConfigError) as error:
+        parts.find("models", "needy_parts.groq")
+
+    assert error.value.message == (
+        "The model 'needy_parts.groq' needs a package that is not installed: pip install groq_that_is_missing"
+    )
+
+
+def test_another_package_offers_a_part_by_an_entry_point(modules: Path) -> None:
+    info = modules / "acme_groq-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-groq\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[rightseat.models]\ngroq = tests.acme.models\n")
+
+    assert parts.find("models", "groq").__name__ == "tests.acme.models"
+    assert "groq" in parts.names("models")
+    assert "groq" not in parts.builtin("models")
+
+
+def test_a_module_without_options_is_not_a_part() -> None:
+    with pytest.raises(ConfigError, match="'json' is not a part: it has no `Options`"):
+        parts.options(json)
+
+
+def test_a_reference_is_the_object_that_it_names() -> None:
+    assert parts.load("json:dumps") is json.dumps
+
+
+@pytest.mark.parametrize(
+    ("reference", "said"),
+    [
+        ("json", r"'json' does not say what to import\. It should look like 'module:name'\."),
+        ("json:", r"should look like 'module:name'"),
+        (":dumps", r"should look like 'module:name'"),
+        ("jsn:dumps", r"'jsn:dumps' cannot be found: there is no module 'jsn'\."),
+        ("json:dumpz", r"The module 'json' has no 'dumpz'\. Did you mean 'dump'\?"),
+    ],
+)
+def test_a_reference_to_nothing_is_told(reference: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        parts.load(reference)
