@@ -6,6 +6,7 @@ that refuses (as the first thing) or breaks off (after something).
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, Usage
 from rightseat.core.framing import frame
 from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.models.openai import OpenAI
 from rightseat.testing import Answer, ScriptedModel, says
+from tests.tcp import Visit, chunked, playing
 
 
 @dataclass
@@ -32,12 +35,13 @@ class Subject:
 Play = Callable[[Answer], AbstractAsyncContextManager[Subject]]
 
 
-@pytest.fixture(params=["scripted"])
+@pytest.fixture(params=["scripted", "openai"])
 def play(request: pytest.FixtureRequest) -> Play:
     match request.param:
         case "scripted":
             return play_scripted
-        # A model with a server comes here: case "openai": return play_openai
+        case "openai":
+            return play_openai
         case other:
             pytest.fail(f"no such model: {other}")
 
@@ -48,6 +52,54 @@ async def play_scripted(answer: Answer) -> AsyncIterator[Subject]:
         """It never holds any."""
 
     yield Subject(ScriptedModel([answer]), released)
+
+
+@asynccontextmanager
+async def play_openai(answer: Answer) -> AsyncIterator[Subject]:
+    async def script(visit: Visit) -> None:
+        await visit.request()
+        while await say(visit):
+            await visit.request()
+
+    async def say(visit: Visit) -> bool:
+        """Whether it came to the end."""
+        match answer[0]:
+            case ModelRefusedKey():
+                await visit.send(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
+                return True
+            case ModelRefused(upstream_status=status):
+                await visit.send(b"HTTP/1.1 %d Refused\r\ncontent-length: 0\r\n\r\n" % status)
+                return True
+        for piece in answer:
+            if isinstance(piece, Exception):
+                return False
+            if piece is answer[0]:
+                await visit.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+            event = b"data: %b\n\n" % json.dumps(in_openais_words(piece)).encode()
+            await visit.send(b"%x\r\n%b\r\n" % (len(event), event))
+        await visit.send(chunked(b"data: [DONE]\n\n"))
+        return True
+
+    async with playing(script) as server, OpenAI("m", base_url=server.url) as model:
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+def in_openais_words(chunk: Chunk) -> dict[str, Any]:
+    reasons = {"calls": "tool_calls", "filtered": "content_filter"}
+    match chunk:
+        case TextChunk(text=text):
+            return {"choices": [{"index": 0, "delta": {"content": text}}]}
+        case ThoughtChunk(text=text):
+            return {"choices": [{"index": 0, "delta": {"reasoning_content": text}}]}
+        case CallChunk(index=index, arguments=arguments, id=id, name=name):
+            function = {"name": name or None, "arguments": arguments}
+            call = {"index": index, "id": id or None, "function": function}
+            return {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+        case StopChunk(reason=reason):
+            return {"choices": [{"index": 0, "delta": {}, "finish_reason": reasons.get(reason, reason)}]}
+        case UsageChunk(input_tokens=input_tokens, output_tokens=output_tokens):
+            usage = {"prompt_tokens": input_tokens, "completion_tokens": output_tokens}
+            return {"choices": [], "usage": usage}
 
 
 PROMPT = Prompt((user("Hi"),))

@@ -300,7 +300,7 @@ async def test_a_tool_may_say_in_its_own_words_what_is_wrong() -> None:
     model = ScriptedModel([calls("search"), says("Sorry")])
     events = await run(Loop(model, [Box(search=search)]), Ask(messages=(user("Hi"),)))
 
-    assert results(events) == [("call_1", "`q` must not be empty.", "tool_failed")]
+    assert results(events) == [("call_1", "`q` must not be empty.", "bad_ask")]
 
 
 async def test_a_tool_that_fails_before_it_is_awaited_has_failed_too() -> None:

@@ -6,7 +6,9 @@ paused while the reader is behind, so a slow reader slows the sender down instea
 """
 
 import asyncio
+import os
 import re
+import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping
@@ -19,7 +21,7 @@ import httptools
 AHEAD = 32768  # bytes of an answer that may wait for its reader before the sender is paused
 AT_ONCE = 32768  # bytes that are taken from a socket in one go
 KEPT_FOR = 30.0  # seconds that a connection may be idle: firewalls forget them without a word
-A_MOMENT = 1.0  # seconds in which a kept connection that ends had been closed before we asked
+A_MOMENT = 1.0  # seconds; a kept connection that ends sooner had most likely been closed before we asked
 
 
 class Unreachable(Exception):
@@ -34,7 +36,7 @@ class Pool:
     ) -> None:
         parts = read_address(base_url)
         ours = {"host": parts.netloc, "content-type": "application/json"}
-        self._host = parts.hostname
+        self._host = parts.hostname or ""
         self._tls = ssl.create_default_context() if parts.scheme == "https" else None
         self._port = parts.port or (443 if self._tls else 80)
         self._path = parts.path.rstrip("/")
@@ -63,7 +65,7 @@ class Pool:
             self._idle.pop().abort()
 
     async def _ask(self, request: bytes) -> "tuple[Connection, Answer]":
-        """A kept connection that its server closed meanwhile has not read our request: then a new one is taken, once."""
+        """A kept connection that ends at once had most likely been closed before we wrote: a new one is tried, once."""
         connection = self._take_kept()
         if connection is not None:
             try:
@@ -103,7 +105,7 @@ class Pool:
         except TimeoutError:
             raise Unreachable(f"It took no connection within {self._connect_within:g} s.") from None
         except OSError as error:
-            raise Unreachable(f"It takes no connection: {error.strerror or error}.") from error
+            raise Unreachable(f"It takes no connection: {explain(error)}.") from error
         return connection
 
     def _request(self, path: str, body: bytes) -> bytes:
@@ -114,7 +116,7 @@ class Pool:
 
 
 _TARGET = re.compile(r"[!-~]*")
-_HOST = re.compile(r"[0-9A-Za-z_:%-]+(\.[0-9A-Za-z_-]+)*\.?")
+_HOST = re.compile(r"[0-9A-Za-z_:%-]{1,63}(\.[0-9A-Za-z_-]{1,63})*\.?")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t -~\x80-\xff]*")
 
@@ -123,15 +125,15 @@ def read_address(base_url: str) -> SplitResult:
     """Raises `ValueError`, with words for the operator."""
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.hostname or ""):
-        raise ValueError("An address should begin with http:// or https:// and a host.")
+        raise ValueError("the address should begin with http:// or https:// and the name of a host")
     if "@" in parts.netloc:
-        raise ValueError("An address should hold no user and no password; send them in a header.")
+        raise ValueError("the address should hold no user and no password; send them in a header")
     if not _TARGET.fullmatch(parts.path + parts.query):
-        raise ValueError("An address should hold no spaces, and other letters than a to z as %-escapes.")
+        raise ValueError("the address should hold plain characters only, others as %-escapes")
     try:
         _ = parts.port
     except ValueError:
-        raise ValueError("The port of an address should be a number up to 65535.") from None
+        raise ValueError("the port of the address should be a number up to 65535") from None
     return parts
 
 
@@ -139,14 +141,21 @@ def write_headers(headers: Mapping[str, str]) -> str:
     """Raises `ValueError` where one would become two, without its value: that may be a secret."""
     for name, value in headers.items():
         if not _NAME.fullmatch(name) or name.lower() in ("content-length", "transfer-encoding"):
-            raise ValueError(f"A header cannot be named {name!r}.")
+            raise ValueError(f"a header cannot be named {name!r}")
         if not _VALUE.fullmatch(value):
-            raise ValueError(f"The header {name!r} should be one line of plain characters.")
+            raise ValueError(f"the header {name!r} should be one line of plain characters")
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
 
+def explain(error: OSError) -> str:
+    """Without addresses, which asyncio puts into its texts: this one may be shown to whoever asked."""
+    if isinstance(error, ssl.SSLError | socket.gaierror):
+        return error.strerror or str(error)
+    return os.strerror(error.errno) if error.errno else "none of its addresses answers"
+
+
 class _NeverAnswered(Exception):
-    """A connection ended before a byte of its answer came; `at_once`, so the request had not been read."""
+    """A connection ended before a byte of its answer came; `at_once`: the request was hardly read."""
 
     def __init__(self, at_once: bool) -> None:
         self.at_once = at_once
@@ -169,15 +178,16 @@ class Answer:
         """All that has come since the last time. Raises `Unreachable` where the answer broke off."""
         return self._connection.read()
 
-    async def text(self, most: int = 65536) -> str:
-        """The body of a short answer, such as an error; cut at `most` bytes, or where it broke off."""
+    async def text(self, most: int = 65536, within: float = 5.0) -> str:
+        """The body of a short answer, such as an error; cut at `most` bytes, or where it breaks off or stalls."""
         body = b""
         try:
-            async for piece in self:
-                body += piece
-                if len(body) >= most:
-                    break
-        except Unreachable:
+            async with asyncio.timeout(within):
+                async for piece in self:
+                    body += piece
+                    if len(body) >= most:
+                        break
+        except (TimeoutError, Unreachable):
             pass  # what came is all there is to tell
         return body[:most].decode("utf-8", "replace")
 
@@ -197,8 +207,8 @@ class Connection(asyncio.BufferedProtocol):
     """One connection, and the answer that is being read from it. Its own parser's callbacks are the `on_…` methods."""
 
     __slots__ = (
-        "_buffer", "_clock", "_failure", "_head", "_heard_at", "_keeps", "_loop", "_open", "_over", "_parser", "_patience",
-        "_paused", "_pieces", "_silent", "_size", "_started", "_status", "_transport", "_waiter",
+        "_buffer", "_clock", "_failure", "_head", "_heard_at", "_keeps", "_loop", "_open", "_over", "_parser",
+        "_patience", "_paused", "_pieces", "_size", "_started", "_status", "_transport", "_waiter",
     )  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, buffer: memoryview, patience: float) -> None:
@@ -209,6 +219,7 @@ class Connection(asyncio.BufferedProtocol):
         self._clock: asyncio.TimerHandle | None = None
         self._open = True
         self._over = True
+        self._started = False
 
     def is_over(self) -> bool:
         return self._over

@@ -7,11 +7,12 @@ rest together. The tests hold this file against that SDK.
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
-from typing import Any, Literal, Self, assert_never
+from typing import Annotated, Any, Literal, Self, assert_never
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr
+from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Named, Parameters, ToolChoice
 from rightseat.core.errors import ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
@@ -19,20 +20,52 @@ from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, Image, Message, Part, Result, Text
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.egress.http import Answer, Pool, Unreachable, read_address, write_headers
 from rightseat.wire import sse
 
 logger = logging.getLogger(__name__)
 
+SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
+SAID = 500  # characters of a server's own words that are passed on
+
 OPENAI = "https://api.openai.com/v1"
+OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
+
+
+def _check_address(url: str) -> str:
+    try:
+        read_address(url)
+    except ValueError as error:
+        raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
+    return url
+
+
+def _check_value(value: SecretStr) -> SecretStr:
+    try:
+        write_headers({"value": value.get_secret_value()})
+    except ValueError:
+        raise PydanticCustomError("header", "should be one line of plain characters") from None
+    return value
+
+
+def _check_name(name: str) -> str:
+    try:
+        write_headers({name: ""})
+    except ValueError as error:
+        raise PydanticCustomError("header", "{text}", {"text": str(error)}) from None
+    return name
+
+
+Sendable = Annotated[SecretStr, AfterValidator(_check_value)]
+HeaderName = Annotated[str, AfterValidator(_check_name)]
 
 
 class Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str
     """The name that the server knows the model by."""
-    api_key: SecretStr | None = None
-    base_url: str = OPENAI
+    api_key: Sendable | None = None
+    base_url: Annotated[str, AfterValidator(_check_address)] = OPENAI
     """Where `/chat/completions` is found, for example `http://localhost:11434/v1` for Ollama."""
     client_models: tuple[str, ...] = ()
     """Models that a client may ask for by name instead of `model`; `*` lets it ask for any."""
@@ -40,7 +73,7 @@ class Options(BaseModel):
     max_tokens: int | None = None
     token_field: Literal["max_completion_tokens", "max_tokens"] | None = None
     """How the server calls the limit of an answer. OpenAI wants the first; most others know only the second."""
-    headers: dict[str, SecretStr] = Field(default_factory=dict)
+    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
     """Sent with every request, beside `authorization`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Fields added to every request as they are, for what only this server knows."""
@@ -59,13 +92,14 @@ class OpenAI:
 
     def __init__(self, options: Options | str, **more: Any) -> None:
         self.options = options if isinstance(options, Options) else Options(model=options, **more)
-        key = self.options.api_key
-        self._secrets = [secret.get_secret_value() for secret in (key, *self.options.headers.values()) if secret]
-        headers = {name: value.get_secret_value() for name, value in self.options.headers.items()}
+        key = self.options.api_key.get_secret_value() if self.options.api_key else ""
+        headers = {name.lower(): value.get_secret_value() for name, value in self.options.headers.items()}
+        ours = {"accept": "text/event-stream", "accept-encoding": "identity", "user-agent": "rightseat"}
         if key:
-            headers = {"authorization": f"Bearer {key.get_secret_value()}", **headers}
-        accept = {"accept": "text/event-stream", "user-agent": "rightseat"}
-        self._pool = Pool(self.options.base_url, {**accept, **headers}, patience=self.options.patience)
+            ours["authorization"] = f"Bearer {key}"
+        self._pool = Pool(self.options.base_url, ours | headers, patience=self.options.patience)
+        self._where = self.options.base_url.partition("?")[0]
+        self._secrets = [secret for secret in (key, *headers.values()) if len(secret) >= SECRET]
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,40 +111,55 @@ class OpenAI:
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         body = write_request(self.options, prompt)
+        decoder, reader = sse.Decoder(), Reader()
+        feed, read = decoder.feed, reader.read
         try:
             async with self._pool.post("/chat/completions", body) as answer:
-                if answer.status != 200:
-                    raise self._refusal(answer.status, await answer.text())
-                decoder, reader = sse.Decoder(), Reader()
-                feed, read = decoder.feed, reader.read
+                await self._check_begin(answer)
                 async for piece in answer:
                     for data in feed(piece):
                         for chunk in read(data):
                             yield chunk
+                    if reader.done:
+                        await answer.finish()
+                        return
                 for data in decoder.rest():
                     for chunk in read(data):
                         yield chunk
                 self._check_end(reader, answer)
         except Unreachable as error:
-            logger.warning("%s: %s", self.options.base_url, error)
-            raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+            logger.warning("%s: %s", self._where, error)
+            if not reader.ended:
+                raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
         except StreamError as error:
-            logger.warning("%s: an error inside the answer: %s", self.options.base_url, self._redacted(str(error)))
-            raise ModelUnreachable("The model's server broke its answer off with an error.") from error
+            logger.warning("%s: an error inside the answer: %s", self._where, self._said(str(error)))
+            # without its cause: that holds the server's words as they came
+            raise ModelUnreachable("The model's server broke its answer off with an error.") from None
+
+    async def _check_begin(self, answer: Answer) -> None:
+        if answer.status != 200:
+            raise self._refusal(answer.status, self._said(read_error(await answer.text())))
+        kind = answer.headers.get("content-type", "")
+        if kind.startswith("application/json"):
+            raise self._no_stream(kind, await answer.text())
 
     def _check_end(self, reader: "Reader", answer: Answer) -> None:
         """A stream that stops without saying so is a broken one, however whole it looks."""
         if reader.ended:
             return
-        kind = answer.headers.get("content-type", "no content type")
+        kind = answer.headers.get("content-type", "")
         if not reader.read_any and not kind.startswith("text/event-stream"):
-            raise ModelUnreachable(f"The model's server answered with {kind} instead of a stream.")
+            raise self._no_stream(kind)
         raise ModelUnreachable("The model's server cannot be relied on: its answer broke off.")
 
-    def _refusal(self, status: int, body: str) -> ModelError:
-        """The server's own words go to our log; to the client only where they help it and hold no secret."""
-        said = self._redacted(read_error(body))
-        logger.warning("%s answered %d: %s", self.options.base_url, status, said)
+    def _no_stream(self, kind: str, body: str = "") -> ModelError:
+        kind = self._said(kind) or "no content type"
+        logger.warning("%s answered with %s instead of a stream: %s", self._where, kind, self._said(body))
+        return ModelUnreachable(f"The model's server answered with {kind} instead of a stream.")
+
+    def _refusal(self, status: int, said: str) -> ModelError:
+        """The server's own words go to our log; to the client only where they help it."""
+        logger.warning("%s answered %d: %s", self._where, status, said)
         if status in (401, 403):
             return ModelRefusedKey(f"The model's server does not accept our key (HTTP {status}).")
         if status == 429:
@@ -121,10 +170,11 @@ class OpenAI:
             return ModelRefused(f"The model's server does not accept the request (HTTP {status}): {said}", status)
         return ModelUnreachable(f"The model's server failed (HTTP {status}).")
 
-    def _redacted(self, text: str) -> str:
+    def _said(self, text: str) -> str:
+        """What a server said, in one line and without our secrets, which some repeat."""
         for secret in self._secrets:
             text = text.replace(secret, "[key]")
-        return text
+        return " ".join(text.split())[:SAID]
 
 
 def write_request(options: Options, prompt: Prompt) -> bytes:
@@ -155,12 +205,12 @@ def choose_model(options: Options, asked: str | None) -> str:
 
 def write_parameters(options: Options, parameters: Parameters) -> dict[str, object]:
     """Only what is set; 0 is set."""
-    known_as_openai = urlsplit(options.base_url).hostname in (None, urlsplit(OPENAI).hostname)
-    limit = options.token_field or ("max_completion_tokens" if known_as_openai else "max_tokens")
+    host = f".{urlsplit(options.base_url).hostname}"
+    limit = options.token_field or ("max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens")
     wanted: dict[str, object] = {
         "temperature": options.temperature if parameters.temperature is None else parameters.temperature,
         limit: options.max_tokens if parameters.max_tokens is None else parameters.max_tokens,
-        "stop": parameters.stop,
+        "stop": parameters.stop or None,
     }
     return {name: value for name, value in wanted.items() if value is not None}
 
@@ -184,6 +234,7 @@ def write_message(message: Message) -> Iterable[dict[str, object]]:
     calls = [part for part in message.parts if isinstance(part, Call)]
     written: dict[str, object] = {"role": message.role, "content": write_content(message.parts)}
     if calls:
+        written["content"] = written["content"] or None  # an empty text beside calls is refused by some
         written["tool_calls"] = [write_call(call) for call in calls]
     yield written
 
@@ -191,7 +242,7 @@ def write_message(message: Message) -> Iterable[dict[str, object]]:
 def write_content(parts: Sequence[Part]) -> object:
     """Plain text where that is all there is: the smallest servers know nothing else."""
     if not any(isinstance(part, Image) for part in parts):
-        return "".join(part.text for part in parts if isinstance(part, Text)) or None
+        return "".join(part.text for part in parts if isinstance(part, Text))
     return [content for part in parts for content in write_part(part)]
 
 
@@ -219,44 +270,76 @@ class StreamError(Exception):
 class Reader:
     """Reads the events of one answer. `ended` once the server has said that it is whole."""
 
-    __slots__ = ("ended", "read_any")
+    __slots__ = ("done", "ended", "read_any")
 
     def __init__(self) -> None:
+        self.done = False  # nothing follows
         self.ended = False
         self.read_any = False
 
     def read(self, data: bytes) -> Sequence[Chunk]:
-        if data == b"[DONE]":
-            self.ended = True
-            return ()
         try:
             event = _decode(data)
-        except msgspec.DecodeError as error:
-            raise StreamError(f"{error} in {data[:200]!r}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._read_other(data, error)
         self.read_any = True
-        if event.error is not None:
+        if event.error:
             raise StreamError(str(event.error))
-        if len(event.choices) == 1 and event.usage is None:
-            choice = event.choices[0]
-            if choice.finish_reason is None and choice.delta.tool_calls is None and choice.delta.content:
-                return (TextChunk(choice.delta.content),)  # nearly every event is this one
+        choices = event.choices
+        if choices and event.usage is None:
+            choice = choices[0]
+            delta = choice.delta
+            if (
+                delta is not None
+                and delta.content
+                and choice.finish_reason is None
+                and delta.tool_calls is None
+                and delta.reasoning_content is None
+                and delta.reasoning is None
+            ):
+                return (TextChunk(delta.content),)  # nearly every event is this one
+        elif event.usage is None:
+            _check_error(data)
         return list(self._chunks(event))
 
+    def _read_other(self, data: bytes, error: Exception) -> Sequence[Chunk]:
+        """The end and heartbeats are no JSON."""
+        if data.startswith(b"[DONE]"):
+            self.done = self.ended = True
+        elif data.strip():
+            raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
+        return ()
+
     def _chunks(self, event: "_Event") -> Iterable[Chunk]:
-        for choice in event.choices[:1]:
-            delta = choice.delta
+        for choice in (event.choices or ())[:1]:
+            delta = choice.delta or _Delta()
             if thought := delta.reasoning_content or delta.reasoning:
                 yield ThoughtChunk(thought)
             if text := delta.content or delta.refusal:
                 yield TextChunk(text)
-            for call in delta.tool_calls or ():
-                function = call.function
-                yield CallChunk(call.index or 0, function.arguments or "", call.id or "", function.name or "")
+            for position, call in enumerate(delta.tool_calls or ()):
+                yield _read_call(call, position)
+            if choice.finish_reason == "error":
+                raise StreamError("it ended with the reason 'error'")
             if choice.finish_reason:
                 self.ended = True
                 yield StopChunk(_reasons.get(choice.finish_reason, "stop"))
         if event.usage is not None:
-            yield UsageChunk(event.usage.prompt_tokens, event.usage.completion_tokens)
+            yield UsageChunk(event.usage.prompt_tokens or 0, event.usage.completion_tokens or 0)
+
+
+def _read_call(call: "_ToolCall", position: int) -> CallChunk:
+    """Where no index comes, calls are told apart by their place; where one does, by `core.framing`."""
+    index = position if call.index is None else call.index
+    function = call.function or _Function()
+    return CallChunk(index, function.arguments or "", call.id or "", function.name or "")
+
+
+def _check_error(data: bytes) -> None:
+    """Older vLLM: `{"object": "error", "message": …}`, and then `[DONE]` as if all were well."""
+    event = _decode_error(data)
+    if event.object == "error":
+        raise StreamError(str(event.message))
 
 
 _reasons: dict[str, StopReason] = {
@@ -275,7 +358,7 @@ class _Function(msgspec.Struct, gc=False):
 class _ToolCall(msgspec.Struct, gc=False):
     index: int | None = None
     id: str | None = None
-    function: _Function = msgspec.field(default_factory=_Function)
+    function: _Function | None = None
 
 
 class _Delta(msgspec.Struct, gc=False):
@@ -287,22 +370,28 @@ class _Delta(msgspec.Struct, gc=False):
 
 
 class _Choice(msgspec.Struct, gc=False):
-    delta: _Delta = msgspec.field(default_factory=_Delta)
+    delta: _Delta | None = None
     finish_reason: str | None = None
 
 
 class _Usage(msgspec.Struct, gc=False):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class _Event(msgspec.Struct, gc=False):
-    choices: list[_Choice] = []
+    choices: list[_Choice] | None = None
     usage: _Usage | None = None
     error: object = None
 
 
+class _Error(msgspec.Struct):
+    object: Any = None
+    message: Any = None
+
+
 _decode = msgspec.json.Decoder(_Event).decode
+_decode_error = msgspec.json.Decoder(_Error).decode
 _encode = msgspec.json.Encoder().encode
 
 
@@ -311,10 +400,10 @@ def read_error(body: str) -> str:
     try:
         value = msgspec.json.decode(body)
     except msgspec.DecodeError:
-        return body.strip()[:500]
+        return body
     match value:
         case {"error": {"message": str(message)}} | {"message": str(message)} | {"detail": str(message)}:
-            return message[:500]
+            return message
         case {"error": str(message)}:
-            return message[:500]
-    return body.strip()[:500]
+            return message
+    return body
