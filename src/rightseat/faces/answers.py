@@ -1,5 +1,6 @@
 """Answers that every face gives: JSON bodies, and bodies that are read with a limit."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -22,8 +23,10 @@ class BodyTooLarge(BadAsk):
         super().__init__(f"The request is too large: at most {most / 2**20:g} MB are taken.")
 
 
-def answer(body: Any, status: int = 200, content_type: str = "application/json") -> Response:
-    return Response(encode(body), status, media_type=content_type)
+def answer(
+    body: Any, status: int = 200, content_type: str = "application/json", headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(encode(body), status, headers, media_type=content_type)
 
 
 async def read_body(request: Request, most: int) -> bytes:

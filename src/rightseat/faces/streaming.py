@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from rightseat.core.errors import InternalError
 from rightseat.core.events import Event, RunFailed, RunFinished
 from rightseat.core.log import Entry, Tap
 from rightseat.core.runtime import Runtime
@@ -59,7 +60,12 @@ class RunResponse(Response):
                     return body or b""
                 if body:
                     await line.send(body)
-        return b""
+        return write([broken_off(self._run_id)]) or b""
+
+
+def broken_off(run_id: str) -> RunFailed:
+    """What is told of a run whose log ended without an end, because the run could not even write that."""
+    return RunFailed(InternalError.code, InternalError(run_id).message)
 
 
 class Line:

@@ -1,16 +1,16 @@
 """CopilotKit: one address for its clients, whatever they speak. The body says which protocol it is."""
 
-from typing import Any
+import re
 
 import msgspec
 from fastapi import APIRouter
 from graphql import GraphQLError
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import BodyTooLarge, answer, read_body
+from rightseat.faces.answers import UNREADABLE, BodyTooLarge, answer, read_body
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.answering import GraphQL, Operation
 from rightseat.faces.copilotkit.graphql.schema import Desk
@@ -44,19 +44,21 @@ def routes(runtime: Runtime, options: Options) -> APIRouter:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return refusal(415, "Send the request as application/json.")
         try:
-            body = await read_body(request, most)
-            operation = _decode(body)
+            operation = decode(await read_body(request, most))
         except BodyTooLarge as error:
             return refusal(error.status, error.message)
-        except msgspec.DecodeError as error:
+        except ClientDisconnect:
+            return Response()  # for nobody
+        except UNREADABLE as error:
             return refusal(400, f"The body is no GraphQL request ({error}). Send an object with `query`; no batches.")
         return await graphql.answer(operation, request)
 
     async def get(request: Request) -> Response:
-        try:
-            operation = read_query(request)
-        except (KeyError, msgspec.DecodeError):
+        given = request.query_params
+        if "query" not in given:
             return refusal(400, "Send a GraphQL query in the parameter `query`, its variables as JSON in `variables`.")
+        variables = msgspec.Raw((given.get("variables") or "null").encode())
+        operation = Operation(given["query"], variables, given.get("operationName"))
         return await graphql.answer(operation, request, only_queries=True)
 
     router.add_route(options.path, post, methods=["POST"])
@@ -65,13 +67,19 @@ def routes(runtime: Runtime, options: Options) -> APIRouter:
 
 
 _decode = msgspec.json.Decoder(Operation).decode
+ESCAPES = re.compile(rb"\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?|\\u[dD][c-fC-F]..|\\.", re.DOTALL)
 
 
-def read_query(request: Request) -> Operation:
-    given = request.query_params
-    variables = (given.get("variables") or "null").encode()
-    msgspec.json.decode(variables, type=dict[str, Any] | None)
-    return Operation(given["query"], msgspec.Raw(variables), given.get("operationName"))
+def decode(body: bytes) -> Operation:
+    """JavaScript writes half a character (of an emoji, where a text was cut) as an escape that no other JSON has."""
+    try:
+        return _decode(body)
+    except msgspec.DecodeError:
+        return _decode(ESCAPES.sub(lambda escape: rb"\ufffd" if is_half(escape[0]) else escape[0], body))
+
+
+def is_half(escape: bytes) -> bool:
+    return len(escape) == 6 and escape[2:3] in b"dD"
 
 
 def refusal(status: int, message: str) -> Response:

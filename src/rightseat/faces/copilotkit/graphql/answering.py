@@ -4,6 +4,7 @@ A request for an operation is always answered with 200: the clients drop the bod
 """
 
 import logging
+from contextlib import aclosing
 from typing import Any, Literal
 
 import msgspec
@@ -15,14 +16,14 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import RightseatError
 from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.graphql import failures
-from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments
+from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments, read_variables
 from rightseat.faces.copilotkit.graphql.documents import Document, Documents, Invalid
 from rightseat.faces.copilotkit.graphql.inputs import CloudInput
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.faces.copilotkit.graphql.reading import read_ask
 from rightseat.faces.copilotkit.graphql.schema import Desk, schema
 from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
-from rightseat.faces.streaming import RunResponse, Watch
+from rightseat.faces.streaming import RunResponse, Watch, broken_off
 from rightseat.wire import multipart
 
 logger = logging.getLogger(__name__)
@@ -51,19 +52,19 @@ class GraphQL:
     async def answer(self, operation: Operation, request: Request, *, only_queries: bool = False) -> Response:
         try:
             document = self._documents.read(operation.query, operation.operationName)
+            if not document.is_mutation:
+                return await self._query(operation, request)
+            if only_queries:
+                body = failures.invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
+                return answer(body, 405, headers={"allow": "POST"})
+            return await self._mutate(document, bytes(operation.variables), request)
         except Invalid as invalid:
             return answer(failures.invalid(invalid.errors))
-        if not document.is_mutation:
-            return await self._query(operation, request)
-        if only_queries:
-            body = failures.invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
-            return answer(body, 405)
-        return await self._mutate(document, bytes(operation.variables), request)
 
     async def _query(self, operation: Operation, request: Request) -> Response:
         result = await schema.execute(
             operation.query,
-            msgspec.json.decode(operation.variables),
+            read_variables(bytes(operation.variables)),
             context_value=self._desk,
             operation_name=operation.operationName,
         )
@@ -73,16 +74,12 @@ class GraphQL:
         return answer(body, content_type=json_type(request.headers.get("accept", "")))
 
     async def _mutate(self, document: Document, variables: bytes, request: Request) -> Response:
-        try:
-            arguments, values = read_arguments(document, variables)
-        except Invalid as invalid:
-            return answer(failures.invalid(invalid.errors))
-        key = document.key
+        arguments, values = read_arguments(document, variables)
+        key, selection = document.key, document.selection(values)
         try:
             ask = await self._start(arguments, request)
         except RightseatError as error:
             return answer(failures.refused(failures.kind_of(error.code), error.message, key))
-        selection = document.selection(values)
         wanted = delivery(request.headers.get("accept", "*/*"))
         shape = Shape.of(key, selection) if wanted != "json" else None
         if shape is None:
@@ -119,10 +116,12 @@ class GraphQL:
         )
 
     async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request) -> Response:
-        whole = Whole(key, selection, ask.thread_id)
-        async with Watch(self._desk.runtime, ask.run_id, request.receive):
-            async for entries in self._desk.runtime.follow(ask.run_id):
+        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, ask.agent)
+        async with Watch(runtime, ask.run_id, request.receive), aclosing(runtime.follow(ask.run_id)) as batches:
+            async for entries in batches:
                 whole.feed([entry.event for entry in entries])
+        if not whole.is_over:
+            whole.feed([broken_off(ask.run_id)])
         return Response(whole.body(), media_type=json_type(request.headers.get("accept", "")))
 
 

@@ -1,15 +1,25 @@
 """The arguments of `generateCopilotResponse`, typed.
 
 The clients' own document passes them as two variables: those are read straight from the body, in one pass. Whatever is
-written otherwise, or is wrong, takes the long way through graphql-core, whose errors GraphQL tools understand.
+written otherwise, or is wrong, takes the long way through graphql-core, whose errors GraphQL tools understand. Either
+way, fields that the schema does not have are left out of variables: older and newer clients send some.
 """
 
 from typing import Any
 
 import msgspec
-from graphql import VariableNode, value_from_ast_untyped
+from graphql import (
+    GraphQLError,
+    GraphQLInputObjectType,
+    GraphQLList,
+    GraphQLNonNull,
+    VariableDefinitionNode,
+    VariableNode,
+    type_from_ast,
+)
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
+from rightseat.faces.answers import UNREADABLE
 from rightseat.faces.copilotkit.graphql.documents import Document, Invalid
 from rightseat.faces.copilotkit.graphql.inputs import GenerateCopilotResponseInput
 from rightseat.faces.copilotkit.graphql.schema import bare
@@ -30,20 +40,51 @@ def read_arguments(document: Document, variables: bytes) -> tuple[Arguments, Var
     if document.is_constant and is_plain(document):
         try:
             return _decode(variables), NONE
-        except msgspec.DecodeError:
+        except UNREADABLE:
             pass
-    given = msgspec.json.decode(variables) or {}
-    values = get_variable_values(bare, document.operation.variable_definitions or (), given, max_errors=10)
+    given = read_variables(variables)
+    definitions = document.operation.variable_definitions or ()
+    for one in definitions:
+        leave_out_unknown(one, given)
+    values = get_variable_values(bare, definitions, given, max_errors=10)
     if isinstance(values, list):
         raise Invalid(values)
-    get_argument_values(MUTATION, document.root, values)  # for its errors
-    written = {one.name.value: value_from_ast_untyped(one.value, given) for one in document.root.arguments or ()}
-    return msgspec.convert(written, Arguments), values
+    try:
+        return msgspec.convert(get_argument_values(MUTATION, document.root, values), Arguments), values
+    except GraphQLError as error:
+        raise Invalid([error]) from error
 
 
 def is_plain(document: Document) -> bool:
-    """Is each argument the variable of its name?"""
-    return all(
-        isinstance(one.value, VariableNode) and one.value.name.value == one.name.value
+    """Is each argument the variable of its name, and nothing but what the client sent in it?"""
+    passed = {
+        one.name.value
         for one in document.root.arguments or ()
-    )
+        if isinstance(one.value, VariableNode) and one.value.name.value == one.name.value
+    }
+    defaults = [one for one in document.operation.variable_definitions or () if one.default_value]
+    return passed == set(MUTATION.args) and not defaults
+
+
+def read_variables(variables: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
+    except UNREADABLE as error:
+        raise Invalid([GraphQLError(f"The variables are not a JSON object that can be read: {error}")]) from error
+
+
+def leave_out_unknown(definition: VariableDefinitionNode, given: dict[str, Any]) -> None:
+    name = definition.variable.name.value
+    if name in given:
+        given[name] = known(given[name], type_from_ast(bare, definition.type))
+
+
+def known(value: Any, type_: object) -> Any:
+    """The value without what its type has no field for."""
+    if isinstance(type_, GraphQLNonNull):
+        return known(value, type_.of_type)
+    if isinstance(type_, GraphQLList) and isinstance(value, list):
+        return [known(item, type_.of_type) for item in value]
+    if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
+        return {name: known(item, type_.fields[name].type) for name, item in value.items() if name in type_.fields}
+    return value

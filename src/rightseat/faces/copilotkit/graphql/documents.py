@@ -10,6 +10,7 @@ from itertools import islice
 
 from graphql import (
     DocumentNode,
+    ExecutableDefinitionNode,
     FieldNode,
     FragmentDefinitionNode,
     FragmentSpreadNode,
@@ -119,13 +120,14 @@ class Documents:
         except GraphQLError as error:
             raise Invalid([error]) from error
         fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
-        check_size(node, fragments)  # before validation, which takes time with the square of the size
+        check_written(node)  # before validation, which takes time with the square of it
         if errors := validate(bare, node, self._rules, max_errors=10, hide_suggestions=self._is_secret):
             raise Invalid(errors)
         operation = get_operation_ast(node, operation_name)
         if operation is None:
             wanted = f"named {operation_name!r}" if operation_name else "that is asked for: name it in operationName"
             raise Invalid([GraphQLError(f"There is no operation {wanted}.")])
+        check_size(operation.selection_set, fragments)
         selected = [node for _, node in walk(operation.selection_set, fragments)]
         if operation.operation is OperationType.MUTATION:
             check_root(operation)
@@ -134,30 +136,19 @@ class Documents:
         return Document(node, operation, fragments, not any(map(depends_on_variables, selected)), [])
 
 
-def check_size(document: DocumentNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+def check_written(document: DocumentNode) -> None:
     """Refuse what no client of ours sends and only costs."""
-    written = 0
-    for definition in document.definitions:
-        if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
-            written += sum(1 for _ in walk(definition.selection_set, {}))
-        if isinstance(definition, OperationDefinitionNode):
-            check_operation(definition.selection_set, fragments)
-    check_limits(selections=(written, SELECTIONS))
+    definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
+    levels = [level for one in definitions for level, _ in walk(one.selection_set, {})]
+    check_limits(selections=(len(levels), SELECTIONS), levels=(max(levels, default=0), DEPTH))
 
 
-def check_operation(selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
-    depth = selections = aliases = directives = 0
-    for level, node in islice(walk(selection, fragments), SELECTIONS + 1):
-        selections += 1
-        depth = max(depth, level)
-        aliases += isinstance(node, FieldNode) and node.alias is not None
-        directives += len(node.directives or ())
-    check_limits(
-        selections=(selections, SELECTIONS),
-        depth=(depth, DEPTH),
-        aliases=(aliases, ALIASES),
-        directives=(directives, DIRECTIVES),
-    )
+def check_size(selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
+    """The same for an operation with its fragments in their places."""
+    nodes = [node for _, node in islice(walk(selection, fragments), SELECTIONS + 1)]
+    aliases = sum(1 for node in nodes if isinstance(node, FieldNode) and node.alias)
+    directives = sum(len(node.directives or ()) for node in nodes)
+    check_limits(selections=(len(nodes), SELECTIONS), aliases=(aliases, ALIASES), directives=(directives, DIRECTIVES))
 
 
 def check_limits(**limits: tuple[int, int]) -> None:
@@ -205,8 +196,10 @@ Selected = FieldNode | InlineFragmentNode | FragmentSpreadNode
 def walk(
     selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode], level: int = 1
 ) -> Iterator[tuple[int, Selected]]:
-    """All that is selected, fragments in their places, and how deep. The depth of introspection counts as 0: its tools
-    go as deep as they like, and a rule of its own bounds them."""
+    """All that is selected, with the fragments in their places, and how deep.
+
+    Inside introspection everything is at depth 0: its tools go as deep as they like, and a rule of its own bounds them.
+    """
     for node in selection.selections:
         if isinstance(node, FieldNode):
             yield level, node
@@ -218,5 +211,5 @@ def walk(
             yield from walk(node.selection_set, fragments, level)
         elif isinstance(node, FragmentSpreadNode):
             yield level, node
-            if fragment := fragments.get(node.name.value):
-                yield from walk(fragment.selection_set, fragments, level)
+            if node.name.value in fragments:
+                yield from walk(fragments[node.name.value].selection_set, fragments, level)

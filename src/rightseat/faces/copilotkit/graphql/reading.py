@@ -9,6 +9,7 @@ from rightseat.core.ask import Ask, Context, Named, Parameters, ToolChoice, Tool
 from rightseat.core.errors import BadAsk, Misuse
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Image, Message, Result, Role, Text
+from rightseat.faces.answers import UNREADABLE
 from rightseat.faces.copilotkit.graphql import inputs
 from rightseat.faces.copilotkit.graphql.scalars import ActionInputAvailability, MessageRole
 
@@ -27,7 +28,8 @@ def read_ask(
     """`default` is the agent of a chat that names none.
 
     The client writes what its page knows into its system message itself, so only an agent that it names gets it again
-    as context. It also asks again itself with the results of server-side actions: hence one round.
+    as context. It also asks again itself with the results of server-side actions, hence one round; but not where it
+    names an agent.
     """
     session = data.agentSession
     agent = session.agentName if session else default
@@ -43,7 +45,7 @@ def read_ask(
         state=read_state(data, agent),
         properties=properties or {},
         headers=headers,
-        rounds=1,
+        rounds=None if session else 1,
         transient=True,
     )
 
@@ -56,10 +58,12 @@ def read_messages(messages: Iterable[inputs.MessageInput]) -> Iterable[Message]:
                 f"messages[{number}] is {' and '.join(said) or 'empty'}; it must be one of {', '.join(KINDS)}."
             )
         if message.textMessage:
-            yield Message(read_role(message.textMessage.role), (Text(message.textMessage.content),), id=message.id)
+            role = read_role(message.textMessage.role, number)
+            yield Message(role, (Text(message.textMessage.content),), id=message.id)
         elif message.imageMessage:
+            role = read_role(message.imageMessage.role, number)
             image = Image(f"image/{message.imageMessage.format}", message.imageMessage.bytes)
-            yield Message(read_role(message.imageMessage.role), (image,), id=message.id)
+            yield Message(role, (image,), id=message.id)
         elif call := message.actionExecutionMessage:
             yield Message("assistant", (Call(message.id, call.name, call.arguments),), id=message.id)
         elif result := message.resultMessage:
@@ -77,9 +81,12 @@ ROLES: dict[MessageRole, Role] = {
 }
 
 
-def read_role(role: MessageRole) -> Role:
+def read_role(role: MessageRole, number: int) -> Role:
     if role not in ROLES:
-        raise BadAsk(f"A text or an image cannot have the role {role.name!r}.")
+        known = ", ".join(one.name for one in ROLES)
+        raise BadAsk(
+            f"messages[{number}] is a text or an image with the role {role.name!r}; it must be one of {known}."
+        )
     return ROLES[role]
 
 
@@ -130,5 +137,5 @@ def read_state(data: inputs.GenerateCopilotResponseInput, agent: str) -> JsonVal
 def read_json(text: str, what: str) -> JsonValue:
     try:
         return msgspec.json.decode(text)  # type: ignore[no-any-return]  # JSON is what JsonValue says
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise BadAsk(f"The {what} is no JSON: {error}") from error

@@ -7,6 +7,7 @@ from strawberry.schema.config import StrawberryConfig
 
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import AgentNotFound
+from rightseat.core.loop import read_arguments
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.runtime import Runtime
 from rightseat.faces.copilotkit.graphql import inputs, outputs, scalars
@@ -72,15 +73,19 @@ class Mutation:
 
 
 def write_message(message: Message) -> list[dict[str, object]]:
-    """A message as clients restore it: a text, a call and a result are messages of their own there."""
+    """A message as clients restore it: a text, a call and a result are messages of their own there.
+
+    Not a system message: a client makes a new one for each request, and would send the old ones beside it.
+    """
     written: list[dict[str, object]] = []
+    if message.role == "system":
+        return written
     if message.text:
         written.append({"id": message.id, "role": message.role, "content": message.text})
     for part in message.parts:
         if isinstance(part, Call):
-            written.append(
-                {"id": part.id, "name": part.name, "arguments": part.arguments, "parentMessageId": message.id}
-            )
+            arguments = read_arguments(part.arguments) or {}
+            written.append({"id": part.id, "name": part.name, "arguments": arguments, "parentMessageId": message.id})
         elif isinstance(part, Result):
             said = {"actionExecutionId": part.call_id, "actionName": part.name, "result": part.content}
             written.append({"id": message.id, **said})

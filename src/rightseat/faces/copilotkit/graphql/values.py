@@ -14,7 +14,7 @@ Value = dict[str, Any]
 SUCCESS: Value = {"__typename": "SuccessMessageStatus", "code": "Success"}
 BROKEN: Value = {"__typename": "FailedMessageStatus", "code": "Failed", "reason": "Error streaming message content"}
 
-RESULT_CODES = {"invalid_arguments": "INVALID_ARGUMENTS", "tool_failed": "HANDLER_ERROR"}
+RESULT_CODES = {"invalid_arguments": "INVALID_ARGUMENTS", "unknown_tool": "ERROR"}
 
 
 def now() -> str:
@@ -59,36 +59,51 @@ def result_message(event: CallReturned) -> Value:
 def result(event: CallReturned) -> str:
     if event.error is None:
         return event.content
-    error = {"code": RESULT_CODES.get(event.error, "ERROR"), "message": event.content}
+    error = {"code": RESULT_CODES.get(event.error, "HANDLER_ERROR"), "message": event.content}
     return json.encode({"error": error, "result": ""}).decode()
 
 
-def state_message(
-    number: int, ids: tuple[str, str], agent: str, node: str, state: JsonValue, *, running: bool
-) -> Value:
-    """`ids` are those of thread and run."""
-    thread_id, run_id = ids
-    return {
-        "__typename": "AgentStateMessageOutput",
-        "id": f"state-{run_id}-{number}",
-        "createdAt": now(),
-        "threadId": thread_id,
-        "runId": run_id,
-        "agentName": agent,
-        "nodeName": node,
-        "state": json.encode(state).decode(),
-        "running": running,
-        "active": running,
-        "role": "assistant",
-        "status": SUCCESS,
-    }
+class States:
+    """The states of one run as messages: one whenever the state changes, and at the end one that says so."""
+
+    def __init__(self, thread_id: str, run_id: str, agent: str) -> None:
+        self._thread_id = thread_id
+        self._run_id = run_id
+        self._agent = agent
+        self._state: JsonValue = None
+        self._count = 0
+        self.node = ""
+
+    def changed(self, state: JsonValue) -> Value:
+        self._state = state
+        return self._message(self.node, running=True)
+
+    def last(self) -> list[Value]:
+        """None where there never was a state."""
+        return [self._message("__end__", running=False)] if self._count else []
+
+    def _message(self, node: str, *, running: bool) -> Value:
+        self._count += 1
+        return {
+            "__typename": "AgentStateMessageOutput",
+            "id": f"state-{self._run_id}-{self._count}",
+            "createdAt": now(),
+            "threadId": self._thread_id,
+            "runId": self._run_id,
+            "agentName": self._agent,
+            "nodeName": node,
+            "state": json.encode(self._state).decode(),
+            "running": running,
+            "active": running,
+            "role": "assistant",
+            "status": SUCCESS,
+        }
 
 
 def response_status(event: RunFinished | RunFailed) -> Value:
     if isinstance(event, RunFailed):
         return failures.failed(event.code, event.message)
     if event.outcome == "cancelled":
-        details = {"description": "The answer was stopped."}
-        stopped = {"code": "Failed", "reason": "MESSAGE_STREAM_INTERRUPTED", "details": details}
-        return {"__typename": "FailedResponseStatus", **stopped}
+        # Not MESSAGE_STREAM_INTERRUPTED: react-core does not look at that, and runs a call that was cut in the middle.
+        return failures.failed("cancelled", "The answer was stopped.")
     return {"__typename": "SuccessResponseStatus", "code": "Success"}

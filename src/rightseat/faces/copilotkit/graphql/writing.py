@@ -5,8 +5,10 @@ appends items to a list, at the index that ends its path, or fills in the fields
 
 A message is shown as soon as all that was selected of it and not put off is known. With the clients' own document that
 is at its start, and its text and status follow; without `@stream` on its text, or `@defer` on its status, at its end.
+Messages are listed in the order in which they began, so those behind one that is not shown yet wait for it.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -35,8 +37,8 @@ from rightseat.core.events import (
     ThoughtStarted,
 )
 from rightseat.faces.copilotkit.graphql import values
-from rightseat.faces.copilotkit.graphql.projection import Group, Pick, Picks, Selection, write
-from rightseat.faces.copilotkit.graphql.values import Value
+from rightseat.faces.copilotkit.graphql.projection import Group, Pick, Picks, Selection, write_all
+from rightseat.faces.copilotkit.graphql.values import States, Value
 
 encode = json.Encoder().encode
 PIECES = {"TextMessageOutput": "content", "ActionExecutionMessageOutput": "arguments"}
@@ -54,11 +56,16 @@ class Shape:
 
     @classmethod
     def of(cls, key: str, selection: Selection) -> "Shape | None":
-        """None where the client did not ask for pieces: then the response is written whole."""
+        """None where the client did not ask for pieces: then the response is written whole.
+
+        So it is where its pieces would not be worth having: with the status not put off, or with all messages put off.
+        """
         picks = selection.on("CopilotResponse")
         messages = [pick for pick in picks.now.values() if pick.name == "messages"]
-        late = [pick for pick in picks.now.values() if pick.name == "status"]
+        late = [pick for pick in picks.now.values() if pick.name == "status"] or groups_with(picks, "messages")
         if late or len(messages) > 1 or not all(pick.is_streamed for pick in messages):
+            return None
+        if not messages and not picks.later:
             return None
         return cls(key, selection, messages[0] if messages else None, groups_with(picks, "status"))
 
@@ -68,13 +75,15 @@ def groups_with(picks: Picks, name: str) -> list[Group]:
 
 
 class Message:
-    """A message that is being said: its place in the list, and how its pieces are written."""
+    """A message of the response: its place in the list, and how its pieces are written while it is being said."""
 
-    __slots__ = ("at_the_end", "is_shown", "path", "pieces", "place", "value")
+    __slots__ = ("at_the_end", "is_ready", "is_shown", "path", "pieces", "place", "streamed", "value")
 
-    def __init__(self, value: Value) -> None:
+    def __init__(self, value: Value, *, is_ready: bool) -> None:
         self.value = value
+        self.is_ready = is_ready  # to be shown, when its turn comes
         self.is_shown = False
+        self.streamed: Pick | None = None
         self.pieces = 0  # written so far
         self.place = -1
         self.path = b""
@@ -86,23 +95,17 @@ class Patches:
 
     def __init__(self, shape: Shape, thread_id: str, run_id: str, agent: str) -> None:
         self._shape = shape
-        self._ids = (thread_id, run_id)
-        self._agent = agent
-        self._node = ""
-        self._state: tuple[Any] | None = None
-        self._states = 0
+        self._thread_id = thread_id
+        self._states = States(thread_id, run_id, agent)
         self._open: dict[str, Message] = {}
+        self._waiting: deque[Message] = deque()
         self._shown = 0
         self._patches: list[bytes] = []
         self.is_over = False
 
     def begin(self) -> bytes:
-        response = new_response(self._ids[0])
         picks = self._shape.selection.on("CopilotResponse")
-        now = {pick.key: write(pick, response) for pick in picks.now.values()}
-        for group in picks.later:
-            if group not in self._shape.at_the_end:
-                now |= {pick.key: write(pick, response) for pick in group.picks.values()}
+        now = write_now(picks, self._shape.at_the_end, new_response(self._thread_id))
         return encode({"data": {self._shape.key: now}, "hasNext": True})
 
     def feed(self, events: Sequence[Event]) -> bytes | None:
@@ -136,10 +139,9 @@ class Patches:
             case CallReturned():
                 self._show(values.result_message(event))
             case StateReplaced(state=state):
-                self._state = (state,)
-                self._show_state(running=True)
+                self._show(self._states.changed(state))
             case StepStarted(name=name):
-                self._node = name
+                self._states.node = name
             case RunFinished() | RunFailed():
                 self._finish(event)
             case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
@@ -152,19 +154,16 @@ class Patches:
                 assert_never(event)
 
     def _start(self, id: str, value: Value) -> None:
-        message = self._open[id] = Message(value)
+        message = self._open[id] = Message(value, is_ready=False)
         if self._shape.messages is None:
+            message.is_shown = True  # as much of it as was asked for
             return
         picks = self._selection.on(value["__typename"])
         growing = PIECES[value["__typename"]]
-        now = {pick.name: pick for pick in picks.now.values()}
+        message.streamed = next((pick for pick in picks.now.values() if pick.name == growing), None)
         message.at_the_end = groups_with(picks, "status")
-        if "status" in now or (growing in now and not now[growing].is_streamed) or groups_with(picks, growing):
-            return
-        self._append(message)
-        if growing in now:
-            path = [*self._path(message.place), now[growing].key]
-            message.path = encode(path)[:-1] + b","
+        message.is_ready = can_begin(picks, growing)
+        self._add(message)
 
     def _grow(self, message: Message, pieces: list[str]) -> None:
         if message.path:
@@ -176,49 +175,54 @@ class Patches:
 
     def _end(self, message: Message, status: Value) -> None:
         message.value["status"] = status
-        if not message.is_shown:
-            self._show(message.value)
-            return
-        for group in message.at_the_end:
-            self._fill_in(group, message.value, self._path(message.place))
+        message.is_ready = True
+        if message.is_shown:
+            for group in message.at_the_end:
+                self._fill_in(group, message.value, self._path(message.place))
+        else:
+            self._show_waiting()
 
     def _show(self, value: Value) -> None:
-        """A message that is whole: nothing of it is put off."""
+        """A message that is whole from its beginning."""
         if self._shape.messages is not None:
-            self._append_item(self._selection.whole(value))
-
-    def _show_state(self, *, running: bool) -> None:
-        if self._state is not None:
-            self._states += 1
-            node = self._node if running else "__end__"
-            (state,) = self._state
-            self._show(values.state_message(self._states, self._ids, self._agent, node, state, running=running))
+            self._add(Message(value, is_ready=True))
 
     def _finish(self, event: RunFinished | RunFailed) -> None:
-        self._show_state(running=False)
-        response = new_response(self._ids[0]) | {"status": values.response_status(event)}
+        for message in self._open.values():  # none, unless the run broke off without a word
+            self._end(message, values.BROKEN)
+        for state in self._states.last():
+            self._show(state)
+        response = new_response(self._thread_id) | {"status": values.response_status(event)}
         for group in self._shape.at_the_end:
             self._fill_in(group, response, [self._shape.key])
         self.is_over = True
 
-    def _append(self, message: Message) -> None:
-        """Show it with what is known of it now."""
-        picks = self._selection.on(message.value["__typename"])
-        item = {pick.key: write(pick, message.value) for pick in picks.now.values()}
-        for group in picks.later:
-            if group not in message.at_the_end:
-                item |= {pick.key: write(pick, message.value) for pick in group.picks.values()}
-        message.is_shown = True
-        message.place = self._append_item(item)
+    def _add(self, message: Message) -> None:
+        self._waiting.append(message)
+        self._show_waiting()
 
-    def _append_item(self, item: dict[str, Any]) -> int:
-        place = self._shown
+    def _show_waiting(self) -> None:
+        while self._waiting and self._waiting[0].is_ready:
+            self._append(self._waiting.popleft())
+
+    def _append(self, message: Message) -> None:
+        """Show it: whole if it has ended, else with what is known of it now."""
+        value = message.value
+        message.is_shown = True
+        message.place = self._shown
         self._shown += 1
-        self._patches.append(encode({"items": [item], "path": self._path(place)}))
-        return place
+        path = self._path(message.place)
+        if "status" in value:
+            item = self._selection.whole(value)
+        else:
+            item = write_now(self._selection.on(value["__typename"]), message.at_the_end, value)
+            if message.streamed:
+                message.path = encode([*path, message.streamed.key])[:-1] + b","
+                message.pieces = len(item[message.streamed.key])
+        self._patches.append(encode({"items": [item], "path": path}))
 
     def _fill_in(self, group: Group, value: Value, path: list[str | int]) -> None:
-        patch: dict[str, Any] = {"data": {pick.key: write(pick, value) for pick in group.picks.values()}, "path": path}
+        patch: dict[str, Any] = {"data": write_all(group.picks, value), "path": path}
         if group.label is not None:
             patch["label"] = group.label
         self._patches.append(encode(patch))
@@ -233,13 +237,29 @@ class Patches:
         return [self._shape.key, self._shape.messages.key, place]
 
 
+def can_begin(picks: Picks, growing: str) -> bool:
+    """May a message be shown before its end? Not where its status is wanted at once, or its text whole or twice."""
+    now = [pick for pick in picks.now.values() if pick.name in ("status", growing)]
+    return len(now) <= 1 and all(pick.is_streamed for pick in now) and not groups_with(picks, growing)
+
+
+def write_now(picks: Picks, at_the_end: list[Group], value: Value) -> dict[str, Any]:
+    """What is selected of the value, but for the groups whose time has not come."""
+    written = write_all(picks.now, value)
+    for group in picks.later:
+        if group not in at_the_end:
+            written |= write_all(group.picks, value)
+    return written
+
+
 class Whole:
     """Feed it events, take the body when it `is_over`: for a client that did not ask for pieces."""
 
-    def __init__(self, key: str, selection: Selection, thread_id: str) -> None:
+    def __init__(self, key: str, selection: Selection, thread_id: str, run_id: str, agent: str) -> None:
         self._key = key
         self._selection = selection
         self._response = new_response(thread_id)
+        self._states = States(thread_id, run_id, agent)
         self._messages: dict[str, Value] = {}
         self.is_over = False
 
@@ -252,28 +272,40 @@ class Whole:
 
     def _take(self, event: Event) -> None:
         match event:
-            case TextStarted(message_id=id):
-                self._messages[id] = values.text_message(event)
-            case CallStarted(call_id=id):
-                self._messages[id] = values.call_message(event)
+            case TextStarted():
+                self._add(values.text_message(event))
+            case CallStarted():
+                self._add(values.call_message(event))
             case TextDelta(message_id=id, text=text):
                 self._messages[id]["content"].append(text)
             case CallDelta(call_id=id, text=text):
                 self._messages[id]["arguments"].append(text)
             case TextEnded(message_id=id, whole=whole) | CallEnded(call_id=id, whole=whole):
                 self._messages[id]["status"] = values.SUCCESS if whole else values.BROKEN
-            case CallReturned(call_id=id):
-                self._messages[f"result-{id}"] = values.result_message(event)
+            case CallReturned():
+                self._add(values.result_message(event))
+            case StateReplaced(state=state):
+                self._add(self._states.changed(state))
+            case StepStarted(name=name):
+                self._states.node = name
             case RunFinished() | RunFailed():
-                messages = list(self._messages.values())
-                self._response |= {"messages": messages, "status": values.response_status(event)}
-                self.is_over = True
-            case RunStarted() | AnswerEnded() | ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
+                self._finish(event)
+            case RunStarted() | AnswerEnded() | StepEnded() | Custom():
                 pass
-            case StateReplaced() | StepStarted() | StepEnded() | Custom():
-                pass  # states on the way are for those who watch; the last one can be loaded
+            case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
+                pass
             case _:
                 assert_never(event)
+
+    def _add(self, value: Value) -> None:
+        self._messages[value["id"]] = value
+
+    def _finish(self, event: RunFinished | RunFailed) -> None:
+        for state in self._states.last():
+            self._add(state)
+        messages = [{"status": values.BROKEN} | message for message in self._messages.values()]
+        self._response |= {"messages": messages, "status": values.response_status(event)}
+        self.is_over = True
 
 
 @dataclass(slots=True)
