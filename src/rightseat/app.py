@@ -134,7 +134,10 @@ class Application(FastAPI):
 
     def __init__(self, server: Server) -> None:
         super().__init__(
-            title="rightseat", version=version("rightseat"), openapi_url="/openapi.json" if server.docs else None
+            title="rightseat",
+            version=version("rightseat"),
+            openapi_url="/openapi.json" if server.docs else None,
+            redirect_slashes=False,  # a redirect would repeat whatever host the request claims
         )
         self._plain: dict[tuple[str, str], Route] = {}
         self._door = CORSMiddleware(self._inside, **cors(server))

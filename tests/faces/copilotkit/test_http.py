@@ -288,7 +288,7 @@ async def test_what_was_sent_is_not_sent_back_at_length(serve: Serve) -> None:
     assert len(answer.content) < 2000
 
 
-async def test_half_a_character_is_taken_for_a_whole_one_that_nobody_knows(serve: Serve) -> None:
+async def test_half_a_character_does_not_spoil_the_whole_request(serve: Serve) -> None:
     """JavaScript cuts a text in the middle of an emoji, and writes the half as an escape."""
     model = ScriptedModel([says("Hi")])
     body = json.dumps(chat("cut: HALF, low: LOW, whole: 🙂, no escape: \\ud83d")).replace("HALF", "\\ud83d")
@@ -298,7 +298,7 @@ async def test_half_a_character_is_taken_for_a_whole_one_that_nobody_knows(serve
             "/copilotkit", content=body.replace("LOW", "\\ude00"), headers={"content-type": "application/json"}
         )
 
-    assert model.prompts[0].messages[0].text == "cut: \ufffd, low: \ufffd, whole: 🙂, no escape: \\ud83d"
+    assert model.prompts[0].messages[0].text == "cut: ?, low: ?, whole: 🙂, no escape: \\ud83d"
 
 
 # Queries

@@ -1,6 +1,6 @@
 """CopilotKit: one address for its clients, whatever they speak. The body says which protocol it is."""
 
-import re
+import json
 
 import msgspec
 from fastapi import APIRouter
@@ -67,19 +67,20 @@ def routes(runtime: Runtime, options: Options) -> APIRouter:
 
 
 _decode = msgspec.json.Decoder(Operation).decode
-ESCAPES = re.compile(rb"\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?|\\u[dD][c-fC-F]..|\\.", re.DOTALL)
 
 
 def decode(body: bytes) -> Operation:
-    """JavaScript writes half a character (of an emoji, where a text was cut) as an escape that no other JSON has."""
+    """Also where JavaScript cut a text in the middle of an emoji, and wrote the half as an escape: it becomes `?`."""
     try:
         return _decode(body)
-    except msgspec.DecodeError:
-        return _decode(ESCAPES.sub(lambda escape: rb"\ufffd" if is_half(escape[0]) else escape[0], body))
-
-
-def is_half(escape: bytes) -> bool:
-    return len(escape) == 6 and escape[2:3] in b"dD"
+    except msgspec.ValidationError:
+        raise  # it could be read, and is something else
+    except msgspec.DecodeError as error:
+        try:
+            read = json.loads(body)
+        except ValueError:
+            raise error from None
+        return _decode(json.dumps(read, ensure_ascii=False).encode(errors="replace"))
 
 
 def refusal(status: int, message: str) -> Response:

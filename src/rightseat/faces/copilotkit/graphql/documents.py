@@ -35,7 +35,7 @@ from graphql.execution.values import VariableValues, get_directive_values
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.faces.copilotkit.graphql.schema import bare
 
-# The clients' own documents have 3,400 characters, 400 tokens and 120 selections.
+# The clients' own mutation has 3,342 characters, 274 tokens and 121 selections.
 LENGTH = 100_000
 TOKENS = 2000
 SELECTIONS = 400  # as written, and again with every fragment in its places: these multiply

@@ -79,7 +79,7 @@ class States:
         return self._message(self.node, running=True)
 
     def last(self) -> list[Value]:
-        """None where there never was a state."""
+        """Nothing where there never was a state."""
         return [self._message("__end__", running=False)] if self._count else []
 
     def _message(self, node: str, *, running: bool) -> Value:
