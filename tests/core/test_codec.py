@@ -17,9 +17,11 @@ from rightseat.core.events import (
     CallStarted,
     Custom,
     Event,
+    Interrupt,
     RunFailed,
     RunFinished,
     RunStarted,
+    StateChanged,
     StateReplaced,
     StepEnded,
     StepStarted,
@@ -31,9 +33,15 @@ from rightseat.core.events import (
     ThoughtStarted,
     Usage,
 )
+from rightseat.core.messages import Message, Text
 
 WRITTEN: list[tuple[Event, str]] = [
     (RunStarted("r", "t", "a"), '{"type":"RunStarted","run_id":"r","thread_id":"t","agent":"a"}'),
+    (
+        RunStarted("r", "t", "a", "c", (Message("user", (Text("Hi"),), id="m"),)),
+        '{"type":"RunStarted","run_id":"r","thread_id":"t","agent":"a","client_run_id":"c",'
+        '"said":[{"role":"user","parts":[{"type":"text","text":"Hi"}],"id":"m","extra":null}]}',
+    ),
     (TextStarted("m"), '{"type":"TextStarted","message_id":"m"}'),
     (TextDelta("m", "Hi"), '{"type":"TextDelta","message_id":"m","text":"Hi"}'),
     (TextEnded("m"), '{"type":"TextEnded","message_id":"m","whole":true}'),
@@ -43,7 +51,10 @@ WRITTEN: list[tuple[Event, str]] = [
     (CallStarted("c", "search"), '{"type":"CallStarted","call_id":"c","name":"search","message_id":null}'),
     (CallDelta("c", "{}"), '{"type":"CallDelta","call_id":"c","text":"{}"}'),
     (CallEnded("c", whole=False), '{"type":"CallEnded","call_id":"c","whole":false}'),
-    (CallReturned("c", "n", "x"), '{"type":"CallReturned","call_id":"c","name":"n","content":"x","error":null}'),
+    (
+        CallReturned("c", "n", "x"),
+        '{"type":"CallReturned","call_id":"c","name":"n","content":"x","error":null,"message_id":null}',
+    ),
     (AnswerEnded("stop"), '{"type":"AnswerEnded","reason":"stop","usage":null}'),
     (
         AnswerEnded("length", Usage(3, 5)),
@@ -52,8 +63,17 @@ WRITTEN: list[tuple[Event, str]] = [
     (StepStarted("plan"), '{"type":"StepStarted","name":"plan"}'),
     (StepEnded("plan"), '{"type":"StepEnded","name":"plan"}'),
     (StateReplaced({"a": [1, 2.5, None]}), '{"type":"StateReplaced","state":{"a":[1,2.5,null]}}'),
+    (
+        StateChanged([{"op": "remove", "path": "/a"}]),
+        '{"type":"StateChanged","patch":[{"op":"remove","path":"/a"}]}',
+    ),
     (Custom("agui.X", True), '{"type":"Custom","name":"agui.X","value":true}'),
     (RunFinished("waiting"), '{"type":"RunFinished","outcome":"waiting"}'),
+    (
+        RunFinished("waiting", (Interrupt("i", "approval", "May I?", "c"),), 42),
+        '{"type":"RunFinished","outcome":"waiting","interrupts":[{"id":"i","reason":"approval","message":"May I?",'
+        '"call_id":"c","schema":null,"expires_at":null}],"result":42}',
+    ),
     (RunFailed("bad_ask", "No."), '{"type":"RunFailed","code":"bad_ask","message":"No."}'),
 ]
 
@@ -64,9 +84,13 @@ json_values: st.SearchStrategy[JsonValue] = st.recursive(
     max_leaves=10,
 )
 flags, texts_or_none = st.booleans(), st.none() | texts
+said = st.tuples() | st.tuples(st.builds(Message, st.just("user"), st.tuples(st.builds(Text, texts)), texts))
+interrupts = st.tuples() | st.tuples(
+    st.builds(Interrupt, texts, texts, texts, texts_or_none, json_values, texts_or_none)
+)
 usages = st.none() | st.builds(Usage, st.integers(0), st.integers(0))
 events: st.SearchStrategy[Event] = st.one_of(
-    st.builds(RunStarted, texts, texts, texts),
+    st.builds(RunStarted, texts, texts, texts, texts_or_none, said),
     st.builds(TextStarted, texts),
     st.builds(TextDelta, texts, texts),
     st.builds(TextEnded, texts, flags),
@@ -76,13 +100,14 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.builds(CallStarted, texts, texts, texts_or_none),
     st.builds(CallDelta, texts, texts),
     st.builds(CallEnded, texts, flags),
-    st.builds(CallReturned, texts, texts, texts, texts_or_none),
+    st.builds(CallReturned, texts, texts, texts, texts_or_none, texts_or_none),
     st.builds(AnswerEnded, st.sampled_from(["stop", "calls", "length", "filtered"]), usages),
     st.builds(StepStarted, texts),
     st.builds(StepEnded, texts),
     st.builds(StateReplaced, json_values),
+    st.builds(StateChanged, st.lists(json_values)),
     st.builds(Custom, texts, json_values),
-    st.builds(RunFinished, st.sampled_from(["done", "waiting", "cancelled"])),
+    st.builds(RunFinished, st.sampled_from(["done", "waiting", "cancelled"]), interrupts, json_values),
     st.builds(RunFailed, texts, texts),
 )
 

@@ -168,3 +168,19 @@ def test_a_run_that_stops_anywhere_is_closed_by_its_endings(order: list[int], st
     events += folded(*events).endings()
 
     check_pairs(events)
+
+
+def test_a_result_is_put_behind_its_call_whenever_it_comes() -> None:
+    fold = folded(
+        *(CallStarted("c1", "f"), CallStarted("c2", "g"), CallEnded("c1"), CallEnded("c2")),
+        *(CallReturned("c2", "g", "two"), TextStarted("m"), TextDelta("m", "Meanwhile"), TextEnded("m")),
+        CallReturned("c1", "f", "one", message_id="r1"),
+    )
+
+    assert [message.id for message in fold.messages()] == ["c1", "result-c2", "r1", "m"]
+
+
+def test_a_call_may_name_its_message_before_that_has_a_text() -> None:
+    fold = folded(CallStarted("c", "f", "m"), CallEnded("c"), TextStarted("m"), TextDelta("m", "So."), TextEnded("m"))
+
+    assert fold.messages() == (Message("assistant", (Text("So."), Call("c", "f", "")), id="m"),)

@@ -111,7 +111,7 @@ async def test_a_tool_gets_its_arguments_the_ask_and_a_key() -> None:
     ask = Ask(messages=(user("Hi"),), run_id="r")
     await run(Loop(ScriptedModel([calls("search", '{"q": [1]}'), says("Done")]), [Box(search=search)]), ask)
 
-    assert got == [Invocation("call_1", {"q": [1]}, ask, key="r:call_1")]
+    assert [(one.call_id, one.arguments, one.ask, one.key) for one in got] == [("call_1", {"q": [1]}, ask, "r:call_1")]
 
 
 async def test_tools_run_side_by_side_and_their_results_come_in_the_order_of_the_calls() -> None:

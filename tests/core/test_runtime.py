@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 
+import msgspec
 import pytest
 from pydantic import JsonValue
 
@@ -43,7 +44,7 @@ from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message, Result, Text, user
 from rightseat.core.model import CallChunk, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
-from rightseat.core.threads import Thread, Threads
+from rightseat.core.threads import Beginning, Threads
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
@@ -114,8 +115,8 @@ async def running(
             await runtime.close()
 
 
-def asking(text: str = "Hi", run_id: str = "r", state: JsonValue = None, tools: tuple[ToolOffer, ...] = ()) -> Ask:
-    return Ask(messages=(user(text),), run_id=run_id, thread_id="t", principal=ANNA, state=state, tools=tools)
+def asking(text: str = "Hi", run_id: str = "r", thread_id: str = "t", state: JsonValue = None) -> Ask:
+    return Ask(messages=(user(text),), run_id=run_id, thread_id=thread_id, principal=ANNA, state=state)
 
 
 async def heard(runtime: Runtime, run_id: str = "r", after: str | None = None) -> list[Event]:
@@ -140,11 +141,12 @@ async def until_all_wait() -> None:
 
 
 async def test_a_run_is_what_the_agent_said_between_its_start_and_its_end() -> None:
+    ask = asking()
     async with running(saying(TextStarted("m"), TextDelta("m", "Hi"), TextEnded("m"))) as runtime:
-        events = await answer(runtime, asking())
+        events = await answer(runtime, ask)
 
     assert events == [
-        RunStarted("r", "t", "default"),
+        RunStarted("r", "t", "default", said=ask.messages),
         TextStarted("m"),
         TextDelta("m", "Hi"),
         TextEnded("m"),
@@ -155,7 +157,7 @@ async def test_a_run_is_what_the_agent_said_between_its_start_and_its_end() -> N
 async def test_a_run_whose_client_has_something_to_do_ends_as_waiting() -> None:
     offer = ToolOffer("show_chart", "Draw a chart.", {"type": "object"})
     async with running(Loop(ScriptedModel([calls("show_chart")]))) as runtime:
-        events = await answer(runtime, asking(tools=(offer,)))
+        events = await answer(runtime, msgspec.structs.replace(asking(), tools=(offer,)))
 
     assert events[-1] == RunFinished("waiting")
 
@@ -163,7 +165,7 @@ async def test_a_run_whose_client_has_something_to_do_ends_as_waiting() -> None:
 async def test_a_run_goes_on_without_anyone_following() -> None:
     async with running(Loop(ScriptedModel([says(*"word " * 1000)]))) as runtime:
         ask = await runtime.start(asking())
-        while not (thread := await runtime.thread("t", ANNA)):  # noqa: ASYNC110  # a thread sets no event
+        while not ((thread := await runtime.thread("t", ANNA)) and thread.messages):  # noqa: ASYNC110
             await asyncio.sleep(0)
         events = await heard(runtime, ask.run_id)
 
@@ -190,12 +192,12 @@ async def test_a_follower_that_stops_reading_pauses_the_agent_and_no_other_run()
             yield TextDelta("m", "x")
 
     async with running(Doing(talk)) as runtime:
-        await runtime.start(asking(run_id="stuck"))
+        await runtime.start(asking(run_id="stuck", thread_id="a"))
         async with aclosing(runtime.follow("stuck")) as batches:
             await anext(batches)
             await until_all_wait()
             assert said < 100
-            assert (await answer(runtime, asking(run_id="quick")))[-1] == RunFinished("done")
+            assert (await answer(runtime, asking(run_id="quick", thread_id="b")))[-1] == RunFinished("done")
 
 
 async def test_a_run_is_started_once() -> None:
@@ -248,8 +250,10 @@ async def test_the_thread_is_kept_before_the_run_is_over() -> None:
             if any(isinstance(entry.event, RunFinished) for entry in batch):
                 thread = await runtime.thread("t", ANNA)
 
-    said = Message("assistant", (Text("Hello"),), id="m")
-    assert thread == Thread("t", (*ask.messages, said), {"mood": "better"})
+    assert thread is not None
+    assert thread.messages == (*ask.messages, Message("assistant", (Text("Hello"),), id="m"))
+    assert thread.state == {"mood": "better"}
+    assert [run.outcome for run in thread.runs] == ["done"]
 
 
 async def test_a_state_that_the_agent_says_nothing_about_stays_as_it_was_sent() -> None:
@@ -349,29 +353,39 @@ class Unreliable(MemoryThreads):
         self.may_begin.set()
         self.may_finish.set()
 
-    async def begin(self, ask: Ask) -> int:
+    async def begin(self, ask: Ask) -> Beginning:
         self.is_beginning.set()
         await self.may_begin.wait()
         if not self.begins:
             raise ConnectionError("secret database is down")
         return await super().begin(ask)
 
-    async def finish(self, ask: Ask, said: tuple[Message, ...], state: JsonValue) -> None:
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
         self.is_finishing.set()
         await self.may_finish.wait()
         if not self.finishes:
             raise ConnectionError("secret database is down")
-        await super().finish(ask, said, state)
+        await super().finish(ask, said, state, last)
 
 
-@pytest.mark.parametrize("threads", [Unreliable(begin=False), Unreliable(finish=False)])
-async def test_a_store_that_fails_leaves_nobody_waiting(threads: Threads, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_store_that_fails_to_begin_refuses_the_run() -> None:
+    async with running(saying(), threads=Unreliable(begin=False)) as runtime:
+        with pytest.raises(InternalError):
+            await runtime.start(asking())
+
+        with pytest.raises(RunNotFound):
+            await heard(runtime)
+
+
+async def test_a_store_that_fails_to_finish_leaves_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
     failures: list[RunFailed] = []
 
     async def on_error(ask: Ask, failure: RunFailed) -> None:
         failures.append(failure)
 
-    async with running(saying(), threads=threads, hooks=Hooks(on_error=[on_error])) as runtime:
+    async with running(saying(), threads=Unreliable(finish=False), hooks=Hooks(on_error=[on_error])) as runtime:
         events = await answer(runtime, asking())
 
     assert isinstance(events[-1], RunFailed)
@@ -399,9 +413,9 @@ async def test_a_run_that_was_taken_over_by_another_process_stops_without_a_word
     async def hook(ask: Ask, outcome: object) -> None:
         called.append("hook")
 
-    hooks = Hooks(after_request=[hook], on_error=[hook])
+    hooks, ask = Hooks(after_request=[hook], on_error=[hook]), asking()
     async with running(Doing(run), log=log, hooks=hooks) as runtime:
-        await runtime.start(asking())
+        await runtime.start(ask)
         await until_all_wait()
         async with log.open("r", 1000) as other:
             taken_over.set()
@@ -410,8 +424,9 @@ async def test_a_run_that_was_taken_over_by_another_process_stops_without_a_word
         events = await heard(runtime)
         thread = await runtime.thread("t", ANNA)
 
-    assert events == [RunStarted("r", "t", "default"), StateReplaced("ours"), RunFinished("done")]
-    assert thread is None
+    assert events == [RunStarted("r", "t", "default", said=ask.messages), StateReplaced("ours"), RunFinished("done")]
+    assert thread is not None
+    assert thread.messages == ()
     assert called == []
 
 
@@ -464,16 +479,21 @@ async def test_a_run_that_is_cancelled_before_it_began_still_comes_to_an_end() -
     assert events[-1] == RunFinished("cancelled")
 
 
-async def test_a_run_that_is_cancelled_while_it_is_claimed_still_comes_to_an_end() -> None:
+async def test_who_gives_up_while_the_thread_is_claimed_leaves_it_free_and_no_run_behind() -> None:
     threads = Unreliable()
     threads.may_begin.clear()
-    async with running(Endless(), threads=threads) as runtime:
-        await runtime.start(asking())
+    async with running(saying(), threads=threads) as runtime:
+        starting = asyncio.create_task(runtime.start(asking()))
         await threads.is_beginning.wait()
-        await runtime.cancel("r")
-        events = await heard(runtime)
+        starting.cancel()
+        await until_all_wait()
+        threads.may_begin.set()
+        await asyncio.wait((starting,))
 
-    assert events == [RunStarted("r", "t", "default"), RunFinished("cancelled")]
+        assert starting.cancelled()
+        with pytest.raises(RunNotFound):
+            await heard(runtime)
+        assert (await answer(runtime, asking(run_id="next")))[-1] == RunFinished("done")
 
 
 async def test_a_cancel_that_comes_while_the_thread_is_kept_is_too_late() -> None:

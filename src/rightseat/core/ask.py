@@ -6,14 +6,21 @@ from typing import Literal
 import msgspec
 
 from rightseat.core.ids import new_id
-from rightseat.core.messages import Message
+from rightseat.core.messages import Call, Message
 from rightseat.core.values import JsonValue
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Who asks. Whatever is kept of a run belongs to its principal."""
+    """Who asks. Whatever is kept of a run belongs to its principal.
+
+    `agents` are those that it may use, and whose threads it may see; None is all of them.
+    """
 
     id: str
+    agents: tuple[str, ...] | None = None
+
+    def may_use(self, agent: str) -> bool:
+        return self.agents is None or agent in self.agents
 
 
 ANYONE = Principal("anyone")
@@ -53,13 +60,26 @@ class Context(msgspec.Struct, frozen=True):
     value: str
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """A person's answer to an interrupt. `call` is the call that waits for it, as it was kept with the question."""
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    payload: JsonValue = None
+    call: Call | None = None
+
+
+WhenBusy = Literal["refuse", "queue", "supersede"]
+
+
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
     """One request of a client, free of its protocol.
 
     `properties` are what the application sends along, `headers` those of the request that the face is told to pass on.
 
     `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
-    itself asks for one. `transient` says that nobody can come back to this run, so its log may forget what was read.
+    itself asks for one. `transient` says that nobody can come back to this run: nothing of it is kept, and its log may
+    forget what was read. `when_busy` says what becomes of it while its thread has another run.
     """
 
     messages: tuple[Message, ...]
@@ -73,5 +93,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     state: JsonValue = None
     properties: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    answers: tuple[Answer, ...] = ()
+    client_run_id: str | None = None
     rounds: int | None = None
     transient: bool = False
+    when_busy: WhenBusy = "refuse"

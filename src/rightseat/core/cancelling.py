@@ -1,7 +1,7 @@
 """Who was cancelled, and what must not be."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -21,3 +21,20 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
         with suppress(asyncio.CancelledError):
             await asyncio.wait((task,))
     return task.result()
+
+
+async def whole(work: Coroutine[Any, Any, T], undo: Callable[[T], Coroutine[Any, Any, object]]) -> T:
+    """What `work` gives. A cancel does not cut it in two: it is done to its end and undone, then the cancel goes on."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if is_cancelled():
+            await to_the_end(_undo(task, undo))
+        raise
+
+
+async def _undo(task: "asyncio.Task[T]", undo: Callable[[T], Coroutine[Any, Any, object]]) -> None:
+    await asyncio.wait((task,))
+    if not task.cancelled() and task.exception() is None:
+        await undo(task.result())

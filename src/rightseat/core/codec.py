@@ -10,6 +10,7 @@ from rightseat.core.events import Event
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+_several: msgspec.json.Decoder[list[Event]] = msgspec.json.Decoder(list[Event])
 
 
 def encode(event: Event) -> bytes:
@@ -19,5 +20,13 @@ def encode(event: Event) -> bytes:
 def decode(data: bytes) -> Event:
     try:
         return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UnreadableEvent(str(error)) from error
+
+
+def decode_all(data: str | bytes) -> list[Event]:
+    """Several of them, as a JSON array."""
+    try:
+        return _several.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UnreadableEvent(str(error)) from error

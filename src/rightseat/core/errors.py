@@ -3,16 +3,25 @@
     RightseatError
     ├── BadAsk                400  what the client sent cannot be understood
     ├── Misuse                400  the server is not set up for what is asked
+    ├── WrongHost             421  the request names a host that this server does not answer for
+    ├── ForeignPage           403  a web page of an origin that may not call
+    ├── Refused               401  no credential, or a wrong one
+    │   ├── OutOfScope             … 403: a right one, for another face or another agent
+    │   └── Unverifiable           … 503: the keys of the token's issuer cannot be had
     ├── AgentNotFound         404
     ├── RunNotFound           404
     ├── RunExists             409  a run with this id has been started already
+    ├── ThreadBusy            409  the thread has a run already
+    ├── ThreadNotFound        404  there is none, or it is somebody else's
     ├── StaleWriter           409  another process owns this run now
+    ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the file is locked
     ├── UnreadableEvent       500  a log holds what this version does not know
     ├── TooManyRounds         500  model and tools went round in circles
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
     │   ├── ModelRefusedKey        … it does not accept our key
     │   ├── ModelRefused           … it does not accept our request (4xx, also rate limits)
+    │   │   └── PromptTooLong      … because it is longer than the model can read
     │   └── ModelUnreachable       … no answer, a broken one, or 5xx
     └── ConfigError           500  the configuration file is wrong
 
@@ -43,6 +52,31 @@ class Misuse(RightseatError):
     status = 400
 
 
+class WrongHost(RightseatError):
+    code = "wrong_host"
+    status = 421
+
+
+class ForeignPage(RightseatError):
+    code = "foreign_page"
+    status = 403
+
+
+class Refused(RightseatError):
+    code = "refused"
+    status = 401
+
+
+class OutOfScope(Refused):
+    code = "out_of_scope"
+    status = 403
+
+
+class Unverifiable(Refused):
+    code = "unverifiable"
+    status = 503
+
+
 class AgentNotFound(RightseatError):
     code = "agent_not_found"
     status = 404
@@ -68,12 +102,36 @@ class RunExists(RightseatError):
         super().__init__(f"Run {run_id!r} has been started already. Follow it, or ask under a new id.")
 
 
+class ThreadBusy(RightseatError):
+    code = "thread_busy"
+    status = 409
+
+    def __init__(self, thread_id: str, run_id: str) -> None:
+        super().__init__(f"The thread {thread_id!r} has a run already. Wait for its end, or stop it.")
+        self.run_id = run_id
+
+
+class ThreadNotFound(RightseatError):
+    code = "thread_not_found"
+    status = 404
+
+    def __init__(self, thread_id: str) -> None:
+        super().__init__(f"No thread {thread_id!r}.")
+
+
 class StaleWriter(RightseatError):
     code = "stale_writer"
     status = 409
 
     def __init__(self, run_id: str, epoch: int, current: int) -> None:
         super().__init__(f"Run {run_id!r} is written under epoch {current} now; epoch {epoch} may not write any more.")
+
+
+class LogUnwritable(RightseatError):
+    code = "log_unwritable"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"The answer was ended, because the server cannot keep it: {problem}.")
 
 
 class UnreadableEvent(RightseatError):
@@ -115,6 +173,10 @@ class ModelRefused(ModelError):
     def __init__(self, message: str, upstream_status: int) -> None:
         super().__init__(message)
         self.upstream_status = upstream_status
+
+
+class PromptTooLong(ModelRefused):
+    code = "context_too_long"
 
 
 class ModelUnreachable(ModelError):

@@ -13,13 +13,21 @@ from typing import Literal
 
 import msgspec
 
+from rightseat.core.messages import Message
 from rightseat.core.values import JsonValue
 
 
-class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=True):
+    """`said` are the messages of the ask that the thread did not have yet: the log is their only home.
+
+    `client_run_id` is what the client calls the run. It may use that name again, so nothing is found by it.
+    """
+
     run_id: str
     thread_id: str
     agent: str
+    client_run_id: str | None = None
+    said: tuple[Message, ...] = ()
 
 
 class TextStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -75,12 +83,16 @@ class CallEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A tool that the server runs gave its result, or failed with the code `error`."""
+    """A tool that the server runs gave its result, or failed with the code `error`.
+
+    `message_id` is what an agent calls the message with the result, where that is not `result-<call_id>`.
+    """
 
     call_id: str
     name: str
     content: str
     error: str | None = None
+    message_id: str | None = None
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
@@ -114,6 +126,12 @@ class StateReplaced(msgspec.Struct, frozen=True, tag=True):
     state: JsonValue
 
 
+class StateChanged(msgspec.Struct, frozen=True, tag=True):
+    """A change of the shared state, as a JSON Patch (RFC 6902)."""
+
+    patch: list[JsonValue]
+
+
 class Custom(msgspec.Struct, frozen=True, tag=True):
     """What one protocol or agent can say and no other has a word for. The name begins with whose it is: `agui.…`."""
 
@@ -121,10 +139,26 @@ class Custom(msgspec.Struct, frozen=True, tag=True):
     value: JsonValue
 
 
-class RunFinished(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """`waiting`: the client has calls to run, and comes back with their results in its next ask."""
+class Interrupt(msgspec.Struct, frozen=True):
+    """A question to a person. It is kept until it is answered in a later ask, or until `expires_at`.
+
+    `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer, where there are such.
+    """
+
+    id: str
+    reason: str
+    message: str
+    call_id: str | None = None
+    schema: JsonValue = None
+    expires_at: str | None = None
+
+
+class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """`waiting`: the client has calls to run, or a person has to answer, and the next ask brings what is missing."""
 
     outcome: Literal["done", "waiting", "cancelled"]
+    interrupts: tuple[Interrupt, ...] = ()
+    result: JsonValue = None
 
 
 class RunFailed(msgspec.Struct, frozen=True, gc=False, tag=True):
@@ -150,6 +184,7 @@ Event = (
     | StepStarted
     | StepEnded
     | StateReplaced
+    | StateChanged
     | Custom
     | RunFinished
     | RunFailed

@@ -10,6 +10,7 @@ from rightseat.core.events import (
     CallReturned,
     CallStarted,
     Event,
+    StateChanged,
     StateReplaced,
     StepEnded,
     StepStarted,
@@ -21,6 +22,7 @@ from rightseat.core.events import (
     ThoughtStarted,
 )
 from rightseat.core.messages import Call, Message, Part, Result, Text
+from rightseat.core.patching import patched
 
 
 class Fold:
@@ -46,8 +48,9 @@ class Fold:
         elif type(event) is ThoughtDelta:
             pass  # not part of what was said
         elif isinstance(event, TextStarted):
-            self._texts[event.message_id] = draft = _Draft(event.message_id)
-            self._order.append(draft)
+            if event.message_id not in self._texts:
+                self._texts[event.message_id] = draft = _Draft(event.message_id)
+                self._order.append(draft)
             self._open.append(TextEnded(event.message_id, whole=False))
         elif isinstance(event, CallStarted):
             self._start_call(event)
@@ -62,9 +65,12 @@ class Fold:
             self._end(CallEnded(event.call_id, whole=False))
         elif isinstance(event, CallReturned):
             result = Result(event.call_id, event.name, event.content, event.error)
-            self._order.append(Message("tool", (result,), id=f"result-{event.call_id}"))
+            message = Message("tool", (result,), id=event.message_id or f"result-{event.call_id}")
+            self._order.insert(self._place(event.call_id), message)
         elif isinstance(event, StateReplaced):
             self.state = event.state
+        elif isinstance(event, StateChanged):
+            self.state = patched(self.state, event.patch)
         elif isinstance(event, StepStarted):
             self._open.append(StepEnded(event.name))
         elif isinstance(event, StepEnded):
@@ -77,17 +83,27 @@ class Fold:
     def messages(self) -> tuple[Message, ...]:
         return tuple(draft.message() if isinstance(draft, _Draft) else draft for draft in self._order)
 
+    def _place(self, call_id: str) -> int:
+        """Behind the message with the call and the results that it has by now: models want them together."""
+        for place, draft in enumerate(self._order):
+            if isinstance(draft, _Draft) and any(id == call_id for id, _, _ in draft.calls):
+                place += 1
+                while place < len(self._order) and isinstance(self._order[place], Message):
+                    place += 1
+                return place
+        return len(self._order)
+
     def _end(self, ending: Event) -> None:
         if ending in self._open:
             self._open.remove(ending)
 
     def _start_call(self, event: CallStarted) -> None:
-        draft = self._texts.get(event.message_id or "")
-        if draft is None:
-            last = self._order[-1] if self._order else None
-            draft = last if isinstance(last, _Draft) else _Draft(event.call_id)
-            if draft is not last:
-                self._order.append(draft)
+        last = self._order[-1] if self._order else None
+        draft = self._texts.get(event.message_id) if event.message_id else last
+        if not isinstance(draft, _Draft):
+            id = event.message_id or event.call_id
+            self._texts[id] = draft = _Draft(id)
+            self._order.append(draft)
         arguments: list[str] = []
         draft.calls.append((event.call_id, event.name, arguments))
         self._calls[event.call_id] = arguments

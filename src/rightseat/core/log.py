@@ -53,10 +53,25 @@ class Log(Protocol):
         """The one writer of a run. Leaving the block ends the log: who follows it comes to an end."""
         ...
 
+    async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
+        """What is written by now, without waiting for more. Raises `RunNotFound`."""
+        ...
+
+    async def forget(self, run_ids: Sequence[str]) -> None:
+        """Drop the logs of runs that have ended; who follows one still reads it to its end."""
+        ...
+
+    async def cut_off(self) -> Sequence[tuple[str, int]]:
+        """Runs whose log has no end, though nobody writes them any more: their process died. With their epochs."""
+        ...
+
     def follow(
         self, run_id: str, after: str | None = None, tap: Tap | None = None
     ) -> AsyncGenerator[Sequence[Entry], None]:
         """What was written after the entry with that id, then what is being written, until the log ends.
+
+        Nothing is shown that could be lost: a log that keeps its entries shows them once they are kept. Of a run that
+        has ended, pieces of one message that follow each other may come as one, under the id of the last.
 
         Comes in batches: all that is there now. So a reader that is behind catches up in one write. A log may offer an
         entry to the `tap` first.

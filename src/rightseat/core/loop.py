@@ -3,25 +3,29 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core.approving import Policy, asking
 from rightseat.core.ask import Ask, Context, Parameters
 from rightseat.core.cancelling import is_cancelled
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, TooManyRounds
-from rightseat.core.events import AnswerEnded, CallReturned, Event, RunFinished
+from rightseat.core.events import AnswerEnded, CallReturned, Event, Interrupt, RunFinished
 from rightseat.core.folding import Fold
 from rightseat.core.framing import frame
 from rightseat.core.history import mended
+from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message, Text
 from rightseat.core.model import Model, Prompt
 from rightseat.core.tools import Invocation, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
+
+REFUSED = "The person refused: the call was not run."
 
 
 class Loop:
@@ -38,16 +42,22 @@ class Loop:
         instructions: str | None = None,
         description: str = "",
         rounds: int = 16,
+        approve: Policy = "write",
     ) -> None:
         self.model = model
         self.toolboxes = toolboxes
         self.instructions = instructions
         self.description = description
         self.rounds = rounds
+        self.approve = approve
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         tools = await self._tools(ask)
-        history = introduced(self.instructions, ask.context, mended(ask.messages))
+        answered = Fold()
+        for event in await run_answered(ask, tools, steps):
+            answered.add(event)
+            yield event
+        history = introduced(self.instructions, ask.context, mended(ask.messages + answered.messages()))
         parameters, taken = ask.parameters, {call.id for call in calls_in(ask.messages)}
         rounds = ask.rounds or self.rounds
         for _ in range(rounds):
@@ -60,11 +70,11 @@ class Loop:
                         warn_of_a_cut(event, ask)
                     yield event
             calls = calls_in(fold.messages())
-            for returned in await run_calls(calls, tools, ask, steps):
-                fold.add(returned)
-                yield returned
-            if any(is_for_the_client(call, tools) for call in calls):
-                yield RunFinished("waiting")
+            for event in await run_calls(calls, tools, ask, steps):
+                fold.add(event)
+                yield event
+            if any(is_for_another(call, tools) for call in calls):
+                yield RunFinished("waiting", tuple(questions(calls, tools)))
                 return
             if not calls:
                 return
@@ -77,7 +87,7 @@ class Loop:
         """By name. The server's own tools win: a client must not take the place of one."""
         tools = {offer.name: Tool.offered(offer) for offer in ask.tools}
         for toolbox in self.toolboxes:
-            tools |= {tool.name: tool for tool in await toolbox.tools(ask)}
+            tools |= {tool.name: asking(tool, self.approve) for tool in await toolbox.tools(ask)}
         return tools
 
 
@@ -110,39 +120,70 @@ def undemanding(parameters: Parameters) -> Parameters:
     return msgspec.structs.replace(parameters, tool_choice=None)
 
 
-async def run_calls(calls: Sequence[Call], tools: dict[str, Tool], ask: Ask, steps: Steps) -> list[CallReturned]:
-    """Run what the server can run, side by side; the results come in the order of the calls."""
-    mine = [call for call in calls if not is_for_the_client(call, tools)]
-    if not mine:
+async def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps) -> list[Event]:
+    """Run what the server can run by itself, side by side; what they give comes in the order of the calls."""
+    mine = [(call, tools.get(call.name), None) for call in calls if not is_for_another(call, tools)]
+    return await side_by_side(mine, ask, steps)
+
+
+async def run_answered(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> list[Event]:
+    """The calls that waited for a person: run if the person agreed, else given back as refused."""
+    refused: list[Event] = []
+    agreed: list[tuple[Call, Tool | None, JsonValue]] = []
+    for answer in ask.answers:
+        if answer.call is None:
+            continue  # the question of an agent, not of a tool
+        if answer.status == "resolved":
+            agreed.append((answer.call, tools.get(answer.call.name), answer.payload))
+        else:
+            refused.append(CallReturned(answer.call.id, answer.call.name, REFUSED, "refused"))
+    return refused + await side_by_side(agreed, ask, steps)
+
+
+async def side_by_side(calls: Sequence[tuple[Call, Tool | None, JsonValue]], ask: Ask, steps: Steps) -> list[Event]:
+    if not calls:
         return []
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(run_call(call, tools.get(call.name), ask, steps)) for call in mine]
-    return [task.result() for task in running]
+        running = [group.create_task(run_call(*one, ask, steps)) for one in calls]
+    return [event for task in running for event in task.result()]
 
 
-def is_for_the_client(call: Call, tools: dict[str, Tool]) -> bool:
+def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Interrupt]:
+    for call in calls:
+        tool = tools.get(call.name)
+        if tool is not None and tool.approval is not None:
+            asked = tool.approval
+            yield Interrupt(
+                new_id("interrupt"), "approval_required", asked.message, call.id, asked.schema, asked.expires_at()
+            )
+
+
+def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
+    """Does the client have to run it, or a person to agree first?"""
     tool = tools.get(call.name)
-    return tool is not None and tool.run is None
+    return tool is not None and (tool.run is None or tool.approval is not None)
 
 
-async def run_call(call: Call, tool: Tool | None, ask: Ask, steps: Steps) -> CallReturned:
-    """Whatever goes wrong becomes a result that says so: the model can often repair it."""
+async def run_call(call: Call, tool: Tool | None, approval: JsonValue, ask: Ask, steps: Steps) -> list[Event]:
+    """What the tool said and gave. Whatever goes wrong becomes a result that says so: the model can often repair it."""
     if tool is None or tool.run is None:
-        return CallReturned(call.id, call.name, f"There is no tool named {call.name!r}.", "unknown_tool")
+        return [CallReturned(call.id, call.name, f"There is no tool named {call.name!r}.", "unknown_tool")]
     arguments = read_arguments(call.arguments)
     if arguments is None:
-        return CallReturned(call.id, call.name, "The arguments are not a JSON object.", "invalid_arguments")
-    run, invocation = tool.run, Invocation(call.id, arguments, ask, key=f"{ask.run_id}:{call.id}")
+        return [CallReturned(call.id, call.name, "The arguments are not a JSON object.", "invalid_arguments")]
+    emitted: list[Event] = []
+    run = tool.run
+    invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, emitted.append)
     try:
         content = await steps.do(f"tool:{call.id}", lambda: run(invocation))
     except RightseatError as error:
-        return CallReturned(call.id, call.name, error.message, error.code)
+        return [*emitted, CallReturned(call.id, call.name, error.message, error.code)]
     except (Exception, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and is_cancelled():
             raise
         logger.exception("run %s: the tool %s failed", ask.run_id, call.name)
-        return CallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")
-    return CallReturned(call.id, call.name, content)
+        return [*emitted, CallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")]
+    return [*emitted, CallReturned(call.id, call.name, content)]
 
 
 def read_arguments(text: str) -> dict[str, JsonValue] | None:

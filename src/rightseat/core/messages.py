@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from rightseat.core.ids import new_id
+from rightseat.core.values import JsonValue
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -14,10 +15,22 @@ class Text(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="text"):
 
 
 class Image(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="image"):
-    """A picture, as base64 in `data`."""
+    """A picture, as base64 in `data`, or at a `url` that the model's own server may fetch."""
 
     media_type: str
     data: str
+    url: str = ""
+    name: str = ""
+
+
+class File(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="file"):
+    """A recording or a document that was attached, as base64 in `data` or at a `url`."""
+
+    kind: Literal["audio", "video", "document"]
+    media_type: str
+    data: str
+    url: str = ""
+    name: str = ""
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="call"):
@@ -37,13 +50,16 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="resul
     error: str | None = None
 
 
-Part = Text | Image | Call | Result
+Part = Text | Image | File | Call | Result
 
 
 class Message(msgspec.Struct, frozen=True):
+    """`extra` is what one protocol says of it and no other has a word for, under whose it is: `{"agui": …}`."""
+
     role: Role
     parts: tuple[Part, ...]
     id: str = msgspec.field(default_factory=lambda: new_id("msg"))
+    extra: JsonValue = None
 
     @property
     def text(self) -> str:

@@ -3,22 +3,37 @@
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+
+import msgspec
 
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.cancelling import is_cancelled, to_the_end
+from rightseat.core.cancelling import is_cancelled, to_the_end, whole
 from rightseat.core.closing import closing
 from rightseat.core.engine import Engine, Steps
-from rightseat.core.errors import AgentNotFound, InternalError, RightseatError, StaleWriter
+from rightseat.core.errors import (
+    AgentNotFound,
+    BadAsk,
+    InternalError,
+    RightseatError,
+    RunExists,
+    RunNotFound,
+    StaleWriter,
+    ThreadBusy,
+)
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Entry, Log, Tap, Writer
-from rightseat.core.threads import Thread, Threads
+from rightseat.core.threads import Beginning, Pending, Thread, Threads
 
 logger = logging.getLogger(__name__)
 
 Last = RunFinished | RunFailed
+HOUR = 3600.0
+CUT_OFF = "The server was stopped in the middle of this answer. Ask again to get it whole."
 
 
 class Runtime:
@@ -38,18 +53,75 @@ class Runtime:
         self._log = log
         self._threads = threads
         self._engine = engine
+        self._begun: dict[str, Beginning] = {}  # runs that are claimed and wait for the engine
+        self._housekeeping: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Close what an earlier process left open when it died, so that nobody waits for it; then keep house."""
+        for ask in await self._threads.orphans():
+            try:
+                await self._close_orphan(ask)
+            except Exception:
+                logger.exception("run %s was cut off, and cannot be closed", ask.run_id)
+        for run_id, epoch in await self._log.cut_off():
+            await self._close_log(run_id, epoch + 1)
+        await self._expire()
+        self._housekeeping = asyncio.create_task(self._expire_every(HOUR))
 
     async def start(self, ask: Ask) -> Ask:
         """Begin the run; it goes on whether or not anyone follows. Returns the ask as the hooks left it.
 
-        Raises before anything is begun: `AgentNotFound`, or whatever a `before_request` hook raises.
+        Raises before anything is begun: `AgentNotFound`, `ThreadBusy`, `ThreadNotFound`, `BadAsk` for an answer to a
+        question that is not open, or whatever a `before_request` hook raises.
         """
         ask = await self.hooks.before(ask)
         if ask.agent not in self.agents:
             raise AgentNotFound(ask.agent, self.agents)
         await self._log.create(ask.run_id, transient=ask.transient)
-        await self._engine.start(ask, self._perform)
+        beginning: Beginning | None = None
+        try:
+            beginning = await self._claim(ask)
+            ask = with_calls(ask, beginning.pending)
+            self._begun[ask.run_id] = beginning
+            await self._engine.start(ask, self._perform)
+        except BaseException as error:
+            await to_the_end(self._abandon(ask, beginning))
+            if isinstance(error, RightseatError) or not isinstance(error, Exception):
+                raise
+            logger.exception("run %s could not be begun", ask.run_id)
+            raise InternalError(ask.run_id) from error
         return ask
+
+    async def _abandon(self, ask: Ask, beginning: Beginning | None) -> None:
+        self._begun.pop(ask.run_id, None)
+        if beginning:
+            await self._let_go(ask, beginning)
+        await self._log.forget((ask.run_id,))
+
+    async def _let_go(self, ask: Ask, beginning: Beginning) -> None:
+        """The thread of a run that was claimed and does not begin: nothing was said or answered."""
+        silent = msgspec.structs.replace(ask, messages=(), answers=())
+        await self._threads.finish(silent, (), beginning.state, RunFinished("cancelled"))
+
+    async def _claim(self, ask: Ask) -> Beginning:
+        ended: str | None = None
+        while True:
+            try:
+                return await whole(self._threads.begin(ask), partial(self._let_go, ask))
+            except ThreadBusy as busy:
+                if ask.when_busy == "refuse" or busy.run_id == ended:  # ended, and the store was not told
+                    raise
+                if ask.when_busy == "supersede" and not await self.cancel(busy.run_id):
+                    raise
+                if ask.when_busy == "queue":
+                    await self._end_of(busy.run_id)
+                ended = busy.run_id
+
+    async def _end_of(self, run_id: str) -> None:
+        with suppress(RunNotFound):
+            async with closing(self.follow(run_id)) as batches:
+                async for _ in batches:
+                    pass
 
     def follow(
         self, run_id: str, after: str | None = None, tap: Tap | None = None
@@ -60,32 +132,71 @@ class Runtime:
     async def cancel(self, run_id: str) -> bool:
         return await self._engine.cancel(run_id)
 
+    async def stop(self, thread_id: str, principal: Principal, run_id: str | None = None) -> bool:
+        """Cancel the thread's run, if it has one, and that one if it is named: by the client's name for it, or ours."""
+        thread = await self._threads.load(thread_id, principal)
+        live = [run for run in thread.runs if run.outcome is None] if thread else []
+        wanted = [run for run in live if run_id in (None, run.client_run_id, run.id)]
+        return bool(wanted) and await self.cancel(wanted[-1].id)
+
+    @property
+    def threads(self) -> Threads:
+        return self._threads
+
+    async def delete(self, thread_id: str, principal: Principal) -> None:
+        """Forget a thread and all that was said in it; a run that it has is stopped first."""
+        await self.stop(thread_id, principal)
+        await self._log.forget(await self._threads.delete(thread_id, principal))
+
+    async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
+        """What the run has said by now, after the entry `after`."""
+        return await self._log.read(run_id, after)
+
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         return await self._threads.load(thread_id, principal)
 
     async def close(self) -> None:
+        if self._housekeeping:
+            self._housekeeping.cancel()
         await self._engine.close()
+
+    async def _expire_every(self, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await self._expire()
+            except Exception:
+                logger.exception("old threads could not be deleted")
+
+    async def _expire(self) -> None:
+        if run_ids := await self._threads.expire():
+            await self._log.forget(run_ids)
 
     async def _perform(self, ask: Ask, steps: Steps) -> None:
         """A cancel ends the answer and nothing else: whatever happens, what began is ended, and who follows is told."""
         fold = Fold(ask.state)
         try:
-            epoch = await self._threads.begin(ask)
+            beginning = self._begun.pop(ask.run_id, None) or await self._threads.begin(ask)
         except (Exception, asyncio.CancelledError) as error:
             last = read_failure(ask, error)
             await to_the_end(self._give_up(ask, last))
         else:
-            async with self._log.open(ask.run_id, epoch) as writer:
-                answered = await self._answer(ask, steps, writer, fold)
+            if ask.state is None:
+                ask = msgspec.structs.replace(ask, state=beginning.state)
+            fold.state = ask.state
+            async with self._log.open(ask.run_id, beginning.epoch) as writer:
+                answered = await self._answer(ask, steps, writer, fold, beginning)
                 last = await to_the_end(self._end(ask, writer, fold, answered))
         if self.hooks.after_request or self.hooks.on_error:
             await to_the_end(self._tell_hooks(ask, fold, last))
 
-    async def _answer(self, ask: Ask, steps: Steps, writer: Writer, fold: Fold) -> Last:
+    async def _answer(self, ask: Ask, steps: Steps, writer: Writer, fold: Fold, beginning: Beginning) -> Last:
         """Have the agent answer into the log, and say how it ended."""
         append, add = writer.append, fold.add
         try:
-            await append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
+            if is_cancelled():
+                raise asyncio.CancelledError  # while the log was being opened
+            await append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
             async with closing(self.agents[ask.agent].run(ask, steps)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
@@ -102,10 +213,10 @@ class Runtime:
         for ending in fold.endings():
             await writer.append(ending)
         try:
-            await self._threads.finish(ask, fold.messages(), fold.state)
+            await self._threads.finish(ask, fold.messages(), fold.state, last)
         except Exception as error:
             failure = read_failure(ask, error)
-            last = failure if last in (RunFinished("done"), RunFinished("waiting")) else last
+            last = failure if isinstance(last, RunFinished) and last.outcome != "cancelled" else last
         await writer.append(last)
         return last
 
@@ -115,11 +226,56 @@ class Runtime:
             await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
             await writer.append(last)
 
+    async def _close_orphan(self, ask: Ask) -> None:
+        """A run whose process died is ended where it stood. What was said of it stays, marked as not whole."""
+        beginning = await self._threads.begin(ask)
+        with suppress(RunExists):
+            await self._log.create(ask.run_id)
+        fold = Fold(beginning.state if ask.state is None else ask.state)
+        said = [entry.event for entry in await self._log.read(ask.run_id)]
+        for event in said:
+            fold.add(event)
+        if said and isinstance(said[-1], Last):  # only the store was not told
+            await self._threads.finish(ask, fold.messages(), fold.state, said[-1])
+            return
+        async with self._log.open(ask.run_id, beginning.epoch) as writer:
+            if not said:
+                await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
+            await self._end(ask, writer, fold, RunFailed("cut_off", CUT_OFF))
+        logger.warning("run %s was cut off when the server stopped; it has been closed", ask.run_id)
+
+    async def _close_log(self, run_id: str, epoch: int) -> None:
+        """Of a run that nobody knows as begun: all that is missing is its end."""
+        fold = Fold()
+        said = [entry.event for entry in await self._log.read(run_id)]
+        for event in said:
+            fold.add(event)
+        async with self._log.open(run_id, epoch) as writer:
+            if said and not isinstance(said[-1], Last):
+                for event in (*fold.endings(), RunFailed("cut_off", CUT_OFF)):
+                    await writer.append(event)
+        if not said:
+            await self._log.forget((run_id,))  # it never began
+
     async def _tell_hooks(self, ask: Ask, fold: Fold, last: Last) -> None:
         if isinstance(last, RunFailed):
             await self.hooks.error(ask, last)
         elif last.outcome != "cancelled":
             await self.hooks.after(ask, fold.messages())
+
+
+def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
+    """The answers of the ask, each with the call that waits for it."""
+    if not ask.answers:
+        return ask
+    known = {one.interrupt.id: one for one in pending}
+    for answer in ask.answers:
+        if answer.interrupt_id not in known:
+            raise BadAsk(f"There is no open question {answer.interrupt_id!r}: it was answered, or it expired.")
+    if len({answer.interrupt_id for answer in ask.answers}) < len(ask.answers):
+        raise BadAsk("A question is answered twice; send one answer to each.")
+    answers = (msgspec.structs.replace(one, call=known[one.interrupt_id].call) for one in ask.answers)
+    return msgspec.structs.replace(ask, answers=tuple(answers))
 
 
 def read_failure(ask: Ask, error: BaseException) -> Last:

@@ -1,29 +1,114 @@
-"""The seam to what is kept of threads. Every row has an owner, and is read only on the owner's behalf."""
+"""The seam to what is kept of threads. Every row has an owner, and is read only on the owner's behalf.
 
+What is not yours does not exist: it is answered as something that was never there.
+"""
+
+from collections.abc import Sequence
 from typing import Protocol
 
 import msgspec
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.messages import Message
+from rightseat.core.events import Interrupt, RunFailed, RunFinished
+from rightseat.core.messages import Call, Message
 from rightseat.core.values import JsonValue
 
 
+class Summary(msgspec.Struct, frozen=True):
+    """A thread in a list. Times are ISO 8601, in UTC."""
+
+    id: str
+    agent: str
+    name: str | None
+    archived: bool
+    created_at: str
+    updated_at: str
+
+
+class RunRow(msgspec.Struct, frozen=True):
+    """A run of a thread. `outcome` is None while it runs, else that of its last event, or `failed`."""
+
+    id: str
+    agent: str
+    client_run_id: str | None = None
+    outcome: str | None = None
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A question that waits for a person, with the call that waits for the answer."""
+
+    interrupt: Interrupt
+    thread_id: str
+    run_id: str
+    agent: str
+    call: Call | None = None
+
+
 class Thread(msgspec.Struct, frozen=True):
+    """`runs` are in the order in which they began."""
+
     id: str
     messages: tuple[Message, ...]
     state: JsonValue = None
+    runs: tuple[RunRow, ...] = ()
+    summary: Summary | None = None
+
+
+class Beginning(msgspec.Struct, frozen=True):
+    """A run that may begin: the epoch under which it writes, and what of its ask is new.
+
+    `pending` are the thread's open questions, to which the ask may have answers.
+    """
+
+    epoch: int
+    said: tuple[Message, ...] = ()
+    state: JsonValue = None
+    pending: tuple[Pending, ...] = ()
 
 
 class Threads(Protocol):
-    async def begin(self, ask: Ask) -> int:
-        """Claim the ask's run for this process. Returns the epoch under which it may write, above every earlier one."""
+    async def begin(self, ask: Ask) -> Beginning:
+        """Claim the ask's thread for its run. A run that is begun again (elsewhere) gets a higher epoch.
+
+        Raises `ThreadBusy` while another run has the thread, `ThreadNotFound` where it belongs to somebody else.
+        """
         ...
 
-    async def finish(self, ask: Ask, said: tuple[Message, ...], state: JsonValue) -> None:
-        """Keep what the thread looks like after the run: what was asked, and what was said to it."""
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
+        """Keep what the thread looks like after the run, its open questions, and let the thread go.
+
+        Answers of the ask close their questions; a run without answers leaves earlier questions as they are.
+        """
         ...
 
-    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
-        """The thread, if it exists and belongs to the principal."""
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
+
+    async def list(
+        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+    ) -> Sequence[Summary]:
+        """The principal's threads, the latest first; with `archived` those in the archive too."""
+        ...
+
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        """Rename it, put it into the archive or take it out. Raises `ThreadNotFound`."""
+        ...
+
+    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
+        """Forget the thread. Returns the ids of its runs, whose logs can go too. Raises `ThreadNotFound`."""
+        ...
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        """Questions that wait for an answer and have not expired."""
+        ...
+
+    async def orphans(self) -> Sequence[Ask]:
+        """Asks whose runs were cut off when an earlier process died, each given once."""
+        ...
+
+    async def expire(self) -> Sequence[str]:
+        """Delete the threads that were left alone for too long. Returns the ids of their runs, as `delete` does."""
         ...

@@ -2,11 +2,17 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from pydantic import JsonValue
 
 from rightseat.core.ask import Ask, ToolOffer
+from rightseat.core.events import Event
+
+
+def _nowhere(event: Event) -> None:
+    """For a tool that is run outside of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +27,29 @@ class Invocation:
     arguments: Mapping[str, JsonValue]
     ask: Ask
     key: str
+    approval: JsonValue = None
+    """What the person answered, where the tool needs an approval."""
+    emit: Callable[[Event], None] = _nowhere
+    """Adds an event to the run, before the tool's result: a new state, say."""
 
 
 Run = Callable[[Invocation], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What a person is asked before a tool runs. `expires_after` is in seconds."""
+
+    message: str
+    schema: JsonValue = None
+    expires_after: float | None = None
+
+    def expires_at(self) -> str | None:
+        """The time from now, in UTC."""
+        if self.expires_after is None:
+            return None
+        end = datetime.now(UTC) + timedelta(seconds=self.expires_after)
+        return end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +64,9 @@ class Tool:
     description: str
     parameters: Mapping[str, JsonValue]
     run: Run | None = None
+    approval: Approval | None = None
+    writes: bool = False
+    """Whether it changes something outside of the conversation."""
 
     @classmethod
     def offered(cls, offer: ToolOffer) -> "Tool":
