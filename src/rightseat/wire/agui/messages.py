@@ -1,0 +1,221 @@
+"""Our messages ↔ AG-UI's.
+
+What AG-UI says of a message and we have no word for is kept in its `extra`, so that what a client sent comes back to it
+as it was: whether a text stood alone or in a list of parts, a part's metadata, a developer's role.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, cast
+
+from rightseat.core.errors import BadAsk
+from rightseat.core.messages import Call, File, Image, Message, Part, Result, Role, Text
+from rightseat.wire.agui.versions import Json, note_of_file, text_of
+
+ROLES: dict[str, Role] = {
+    "developer": "system",
+    "system": "system",
+    "assistant": "assistant",
+    "user": "user",
+    "tool": "tool",
+}
+SHOWN = ("activity", "reasoning")
+"""Roles of what is shown to a person and was never said to the model."""
+
+
+def write_message(message: Message) -> Json:
+    written = write_plain(message)
+    extra = message.extra.get("agui") if isinstance(message.extra, dict) else None
+    if not isinstance(extra, dict):
+        return written
+    parts = extra.get("parts")
+    if isinstance(parts, list):
+        kept = zip(write_parts(message.parts), cast(list[Json], parts), strict=True)
+        written["content"] = [more if "type" in more else part | more for part, more in kept]
+    return written | {key: value for key, value in extra.items() if key != "parts"}
+
+
+def write_stored_message(message: Message) -> Json:
+    """In the form of `GET /threads/{id}/messages`, which writes calls another way."""
+    written = write_message(message)
+    calls = [part for part in message.parts if isinstance(part, Call)]
+    if calls:
+        written["toolCalls"] = [{"id": call.id, "name": call.name, "args": call.arguments} for call in calls]
+    return written
+
+
+def write_plain(message: Message) -> Json:
+    written: Json = {"id": message.id, "role": message.role}
+    match message.role:
+        case "tool":
+            results = [part for part in message.parts if isinstance(part, Result)]
+            for result in results[:1]:  # each result is a message of its own
+                written |= {"toolCallId": result.call_id, "content": result.content}
+                if result.error is not None:
+                    written["error"] = result.error
+        case "assistant":
+            calls = [part for part in message.parts if isinstance(part, Call)]
+            if message.text or not calls:
+                written["content"] = message.text
+            if calls:
+                written["toolCalls"] = [write_call(call) for call in calls]
+        case "system":
+            written["content"] = message.text
+        case "user":
+            plain = not message.parts or (len(message.parts) == 1 and isinstance(message.parts[0], Text))
+            written["content"] = message.text if plain else write_parts(message.parts)
+    return written
+
+
+def write_call(call: Call) -> Json:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def write_parts(parts: Sequence[Part]) -> list[Json]:
+    return [write_part(part) for part in parts if isinstance(part, Text | Image | File)]
+
+
+def write_part(part: Text | Image | File) -> Json:
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    written: Json = {"type": "image" if isinstance(part, Image) else part.kind, "source": write_source(part)}
+    if part.name:
+        written["metadata"] = {"filename": part.name}
+    return written
+
+
+def write_source(part: Image | File) -> Json:
+    if not part.url:
+        return {"type": "data", "value": part.data, "mimeType": part.media_type}
+    return {"type": "url", "value": part.url} | ({"mimeType": part.media_type} if part.media_type else {})
+
+
+def read_messages(messages: Sequence[Any]) -> Iterable[Message]:
+    """Those that were said. Raises `BadAsk` at the first that cannot be understood."""
+    names: dict[str, str] = {}
+    for number, raw in enumerate(messages):
+        message = read_message(raw, names, f"messages[{number}]")
+        if message is not None:
+            names |= {part.id: part.name for part in message.parts if isinstance(part, Call)}
+            yield message
+
+
+def read_message(raw: Any, names: dict[str, str], where: str) -> Message | None:
+    """`names` are those of the calls before it: a result says only which call it belongs to."""
+    if not isinstance(raw, dict):
+        raise BadAsk(f"{where} is no object; a message looks like {{id, role, content}}.")
+    id, role = need(raw, "id", where), need(raw, "role", where)
+    if role in SHOWN:
+        return None
+    if role not in ROLES:
+        raise BadAsk(f"{where}.role is {role!r}; it is one of {', '.join((*ROLES, *SHOWN))}.")
+    message = Message(ROLES[role], tuple(read_parts(raw, names, where)), id=id)
+    extra = beyond(raw, message)
+    return Message(message.role, message.parts, id=id, extra={"agui": extra}) if extra else message
+
+
+def read_parts(raw: Json, names: dict[str, str], where: str) -> Iterable[Part]:
+    content = raw.get("content")
+    if content is not None and not isinstance(content, str | list):
+        raise BadAsk(f"{where}.content is neither a text nor a list of parts.")
+    match raw["role"]:
+        case "tool":
+            if content is None:
+                raise BadAsk(f"{where} lacks `content`: what the tool gave back.")
+            call_id = need(raw, "toolCallId", where)
+            error = raw.get("error")
+            yield Result(call_id, names.get(call_id, ""), text_of(content), error if isinstance(error, str) else None)
+        case "assistant":
+            if text := text_of(content):
+                yield Text(text)
+            for number, call in enumerate(raw.get("toolCalls") or ()):
+                yield read_call(call, f"{where}.toolCalls[{number}]")
+        case "user" if isinstance(content, list):
+            for number, part in enumerate(content):
+                yield read_part(part, f"{where}.content[{number}]")
+        case _:
+            if content is None:
+                raise BadAsk(f"{where} lacks `content`: what was said.")
+            yield Text(text_of(content))
+
+
+def read_call(raw: Any, where: str) -> Call:
+    match raw:
+        case {"id": str(id), "function": {"name": str(name), "arguments": str(arguments)}}:
+            return Call(id, name, arguments)
+    raise BadAsk(f"{where} is no tool call; one looks like {{id, type: 'function', function: {{name, arguments}}}}.")
+
+
+def read_part(raw: Any, where: str) -> Part:
+    match raw:
+        case {"type": "text", "text": str(text)}:
+            return Text(text)
+        case {"type": "image" | "audio" | "video" | "document" as kind, "source": source}:
+            return read_media(kind, source, filename(raw.get("metadata")), where)
+        case {"type": "binary", "mimeType": str(media_type)}:  # until 0.0.4x; the parts above took its place
+            data, url, name = (raw.get(key) or "" for key in ("data", "url", "filename"))
+            return media(kind_of(media_type), media_type, data, url, name)
+    kind = raw.get("type") if isinstance(raw, dict) else None
+    raise BadAsk(
+        f"{where} cannot be understood (type {kind!r}); a part is {{type: 'text', text}}, or an image, audio, video or "
+        "document with a `source`."
+    )
+
+
+def read_media(kind: str, source: Any, name: str, where: str) -> Part:
+    match source:
+        case {"type": "data", "value": str(data), "mimeType": str(media_type)}:
+            return media(kind, media_type, data, "", name)
+        case {"type": "url", "value": str(url)}:
+            return media(kind, source.get("mimeType") or "", "", url, name)
+        case {"type": "file", "value": str(handle)}:
+            return Text(note_of_file(kind, handle, source.get("provider")))
+    raise BadAsk(
+        f"{where}.source cannot be understood; it is {{type: 'data', value, mimeType}}, {{type: 'url', value}} or "
+        "{type: 'file', value}."
+    )
+
+
+def media(kind: str, media_type: str, data: str, url: str, name: str) -> Part:
+    if kind == "image":
+        return Image(media_type, data, url, name)
+    return File(cast(Literal["audio", "video", "document"], kind), media_type, data, url, name)
+
+
+def kind_of(media_type: str) -> str:
+    family = media_type.partition("/")[0]
+    return family if family in ("image", "audio", "video") else "document"
+
+
+def filename(metadata: Any) -> str:
+    name = metadata.get("filename") if isinstance(metadata, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def beyond(raw: Json, message: Message) -> Json:
+    """What our message does not say of theirs."""
+    written, content = write_plain(message), raw.get("content")
+    extra = {key: value for key, value in raw.items() if key != "content" and value is not None}
+    extra = {key: value for key, value in extra.items() if written.get(key) != value}
+    if isinstance(content, list) and message.role == "user":
+        parts = [beyond_part(*pair) for pair in zip(content, write_parts(message.parts), strict=True)]
+        if any(parts) or not isinstance(written["content"], list):
+            extra["parts"] = parts
+    elif content and written.get("content") != content:
+        extra["content"] = content
+    return extra
+
+
+def beyond_part(raw: Json, written: Json) -> Json:
+    """What is to be put over the part that we write; all of the part where ours is of another type."""
+    if raw["type"] == "binary":
+        return {}
+    if raw["type"] != written["type"]:
+        return raw
+    return {key: value for key, value in raw.items() if written.get(key) != value}
+
+
+def need(raw: Json, field: str, where: str) -> str:
+    value = raw.get(field)
+    if not isinstance(value, str) or not value:
+        raise BadAsk(f"{where} lacks `{field}`, which is a text that is not empty.")
+    return value

@@ -1,0 +1,102 @@
+"""Ours → AG-UI → ours, for every event; and AG-UI's official models read all that we write."""
+
+from random import Random
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from ag_ui.core import Event as Official
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from rightseat.core.compacting import compacted
+from rightseat.core.events import (
+    AnswerEnded,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Event,
+    RunStarted,
+    TextEnded,
+    ThoughtEnded,
+)
+from rightseat.wire.agui import Reader, Version, Writer
+from rightseat.wire.agui.ordering import check
+from tests.wire.agui.runs import Json, folded, our_run
+
+official: TypeAdapter[Any] = TypeAdapter(Official)
+runs = st.randoms(use_true_random=False).map(our_run)
+many = settings(max_examples=200, deadline=None)
+
+
+def written(run: list[Event], version: Version = "1.0") -> list[Json]:
+    writer = Writer(version, "t", "client-run")
+    return [event for ours in run for event in writer.write(ours)]
+
+
+def read(events: list[Json]) -> list[Event]:
+    reader = Reader()
+    return [ours for event in events for ours in reader.read(event)]
+
+
+@given(runs)
+@many
+def test_a_run_comes_back_as_it_was(run: list[Event]) -> None:
+    back = read(written(run))
+
+    assert [plain(event) for event in back] == [plain(event) for event in run if is_carried(event)]
+    assert bare(folded(back, state={}).messages()) == bare(folded(run, state={}).messages())
+
+
+def test_the_runs_have_every_event() -> None:
+    events = [event for seed in range(200) for event in our_run(Random(seed))]
+
+    assert {type(event) for event in events} == set(get_args(Event))
+
+
+@given(runs)
+@many
+def test_the_official_models_read_what_we_write(run: list[Event]) -> None:
+    for event in (*written(run), *written(compacted(run))):
+        parsed = official.validate_python(event)
+
+        assert parsed.model_dump(mode="json", by_alias=True) == event
+
+
+@given(runs)
+@many
+@pytest.mark.parametrize("version", get_args(Version))
+def test_what_we_write_is_in_order(version: Version, run: list[Event]) -> None:
+    check(written(run, version), version)
+    check(written(compacted(run), version), version)
+
+
+@given(runs)
+@many
+def test_an_older_client_is_told_the_same_but_how_it_ended(run: list[Event]) -> None:
+    older, newer = written(run, "0.0.59"), written(run)
+
+    assert older[:-1] == newer[:-1]
+    assert older[-1].get("outcome", {}).get("type") in (None, "interrupt")
+
+
+def is_carried(event: Event) -> bool:
+    """What AG-UI has no word for, and what the reader's own run says."""
+    return not isinstance(event, AnswerEnded | RunStarted)
+
+
+def plain(event: Event) -> Event:
+    """Without what AG-UI does not carry: that something broke off, and the code of an error."""
+    match event:
+        case TextEnded() | ThoughtEnded() | CallEnded():
+            return msgspec.structs.replace(event, whole=True)
+        case CallReturned():
+            return msgspec.structs.replace(event, error=None)
+        case CallStarted():
+            return msgspec.structs.replace(event, message_id=None)  # it always says; see what it folds to
+    return event
+
+
+def bare(messages: tuple[Any, ...]) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(messages).replace(b'"oops"', b"null"))
