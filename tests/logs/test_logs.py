@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -19,16 +20,20 @@ from rightseat.core.events import (
 )
 from rightseat.core.log import Entry, Log, Writer
 from rightseat.logs.memory import MemoryLog
+from rightseat.logs.sqlite import SqliteLog
 
-PLENTY = 10_000
+PLENTY = 3_000
 """More events than any log lets a writer be ahead of one who follows."""
 
 
-@pytest.fixture(params=["memory"])
-async def log(request: pytest.FixtureRequest) -> AsyncIterator[Log]:
+@pytest.fixture(params=["memory", "sqlite"])
+async def log(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Log]:
     match request.param:
         case "memory":
             yield MemoryLog()
+        case "sqlite":
+            async with SqliteLog(tmp_path / "log.db") as log:
+                yield log
 
 
 def deltas(count: int) -> list[Event]:
@@ -525,3 +530,91 @@ async def test_who_takes_over_from_a_writer_that_waits_is_not_forgotten(log: Log
         await taking_over
         with pytest.raises(StaleWriter):
             await waiting.task
+
+
+# Reading without waiting, and forgetting
+
+
+async def test_what_is_written_by_now_can_be_read_without_waiting_for_more(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer:
+        before = await log.read("r")
+        ids = [(await writer.append(event)).id for event in deltas(50)]
+        during = await log.read("r")
+        rest = await log.read("r", after=ids[39])
+
+    assert list(before) == []
+    assert [entry.id for entry in during] == ids
+    assert [entry.event for entry in rest] == deltas(50)[40:]
+
+
+async def test_a_run_that_has_ended_can_be_read_as_often_as_one_likes(log: Log) -> None:
+    await write(log, "r", deltas(50))
+
+    assert [entry.event for entry in await log.read("r")] == deltas(50)
+    assert [entry.event for entry in await log.read("r", after="1-50")] == []
+
+
+async def test_what_was_read_does_not_grow_in_the_hands_of_its_reader(log: Log) -> None:
+    await log.create("r")
+
+    async with log.open("r", 1) as writer:
+        await writer.append(TextDelta("m", "one"))
+        found = await log.read("r")
+        await writer.append(TextDelta("m", "two"))
+
+        assert [entry.event for entry in found] == [TextDelta("m", "one")]
+
+
+async def test_a_run_that_is_not_there_cannot_be_read(log: Log) -> None:
+    with pytest.raises(RunNotFound):
+        await log.read("nobody")
+
+
+async def test_a_forgotten_run_is_not_found(log: Log) -> None:
+    for run_id in ("a", "b", "c"):
+        await write(log, run_id, deltas(3))
+
+    await log.forget(("a", "c", "never was"))
+
+    for run_id in ("a", "c"):
+        with pytest.raises(RunNotFound):
+            await read(log, run_id)
+        with pytest.raises(RunNotFound):
+            await log.read(run_id)
+    assert await events_of(log, "b") == deltas(3)
+
+
+async def test_who_follows_a_run_reads_it_to_its_end_though_it_is_forgotten(log: Log) -> None:
+    await log.create("r")
+
+    async with asyncio.timeout(5), following(log, "r") as batches:
+        async with log.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "one"))
+            first = await anext(batches)
+            await writer.append(TextDelta("m", "two"))
+        await log.forget(("r",))
+        rest = [entry.event async for batch in batches for entry in batch]
+
+    assert [entry.event for entry in first] == [TextDelta("m", "one")]
+    assert rest == [TextDelta("m", "two")]
+
+
+async def test_a_forgotten_id_can_be_used_again(log: Log) -> None:
+    await write(log, "r", deltas(3))
+    await log.forget(("r",))
+
+    assert await write(log, "r", deltas(1)) == ["1-1"]
+    assert await events_of(log, "r") == deltas(1)
+
+
+async def test_a_run_that_is_being_written_is_not_cut_off(log: Log) -> None:
+    await log.create("waiting")
+    await write(log, "ended", deltas(3))
+    await log.create("r")
+
+    async with log.open("r", 1) as writer:
+        await writer.append(TextDelta("m", "one"))
+
+        assert list(await log.cut_off()) == []

@@ -11,7 +11,8 @@ import pytest
 from rightseat.core.errors import RunNotFound
 from rightseat.core.events import Event, RunFinished, TextDelta
 from rightseat.core.log import Entry
-from rightseat.logs.memory import LEAD, MemoryLog, Options, build
+from rightseat.logs.live import LEAD
+from rightseat.logs.memory import MemoryLog, Options, build
 
 MEGABYTE = 2**20
 

@@ -3,6 +3,7 @@
 from pydantic import JsonValue
 
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.events import RunFinished
 from rightseat.core.messages import Call, Image, Message, Part, Result, Text, user
 from rightseat.core.threads import Threads
 from rightseat.stores.memory import MemoryThreads, Options, build
@@ -13,7 +14,8 @@ MEGABYTE = 2**20
 
 async def keep(threads: Threads, thread_id: str, *parts: Part, state: JsonValue = None) -> None:
     ask = Ask(messages=(Message("user", parts or (Text("Hi"),)),), thread_id=thread_id, principal=ANNA)
-    await threads.finish(ask, (), state)
+    await threads.begin(ask)
+    await threads.finish(ask, (), state, RunFinished("done"))
 
 
 async def kept(threads: Threads, *thread_ids: str) -> list[str]:
@@ -94,6 +96,8 @@ async def test_what_was_said_weighs_too() -> None:
     threads = MemoryThreads(megabytes=1)
     for thread_id in ("a", "b"):
         said = Message("assistant", (Text("x" * (MEGABYTE * 3 // 5)),))
-        await threads.finish(Ask(messages=(user("Hi"),), thread_id=thread_id, principal=ANNA), (said,), None)
+        ask = Ask(messages=(user("Hi"),), thread_id=thread_id, principal=ANNA)
+        await threads.begin(ask)
+        await threads.finish(ask, (said,), None, RunFinished("done"))
 
     assert await kept(threads, "a", "b") == ["b"]

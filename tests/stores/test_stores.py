@@ -1,82 +1,369 @@
 """What every store of threads promises (`core.threads`). A new one is added to the fixture, and held to all of it."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from rightseat.core.ask import Ask, Principal
-from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, user
-from rightseat.core.threads import Thread, Threads
-from rightseat.stores.memory import MemoryThreads
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.errors import ThreadBusy, ThreadNotFound
+from rightseat.core.events import Interrupt, RunFailed, RunFinished
+from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
+from rightseat.core.threads import Pending, RunRow, Thread, Threads
+from rightseat.core.values import JsonValue
 
 ANNA, BEN = Principal("anna"), Principal("ben")
+DONE = RunFinished("done")
 
 
-@pytest.fixture(params=["memory"])
-async def threads(request: pytest.FixtureRequest) -> AsyncIterator[Threads]:
-    match request.param:
-        case "memory":
-            yield MemoryThreads()
+def ask(
+    *messages: Message,
+    thread_id: str = "t",
+    run_id: str = "r",
+    principal: Principal = ANNA,
+    agent: str = "default",
+    answers: tuple[Answer, ...] = (),
+    transient: bool = False,
+) -> Ask:
+    return Ask(
+        messages=messages,
+        thread_id=thread_id,
+        run_id=run_id,
+        principal=principal,
+        agent=agent,
+        answers=answers,
+        transient=transient,
+        client_run_id=f"client-{run_id}",
+    )
 
 
-def ask(*messages: Message, principal: Principal = ANNA, run_id: str = "r") -> Ask:
-    return Ask(messages=messages, thread_id="t", principal=principal, run_id=run_id)
+async def run(
+    threads: Threads,
+    asked: Ask,
+    *said: Message,
+    state: JsonValue = None,
+    last: RunFinished | RunFailed = DONE,
+) -> None:
+    """A whole run."""
+    await threads.begin(asked)
+    await threads.finish(asked, said, state, last)
+
+
+async def loaded(threads: Threads, thread_id: str = "t", principal: Principal = ANNA) -> Thread:
+    thread = await threads.load(thread_id, principal)
+    assert thread is not None
+    return thread
+
+
+# Runs, and what they leave behind
 
 
 async def test_a_thread_is_what_was_asked_and_what_was_said_to_it(threads: Threads) -> None:
     asked, said = user("Hi"), assistant("Hello!")
 
-    await threads.finish(ask(asked), (said,), {"mood": "good"})
+    await run(threads, ask(asked), said, state={"mood": "good"})
 
-    assert await threads.load("t", ANNA) == Thread("t", (asked, said), {"mood": "good"})
+    thread = await loaded(threads)
+    assert thread.messages == (asked, said)
+    assert thread.state == {"mood": "good"}
+    assert thread.runs == (RunRow("r", "default", "client-r", "done"),)
 
 
 async def test_every_part_of_a_message_is_kept(threads: Threads) -> None:
-    asked = Message("user", (Text("What is this?"), Image("image/png", "aGk=")))
+    asked = Message(
+        "user", (Text("What \0is\ud7ff this? 🙂"), Image("image/png", "aGk="), File("audio", "audio/wav", ""))
+    )
     called = Message("assistant", (Text("Let me see."), Call("c", "look", '{"broken":')))
     returned = Message("tool", (Result("c", "look", "Too dark.", "tool_failed"),))
 
-    await threads.finish(ask(asked), (called, returned), None)
+    await run(threads, ask(asked), called, returned)
 
-    assert await threads.load("t", ANNA) == Thread("t", (asked, called, returned))
+    assert (await loaded(threads)).messages == (asked, called, returned)
 
 
 async def test_a_thread_that_never_was_is_not_there(threads: Threads) -> None:
     assert await threads.load("t", ANNA) is None
 
 
-async def test_a_thread_looks_as_after_its_latest_run(threads: Threads) -> None:
-    first, second = user("Hi"), user("Still there?")
-    await threads.finish(ask(first), (), {"count": 1})
-    await threads.finish(ask(first, second), (), {"count": 2})
+async def test_a_client_that_sends_the_whole_conversation_again_adds_what_is_new(threads: Threads) -> None:
+    first, answered, second = user("Hi"), assistant("Hello!"), user("Still there?")
+    await run(threads, ask(first), answered, state={"count": 1})
 
-    assert await threads.load("t", ANNA) == Thread("t", (first, second), {"count": 2})
+    again = ask(first, answered, second, run_id="r2")
+    beginning = await threads.begin(again)
+    await threads.finish(again, (assistant("Yes."),), {"count": 2}, DONE)
+
+    assert beginning.said == (second,)
+    assert beginning.state == {"count": 1}
+    thread = await loaded(threads)
+    assert [message.text for message in thread.messages] == ["Hi", "Hello!", "Still there?", "Yes."]
+    assert thread.state == {"count": 2}
 
 
-async def test_nobody_reads_the_thread_of_another(threads: Threads) -> None:
-    await threads.finish(ask(user("A secret"), principal=ANNA), (), None)
+async def test_a_message_that_is_sent_twice_at_once_is_kept_once(threads: Threads) -> None:
+    hi = user("Hi")
 
-    assert await threads.load("t", BEN) is None
+    await run(threads, ask(hi, hi))
+
+    assert (await loaded(threads)).messages == (hi,)
 
 
-async def test_two_may_call_their_threads_the_same(threads: Threads) -> None:
-    """Clients choose these ids."""
-    annas, bens = user("From Anna"), user("From Ben")
-    await threads.finish(ask(annas, principal=ANNA), (), None)
-    await threads.finish(ask(bens, principal=BEN), (), None)
+async def test_the_runs_of_a_thread_are_in_their_order_with_what_became_of_them(threads: Threads) -> None:
+    outcomes: list[RunFinished | RunFailed] = [
+        DONE,
+        RunFinished("waiting"),
+        RunFinished("cancelled"),
+        RunFailed("x", "y"),
+    ]
+    for number, last in enumerate(outcomes):
+        await run(threads, ask(run_id=f"r{number}"), last=last)
+    await threads.begin(ask(run_id="r4"))
 
-    assert await threads.load("t", ANNA) == Thread("t", (annas,))
-    assert await threads.load("t", BEN) == Thread("t", (bens,))
+    runs = (await loaded(threads)).runs
+    assert [one.id for one in runs] == ["r0", "r1", "r2", "r3", "r4"]
+    assert [one.outcome for one in runs] == ["done", "waiting", "cancelled", "failed", None]
+
+
+async def test_nothing_of_a_transient_run_is_kept(threads: Threads) -> None:
+    await run(threads, ask(user("Psst"), transient=True), assistant("Yes?"))
+
+    assert await threads.load("t", ANNA) is None
+    assert list(await threads.list(ANNA)) == []
+
+
+async def test_what_is_finished_without_being_begun_is_not_kept(threads: Threads) -> None:
+    await threads.finish(ask(user("Hi")), (), None, DONE)
+
+    assert await threads.load("t", ANNA) is None
+
+
+# One run at a time
+
+
+async def test_a_second_run_is_told_which_one_has_the_thread(threads: Threads) -> None:
+    await threads.begin(ask(run_id="first"))
+
+    with pytest.raises(ThreadBusy) as caught:
+        await threads.begin(ask(run_id="second"))
+
+    assert caught.value.run_id == "first"
+
+
+async def test_a_thread_is_free_again_when_its_run_has_finished(threads: Threads) -> None:
+    await run(threads, ask(run_id="first"), last=RunFailed("model_unreachable", "gone"))
+
+    await threads.begin(ask(run_id="second"))
+
+
+async def test_of_many_runs_that_begin_at_once_one_gets_the_thread(threads: Threads) -> None:
+    results = await asyncio.gather(
+        *(threads.begin(ask(run_id=f"r{number}")) for number in range(20)), return_exceptions=True
+    )
+
+    assert sorted(type(result).__name__ for result in results) == ["Beginning", *["ThreadBusy"] * 19]
+    assert len((await loaded(threads)).runs) == 1
 
 
 async def test_who_claims_a_run_again_gets_a_higher_epoch(threads: Threads) -> None:
-    epochs = [await threads.begin(ask()) for _ in range(3)]
+    epochs = [(await threads.begin(ask())).epoch for _ in range(3)]
 
     assert epochs[0] >= 1
     assert epochs == sorted(set(epochs))
 
 
-async def test_claiming_a_run_makes_no_thread(threads: Threads) -> None:
-    await threads.begin(ask(user("Hi")))
+async def test_a_run_that_has_lost_the_thread_changes_nothing_any_more(threads: Threads) -> None:
+    late = ask(user("Too late"), run_id="late")
+    await threads.begin(late)
+    await threads.delete("t", ANNA)
+    await run(threads, ask(user("New"), run_id="new"))
 
+    await threads.finish(late, (assistant("Oh"),), {"late": True}, DONE)
+
+    thread = await loaded(threads)
+    assert [message.text for message in thread.messages] == ["New"]
+    assert thread.state is None
+
+
+# Whose it is
+
+
+async def test_what_is_somebody_elses_is_not_there(threads: Threads) -> None:
+    question = RunFinished("waiting", (Interrupt("i", "approval", "May I?"),))
+    await run(threads, ask(user("A secret"), principal=ANNA), last=question)
+
+    assert await threads.load("t", BEN) is None
+    assert list(await threads.list(BEN, archived=True)) == []
+    assert list(await threads.pending(BEN)) == []
+    assert list(await threads.pending(BEN, "t")) == []
+    for work in (
+        threads.begin(ask(principal=BEN, run_id="b")),
+        threads.change("t", BEN, name="Mine"),
+        threads.change("t", BEN, archived=True),
+        threads.delete("t", BEN),
+    ):
+        with pytest.raises(ThreadNotFound):
+            await work
+    thread = await loaded(threads)
+    assert [run.id for run in thread.runs] == ["r"]
+    assert thread.summary is not None
+    assert (thread.summary.name, thread.summary.archived) == ("A secret", False)
+
+
+@pytest.mark.parametrize("thread_id", ["nobody's", "", "a\0b", "' OR 1=1 --", "x" * 10_000])
+async def test_a_thread_that_is_not_there_is_not_found_whatever_it_is_called(threads: Threads, thread_id: str) -> None:
+    assert await threads.load(thread_id, ANNA) is None
+    assert list(await threads.pending(ANNA, thread_id)) == []
+    with pytest.raises(ThreadNotFound):
+        await threads.change(thread_id, ANNA, name="Mine")
+    with pytest.raises(ThreadNotFound):
+        await threads.delete(thread_id, ANNA)
+
+
+# Lists and names
+
+
+async def test_threads_are_listed_the_latest_first(threads: Threads) -> None:
+    for thread_id in ("a", "b", "c"):
+        await run(threads, ask(user(thread_id), thread_id=thread_id, run_id=f"run-{thread_id}"))
+    await run(threads, ask(user("again"), thread_id="a", run_id="again"))
+
+    assert [one.id for one in await threads.list(ANNA)] == ["a", "c", "b"]
+    assert [one.id for one in await threads.list(ANNA, limit=2)] == ["a", "c"]
+
+
+async def test_a_list_can_be_of_one_agent(threads: Threads) -> None:
+    await run(threads, ask(thread_id="a", run_id="ra", agent="weather"))
+    await run(threads, ask(thread_id="b", run_id="rb", agent="news"))
+
+    assert [one.id for one in await threads.list(ANNA, agent="news")] == ["b"]
+
+
+async def test_a_thread_is_named_after_the_first_words_that_were_said(threads: Threads) -> None:
+    long = "Please tell me about the weather  in Lisbon,\nand whether I should take an umbrella with me"
+    await run(threads, ask(assistant("Welcome!"), user(long)))
+    await run(threads, ask(user("Thanks"), run_id="r2"))
+
+    [summary] = await threads.list(ANNA)
+    assert summary.name == "Please tell me about the weather in Lisbon, and whether I"
+
+
+async def test_a_thread_in_which_nobody_said_a_word_gets_its_name_later(threads: Threads) -> None:
+    await run(threads, ask(Message("user", (Image("image/png", "aGk="),))))
+    [nameless] = await threads.list(ANNA)
+    await run(threads, ask(user("What is it?"), run_id="r2"))
+
+    [named] = await threads.list(ANNA)
+    assert (nameless.name, named.name) == (None, "What is it?")
+
+
+async def test_a_thread_can_be_renamed_and_keeps_that_name(threads: Threads) -> None:
+    await run(threads, ask(user("Hi")))
+
+    changed = await threads.change("t", ANNA, name="Lisbon")
+    await run(threads, ask(user("More"), run_id="r2"))
+
+    [summary] = await threads.list(ANNA)
+    assert changed.name == summary.name == "Lisbon"
+
+
+async def test_a_thread_can_be_put_into_the_archive_and_taken_out(threads: Threads) -> None:
+    await run(threads, ask(user("Hi")))
+
+    archived = await threads.change("t", ANNA, archived=True)
+    hidden, shown = list(await threads.list(ANNA)), list(await threads.list(ANNA, archived=True))
+    back = await threads.change("t", ANNA, archived=False)
+
+    assert (archived.archived, back.archived) == (True, False)
+    assert hidden == []
+    assert shown == [archived]
+    assert list(await threads.list(ANNA)) == [back]
+
+
+async def test_times_are_iso_8601_in_utc_and_move_on(threads: Threads) -> None:
+    await run(threads, ask(user("Hi")))
+    [before] = await threads.list(ANNA)
+    await run(threads, ask(user("Hi"), run_id="r2"))
+    [after] = await threads.list(ANNA)
+
+    assert before.created_at == after.created_at <= before.updated_at < after.updated_at
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(after.updated_at)) < timedelta(minutes=1)
+
+
+async def test_a_deleted_thread_is_gone_and_says_which_runs_it_had(threads: Threads) -> None:
+    await run(threads, ask(user("Hi"), run_id="r1"), last=RunFinished("waiting", (Interrupt("i", "r", "m"),)))
+    await run(threads, ask(user("Ho"), run_id="r2"))
+
+    run_ids = await threads.delete("t", ANNA)
+
+    assert sorted(run_ids) == ["r1", "r2"]
     assert await threads.load("t", ANNA) is None
+    assert list(await threads.list(ANNA)) == []
+    assert list(await threads.pending(ANNA)) == []
+
+
+# Questions to a person
+
+
+MAY_I = Interrupt("i", "approval", "May I?", call_id="c", schema={"type": "boolean"})
+
+
+async def test_a_question_waits_with_its_call_until_it_is_answered(threads: Threads) -> None:
+    call = Call("c", "pay", '{"sum": 3}')
+    said = Message("assistant", (call,), id="m")
+    await run(threads, ask(user("Pay")), said, last=RunFinished("waiting", (MAY_I,)))
+    waiting = list(await threads.pending(ANNA))
+
+    answered = ask(run_id="r2", answers=(Answer("i", "resolved", True),))
+    beginning = await threads.begin(answered)
+    still = list(await threads.pending(ANNA, "t"))
+    await threads.finish(answered, (), None, DONE)
+
+    assert waiting == [Pending(MAY_I, "t", "r", "default", call)]
+    assert list(beginning.pending) == still == waiting
+    assert list(await threads.pending(ANNA)) == []
+
+
+async def test_a_run_without_answers_leaves_questions_as_they_are(threads: Threads) -> None:
+    await run(threads, ask(), last=RunFinished("waiting", (MAY_I,)))
+    await run(threads, ask(run_id="r2"))
+
+    assert [pending.interrupt for pending in await threads.pending(ANNA)] == [MAY_I]
+
+
+async def test_questions_are_in_the_order_in_which_they_were_asked(threads: Threads) -> None:
+    asked = tuple(Interrupt(id, "approval", id) for id in ("z", "a", "m"))
+    await run(threads, ask(), last=RunFinished("waiting", asked))
+    await run(threads, ask(thread_id="t2", run_id="r2"), last=RunFinished("waiting", (MAY_I,)))
+
+    assert [pending.interrupt.id for pending in await threads.pending(ANNA)] == ["z", "a", "m", "i"]
+    assert [pending.interrupt.id for pending in await threads.pending(ANNA, "t2")] == ["i"]
+
+
+async def test_a_question_that_is_asked_again_under_its_id_is_open_again(threads: Threads) -> None:
+    await run(threads, ask(), last=RunFinished("waiting", (MAY_I,)))
+    again = ask(run_id="r2", answers=(Answer("i", "resolved", True),))
+    await run(threads, again, last=RunFinished("waiting", (MAY_I,)))
+
+    assert [pending.run_id for pending in await threads.pending(ANNA)] == ["r2"]
+
+
+@pytest.mark.parametrize(
+    ("expires_at", "is_open"),
+    [
+        ("2001-01-01T00:00:00Z", False),
+        ("2999-01-01T00:00:00Z", True),
+        ("2999-01-01T00:00:00.5+02:00", True),
+        ("2001-01-01T23:00:00-12:00", False),
+        ("next week", True),
+        (None, True),
+    ],
+)
+async def test_a_question_can_expire(threads: Threads, expires_at: str | None, is_open: bool) -> None:
+    interrupt = Interrupt("i", "approval", "May I?", expires_at=expires_at)
+    await run(threads, ask(), last=RunFinished("waiting", (interrupt,)))
+
+    found = list(await threads.pending(ANNA))
+    beginning = await threads.begin(ask(run_id="r2"))
+
+    assert [pending.interrupt for pending in found] == [interrupt] * is_open
+    assert list(beginning.pending) == found

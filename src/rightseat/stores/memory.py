@@ -1,14 +1,20 @@
 """Threads in this process's memory: the newest, as far as `keep` and `megabytes` reach."""
 
 from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import assert_never
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.messages import Call, Image, Message, Part, Result, Text
-from rightseat.core.threads import Thread, Threads
+from rightseat.core.errors import ThreadBusy, ThreadNotFound
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
+from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread, Threads
+from rightseat.core.values import JsonValue
+from rightseat.stores import keeping
 
 
 class Options(BaseModel):
@@ -16,11 +22,26 @@ class Options(BaseModel):
     keep: int = 1000
     """How many threads are remembered; the least recently used is forgotten first."""
     megabytes: int = 64
-    """How much of threads is remembered, in all: their text, pictures and states. A bigger one is not kept at all."""
+    """How much text and pictures of threads are remembered, in all."""
 
 
 def build(options: Options) -> Threads:
     return MemoryThreads(options.keep, options.megabytes)
+
+
+@dataclass(slots=True)
+class _Kept:
+    owner: str
+    summary: Summary
+    messages: tuple[Message, ...] = ()
+    state: JsonValue = None
+    runs: dict[str, RunRow] = field(default_factory=dict)
+    pending: tuple[Pending, ...] = ()
+    busy: str | None = None
+    weight: int = 0
+
+    def unknown(self, messages: Iterable[Message]) -> tuple[Message, ...]:
+        return keeping.unknown((message.id for message in self.messages), messages)
 
 
 class MemoryThreads:
@@ -28,48 +49,120 @@ class MemoryThreads:
         self._keep = keep
         self._limit = megabytes * 2**20
         self._size = 0
-        self._threads: OrderedDict[tuple[str, str], tuple[Thread, int]] = OrderedDict()
+        self._threads: OrderedDict[str, _Kept] = OrderedDict()
         self._epoch = 0
 
-    async def begin(self, ask: Ask) -> int:
+    async def begin(self, ask: Ask) -> Beginning:
         self._epoch += 1
-        return self._epoch
+        if ask.transient:
+            return Beginning(self._epoch)
+        kept = self._threads.get(ask.thread_id)
+        if kept is None:
+            now, name = keeping.now(), keeping.name(ask.messages)
+            kept = _Kept(ask.principal.id, Summary(ask.thread_id, ask.agent, name, False, now, now))
+            self._threads[ask.thread_id] = kept
+        self._check(kept, ask)
+        kept.busy = ask.run_id
+        kept.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id)
+        name = kept.summary.name or keeping.name(ask.messages)
+        kept.summary = msgspec.structs.replace(kept.summary, name=name, updated_at=keeping.now())
+        return Beginning(self._epoch, kept.unknown(ask.messages), kept.state, live(kept.pending))
 
-    async def finish(self, ask: Ask, said: tuple[Message, ...], state: JsonValue) -> None:
-        key = (ask.principal.id, ask.thread_id)
-        self._forget(key)
-        thread = Thread(ask.thread_id, ask.messages + said, state)
-        weight = size(thread)
-        if weight > self._limit:
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
+        kept = self._threads.get(ask.thread_id)
+        if ask.transient or kept is None or kept.busy != ask.run_id:
             return
-        self._threads[key] = (thread, weight)
-        self._size += weight
-        while len(self._threads) > self._keep or self._size > self._limit:
-            self._forget(next(iter(self._threads)))
+        kept.busy = None
+        kept.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id, keeping.outcome(last))
+        kept.messages += kept.unknown((*ask.messages, *said))
+        kept.state = state
+        kept.summary = msgspec.structs.replace(kept.summary, updated_at=keeping.now())
+        asked, answered = keeping.asked(ask, kept.messages, last), {answer.interrupt_id for answer in ask.answers}
+        answered.update(one.interrupt.id for one in asked)
+        kept.pending = (*(one for one in kept.pending if one.interrupt.id not in answered), *asked)
+        self._weigh(ask.thread_id, kept)
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
-        key = (principal.id, thread_id)
-        if key not in self._threads:
+        kept = self._threads.get(thread_id)
+        if kept is None or kept.owner != principal.id:
             return None
-        self._threads.move_to_end(key)
-        return self._threads[key][0]
+        self._threads.move_to_end(thread_id)
+        return Thread(thread_id, kept.messages, kept.state, tuple(kept.runs.values()), kept.summary)
 
-    def _forget(self, key: tuple[str, str]) -> None:
-        _, weight = self._threads.pop(key, (None, 0))
-        self._size -= weight
+    async def list(
+        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+    ) -> Sequence[Summary]:
+        mine = (kept.summary for kept in self._threads.values() if kept.owner == principal.id)
+        wanted = [one for one in mine if agent in (None, one.agent) and (archived or not one.archived)]
+        return sorted(wanted, key=lambda one: one.updated_at, reverse=True)[:limit]
+
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        kept = self._mine(thread_id, principal)
+        changes = {"name": name, "archived": archived}
+        asked = {key: value for key, value in changes.items() if value is not None}
+        kept.summary = msgspec.structs.replace(kept.summary, **asked, updated_at=keeping.now())
+        return kept.summary
+
+    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
+        runs = list(self._mine(thread_id, principal).runs)
+        self._size -= self._threads.pop(thread_id).weight
+        return runs
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        mine = (kept for kept in self._threads.values() if kept.owner == principal.id)
+        return [one for kept in mine for one in live(kept.pending) if thread_id in (None, one.thread_id)]
+
+    async def orphans(self) -> Sequence[Ask]:
+        return ()  # what dies with the process leaves nothing behind
+
+    async def expire(self) -> Sequence[str]:
+        return ()  # old threads go when there are too many
+
+    def _check(self, kept: _Kept, ask: Ask) -> None:
+        if kept.owner != ask.principal.id:
+            raise ThreadNotFound(ask.thread_id)
+        if kept.busy is not None and kept.busy != ask.run_id:
+            raise ThreadBusy(ask.thread_id, kept.busy)
+
+    def _mine(self, thread_id: str, principal: Principal) -> _Kept:
+        kept = self._threads.get(thread_id)
+        if kept is None or kept.owner != principal.id:
+            raise ThreadNotFound(thread_id)
+        return kept
+
+    def _weigh(self, thread_id: str, kept: _Kept) -> None:
+        """Forget the oldest that nobody uses, until what is left is light enough."""
+        self._size -= kept.weight
+        kept.weight = size(kept.messages, kept.state)
+        self._size += kept.weight
+        self._threads.move_to_end(thread_id, last=kept.weight <= self._limit)  # too big alone: the first to go
+        for oldest in list(self._threads):
+            if len(self._threads) <= self._keep and self._size <= self._limit:
+                return
+            if self._threads[oldest].busy is None:
+                self._size -= self._threads.pop(oldest).weight
 
 
-def size(thread: Thread) -> int:
-    """Roughly what the thread weighs: the characters of its parts, and of its state as JSON."""
-    said = sum(len(text) for message in thread.messages for part in message.parts for text in texts(part))
-    return said + (len(msgspec.json.encode(thread.state)) if thread.state is not None else 0)
+def live(pending: Sequence[Pending]) -> tuple[Pending, ...]:
+    now = keeping.now()
+    return tuple(one for one in pending if (keeping.expiry(one) or now) >= now)
+
+
+def size(messages: Sequence[Message], state: JsonValue) -> int:
+    """Roughly what a thread weighs: the characters of its parts, and of its state as JSON."""
+    said = sum(len(text) for message in messages for part in message.parts for text in texts(part))
+    return said + (len(msgspec.json.encode(state)) if state is not None else 0)
 
 
 def texts(part: Part) -> tuple[str, ...]:
     match part:
         case Text(text=text):
             return (text,)
-        case Image(data=data):
+        case Image(data=data) | File(data=data):
             return (data,)
         case Call(arguments=arguments):
             return (arguments,)

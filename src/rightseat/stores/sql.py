@@ -1,0 +1,121 @@
+"""Threads in a SQL database: a SQLite file, or PostgreSQL."""
+
+import logging
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError
+
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import BadAsk, RunExists, ThreadNotFound
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.messages import Message
+from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
+from rightseat.core.values import JsonValue
+from rightseat.parts import StatePath
+from rightseat.stores import keeping, queries
+from rightseat.stores.databases import Database, connect
+
+logger = logging.getLogger(__name__)
+
+ATTEMPTS = 3  # two processes may begin the same new thread at once; the second then finds it
+AT_ONCE = 500  # threads that are deleted in one transaction
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    path: StatePath = Path("rightseat.db")
+    """The SQLite file; a relative path is one in the folder `server.state`. One server at a time can use it."""
+    url: SecretStr | None = None
+    """A PostgreSQL database instead, such as `postgresql://user:password@host/name`."""
+    expire_days: float | None = Field(default=None, gt=0)
+    """Delete threads, with all that was said in them, that nobody has touched for so many days. Left out: never."""
+
+
+def build(options: Options) -> Threads:
+    database = connect(options.url.get_secret_value() if options.url else options.path)
+    return SqlThreads(database, options.expire_days)
+
+
+class SqlThreads:
+    def __init__(self, database: Database, expire_days: float | None = None) -> None:
+        self._database = database
+        self._expire_days = expire_days
+        self._epochs: dict[str, int] = {}  # of the runs that were begun here
+
+    async def __aenter__(self) -> Self:
+        await self._database.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._database.close()
+
+    async def begin(self, ask: Ask) -> Beginning:
+        if ask.transient:
+            return Beginning(1)
+        if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
+            raise BadAsk("An id cannot have a NUL character in it.")
+        for _ in range(ATTEMPTS):
+            try:
+                beginning = await self._database.write(queries.begin, ask, self._database.process)
+            except IntegrityError:
+                continue
+            self._epochs[ask.run_id] = beginning.epoch
+            return beginning
+        raise RunExists(ask.run_id)
+
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
+        epoch = self._epochs.pop(ask.run_id, None)
+        if epoch is not None:
+            await self._database.write(queries.finish, ask, epoch, said, state, last)
+
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
+        if "\0" in thread_id:
+            return None
+        return await self._database.read(queries.load, thread_id, principal.id)
+
+    async def list(
+        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+    ) -> Sequence[Summary]:
+        return await self._database.read(queries.list_threads, principal.id, agent, archived, limit)
+
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        if "\0" in thread_id:
+            raise ThreadNotFound(thread_id)
+        return await self._database.write(queries.change, thread_id, principal.id, name, archived)
+
+    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
+        if "\0" in thread_id:
+            raise ThreadNotFound(thread_id)
+        return await self._database.write(queries.delete_thread, thread_id, principal.id)
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        if thread_id is not None and "\0" in thread_id:
+            return ()
+        return await self._database.read(queries.pending, principal.id, thread_id)
+
+    async def orphans(self) -> Sequence[Ask]:
+        others = await self._database.read(queries.processes, self._database.process)
+        return [ask for other in others for ask in await self._database.write(self._adopt, other)]
+
+    def _adopt(self, connection: Connection, other: int) -> Sequence[Ask]:
+        is_gone = self._database.is_gone(connection, other)
+        return queries.adopt(connection, other, self._database.process) if is_gone else ()
+
+    async def expire(self) -> Sequence[str]:
+        if self._expire_days is None:
+            return ()
+        before, threads, run_ids = keeping.now(ago=timedelta(days=self._expire_days)), 0, list[str]()
+        while (found := await self._database.write(queries.expire, before, AT_ONCE))[0]:
+            threads, run_ids = threads + found[0], run_ids + found[1]
+        if threads:
+            logger.info("deleted %d threads that nobody touched for %g days", threads, self._expire_days)
+        return run_ids

@@ -1,0 +1,77 @@
+"""The tables of the store. Times are ISO 8601 in UTC, as text; so is what is JSON. `migrations` makes them.
+
+JSON is text because it is only ever read whole, and because PostgreSQL's own JSON refuses characters that people paste.
+"""
+
+from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, Text
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+    }
+)
+
+Number = BigInteger().with_variant(Integer, "sqlite")
+
+threads = Table(
+    "threads",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("name", Text),
+    Column("archived", Boolean, nullable=False),
+    Column("state", Text),
+    Column("busy", Text),
+    Column("created_at", Text, nullable=False),
+    Column("updated_at", Text, nullable=False),
+    Index("ix_threads_owner_updated_at", "owner", "updated_at"),
+)
+"""`busy` is the run that has the thread."""
+
+messages = Table(
+    "messages",
+    metadata,
+    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("message", Text, nullable=False),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("number", Number, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("client_run_id", Text),
+    Column("outcome", Text),
+    Column("epoch", Integer, nullable=False),
+    Column("process", BigInteger, nullable=False),
+    Column("ask", Text),
+    Column("created_at", Text, nullable=False),
+    Column("finished_at", Text),
+    Index("ix_runs_id", "id", unique=True),
+    Index("ix_runs_thread", "thread"),
+)
+"""`process` is the one that has it, and `ask` what another needs to end it; both matter until it is finished."""
+
+interrupts = Table(
+    "interrupts",
+    metadata,
+    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("run", Text, nullable=False),
+    Column("owner", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("interrupt", Text, nullable=False),
+    Column("call", Text),
+    Column("created_at", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("expires_at", Text),
+    Column("answered_at", Text),
+    Index("ix_interrupts_owner_answered_at", "owner", "answered_at"),
+)

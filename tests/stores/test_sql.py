@@ -1,0 +1,341 @@
+"""What only the store in a SQL database promises: it lasts, and several processes can come to it."""
+
+import asyncio
+import logging
+import sqlite3
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from pydantic import SecretStr
+from sqlalchemy import Connection, text
+
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.errors import BadAsk, ConfigError, RunExists, ThreadBusy
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.messages import assistant, user
+from rightseat.stores import keeping
+from rightseat.stores.databases import Database, connect
+from rightseat.stores.migrations import VERSIONS
+from rightseat.stores.sql import Options, SqlThreads, build
+from rightseat.stores.tables import metadata
+from tests.stores.conftest import schema
+
+ANNA = Principal("anna")
+DONE = RunFinished("done")
+
+Where = Path | str
+
+
+def ask(run_id: str = "r", thread_id: str = "t", text: str = "Hi") -> Ask:
+    return Ask(messages=(user(text),), thread_id=thread_id, run_id=run_id, principal=ANNA, headers={"cookie": "secret"})
+
+
+async def run(threads: SqlThreads, asked: Ask) -> None:
+    await threads.begin(asked)
+    await threads.finish(asked, (assistant("Hello!"),), {"n": 1}, DONE)
+
+
+# It lasts
+
+
+async def test_what_was_kept_is_there_when_the_store_is_opened_again(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        await run(threads, ask())
+        before = await threads.load("t", ANNA)
+    async with SqlThreads(connect(where)) as threads:
+        after = await threads.load("t", ANNA)
+
+    assert before == after
+    assert after is not None
+    assert len(after.messages) == 2
+
+
+async def test_the_file_of_a_server_that_runs_is_refused_to_another(tmp_path: Path) -> None:
+    path = tmp_path / "rightseat.db"
+    async with SqlThreads(connect(path)) as threads:
+        with pytest.raises(ConfigError, match=r"rightseat\.db is in use by another rightseat.*server\.state"):
+            await SqlThreads(connect(path)).__aenter__()
+        await run(threads, ask())
+
+    async with SqlThreads(connect(path)) as threads:
+        assert await threads.load("t", ANNA)
+
+
+HOLDING = """
+import asyncio, sys
+from pathlib import Path
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.messages import user
+from rightseat.stores.databases import connect
+from rightseat.stores.sql import SqlThreads
+
+async def main(where):
+    threads = await SqlThreads(connect(where if "://" in where else Path(where))).__aenter__()
+    for number in range(3):
+        asked = Ask(messages=(user("Hi"),), thread_id=f"t{number}", run_id=f"r{number}", principal=Principal("anna"))
+        await threads.begin(asked)
+    print("ready", flush=True)
+    await asyncio.sleep(60)
+
+asyncio.run(main(sys.argv[1]))
+"""
+
+
+async def start_another(where: Where) -> asyncio.subprocess.Process:
+    """Another process, which has begun the runs r0, r1 and r2."""
+    other = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLDING, str(where), stdout=asyncio.subprocess.PIPE
+    )
+    assert other.stdout is not None
+    assert await other.stdout.readline() == b"ready\n"
+    return other
+
+
+async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(where: Where) -> None:
+    async with asyncio.timeout(20):
+        other = await start_another(where)
+        other.kill()
+        await other.wait()
+        async with SqlThreads(connect(where)) as threads:
+            first, second = await threads.orphans(), await threads.orphans()
+            again = [(await threads.begin(orphan)).epoch for orphan in first]
+
+    assert [orphan.run_id for orphan in first] == ["r0", "r1", "r2"]
+    assert [message.text for orphan in first for message in orphan.messages] == ["Hi"] * 3
+    assert list(second) == []
+    assert again == [2, 2, 2]
+
+
+async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
+    async with schema() as where, asyncio.timeout(20):
+        other = await start_another(where)
+        async with SqlThreads(connect(where)) as threads:
+            found = await threads.orphans()
+            with pytest.raises(ThreadBusy):
+                await threads.begin(ask("mine", "t0"))
+        other.kill()
+        await other.wait()
+
+    assert list(found) == []
+
+
+async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
+    async with schema() as where, asyncio.timeout(20):
+        other = await start_another(where)
+        other.kill()
+        await other.wait()
+        async with SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as two:
+            found = await asyncio.gather(one.orphans(), two.orphans())
+
+    assert sorted(len(orphans) for orphans in found) == [0, 3]
+
+
+async def test_a_run_that_was_taken_over_is_not_finished_by_the_one_that_lost_it() -> None:
+    async with schema() as where, SqlThreads(connect(where)) as old, SqlThreads(connect(where)) as new:
+        await old.begin(ask())
+        taken = await new.begin(ask())
+        await old.finish(ask(), (assistant("Old"),), "old", DONE)
+        await new.finish(ask(), (assistant("New"),), "new", DONE)
+        thread = await new.load("t", ANNA)
+
+    assert taken.epoch == 2
+    assert thread is not None
+    assert thread.state == "new"
+
+
+async def test_two_processes_that_begin_the_same_new_thread_agree_on_one() -> None:
+    async with schema() as where, SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as two:
+        for number in range(20):
+            asked = [ask(f"one{number}", f"t{number}"), ask(f"two{number}", f"t{number}")]
+            results = await asyncio.gather(one.begin(asked[0]), two.begin(asked[1]), return_exceptions=True)
+
+            assert sorted(type(result).__name__ for result in results) == ["Beginning", "ThreadBusy"]
+
+
+# What is kept of an ask
+
+
+async def test_an_ask_is_kept_without_its_secrets_until_its_run_is_finished(where: Where) -> None:
+    database = connect(where)
+    async with SqlThreads(database) as threads:
+        asked = ask()
+        await threads.begin(asked)
+        [running] = await rows(database, "SELECT ask FROM runs")
+        await threads.finish(asked, (), None, DONE)
+        [finished] = await rows(database, "SELECT ask FROM runs")
+
+    assert "Hi" in running[0]
+    assert "secret" not in running[0]
+    assert finished == (None,)
+
+
+async def rows(database: Database, query: str) -> list[Any]:
+    def fetch(connection: Connection) -> list[Any]:
+        return [tuple(row) for row in connection.execute(text(query))]
+
+    return await database.read(fetch)
+
+
+async def test_the_id_of_a_run_that_is_over_is_not_used_again(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        await run(threads, ask())
+
+        with pytest.raises(RunExists):
+            await threads.begin(ask())
+        await threads.begin(ask("another"))
+
+
+async def test_an_id_that_cannot_be_kept_is_refused(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        with pytest.raises(BadAsk):
+            await threads.begin(ask(thread_id="a\0b"))
+
+
+async def test_a_name_is_kept_without_what_cannot_be_kept(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        await run(threads, ask(text="H\0i"))
+        [named] = await threads.list(ANNA)
+        renamed = await threads.change("t", ANNA, name="Ho\0")
+
+    assert (named.name, renamed.name) == ("Hi", "Ho")
+
+
+async def test_answers_are_kept_with_the_ask_so_that_a_cut_off_run_has_used_them(where: Where) -> None:
+    asked = Ask(messages=(), thread_id="t", run_id="r", principal=ANNA, answers=(Answer("i", "resolved", True),))
+    async with SqlThreads(connect(where)) as threads:
+        await threads.begin(asked)
+    async with SqlThreads(connect(where)) as threads:
+        [orphan] = await threads.orphans()
+
+    assert orphan.answers == asked.answers
+
+
+# Forgetting
+
+
+async def test_threads_that_nobody_touched_for_too_long_are_deleted(
+    where: Where, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with SqlThreads(connect(where), expire_days=7) as threads:
+        with monkeypatch.context() as last_week:
+            last_week.setattr(keeping, "now", lambda: keeping.written(datetime.now(UTC) - timedelta(days=8)))
+            for number in range(3):
+                await run(threads, ask(f"old{number}", f"old{number}"))
+            await threads.begin(ask("busy", "busy"))
+        await run(threads, ask("new", "new"))
+        run_ids = await threads.expire()
+        left = await threads.list(ANNA)
+
+    assert sorted(run_ids) == ["old0", "old1", "old2"]
+    assert {summary.id for summary in left} == {"busy", "new"}
+    assert "deleted 3 threads that nobody touched for 7 days" in caplog.text
+
+
+async def test_nothing_expires_unless_it_is_said_to(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        await run(threads, ask())
+
+        assert list(await threads.expire()) == []
+        assert await threads.load("t", ANNA)
+
+
+async def test_nothing_of_a_deleted_thread_stays_in_any_table(where: Where) -> None:
+    database = connect(where)
+    async with SqlThreads(database) as threads:
+        await run(threads, ask())
+        await threads.delete("t", ANNA)
+
+        for table in metadata.tables:
+            assert await rows(database, f"SELECT * FROM {table}") == []  # noqa: S608
+
+
+# The tables
+
+
+async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where) -> None:
+    database = connect(where)
+
+    def compare(connection: Connection) -> Any:
+        def ours(name: str | None, kind: str, parents: Any) -> bool:
+            return kind != "table" or name in metadata.tables
+
+        options = {"version_table": VERSIONS, "include_name": ours, "compare_type": True}
+        return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
+
+    async with SqlThreads(database):
+        assert await database.read(compare) == []
+
+
+async def test_several_processes_may_migrate_an_empty_database_at_once() -> None:
+    async with schema() as where:
+        stores = [SqlThreads(connect(where)) for _ in range(4)]
+        await asyncio.gather(*(store.__aenter__() for store in stores))
+        await run(stores[0], ask())
+        await asyncio.gather(*(store.__aexit__() for store in stores))
+
+
+async def test_a_log_in_the_same_file_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "rightseat.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE log_runs (id)")
+    connection.close()
+
+    async with SqlThreads(connect(path)) as threads:
+        await run(threads, ask())
+
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT * FROM log_runs").fetchall() == []
+    connection.close()
+
+
+# Options
+
+
+async def test_the_folder_is_made_for_this_user_alone(tmp_path: Path) -> None:
+    async with SqlThreads(connect(tmp_path / "deep" / "state" / "rightseat.db")):
+        folder = tmp_path / "deep" / "state"
+
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert (folder / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.parametrize("url", ["mysql://me:hush@host/db", "nonsense hush", "sqlite:///hush.db", "postgresql://"])
+def test_a_url_that_is_not_for_postgresql_is_refused_without_being_repeated(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"should be like postgresql://") as caught:
+        build(Options(url=SecretStr(url)))
+
+    assert "hush" not in caught.value.message
+
+
+async def test_a_server_that_cannot_be_reached_is_one_clear_line() -> None:
+    threads = SqlThreads(connect("postgresql://me:hush@127.0.0.1:1/db"))
+
+    with pytest.raises(ConfigError, match="cannot be reached") as caught:
+        await threads.__aenter__()
+    assert "hush" not in caught.value.message
+
+
+@pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+asyncpg"])
+async def test_a_url_may_be_written_as_other_tools_write_it(scheme: str) -> None:
+    async with schema() as url:
+        connection = await asyncpg.connect(url)
+        await connection.close()
+        async with SqlThreads(connect(url.replace("postgresql", scheme, 1))) as threads:
+            await run(threads, ask())
+
+
+async def test_a_failed_run_is_kept_as_failed(where: Where) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        await threads.begin(ask())
+        await threads.finish(ask(), (), None, RunFailed("cut_off", "The server was stopped."))
+        thread = await threads.load("t", ANNA)
+
+    assert thread is not None
+    assert [one.outcome for one in thread.runs] == ["failed"]
