@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -15,9 +16,27 @@ Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
 GRACE = 0.2  # seconds that a request has to notice that its client is gone
 
 
+WHOLE = ("access", "cli", "clients", "docs", "egress", "faces", "models/completion", "stores")
+"""Folders whose tests start servers, databases or processes, and take their time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        place = item.path.relative_to(here).as_posix()
+        if "/" not in place or place.startswith(tuple(f"{folder}/" for folder in WHOLE)) or "sqlite" in item.nodeid:
+            item.add_marker("whole")
+
+
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a server without a configuration file keeps its state."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -37,6 +56,7 @@ async def serving(app: ASGIApp) -> AsyncIterator[str]:
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # asyncio only does it where `proto` was given
         try:
             await server.startup(sockets=[listener])
         except SystemExit:

@@ -10,8 +10,9 @@ from fastapi import FastAPI
 from rightseat import app, config
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, Misuse
-from rightseat.core.events import RunFinished
+from rightseat.core.events import Event, RunFinished
 from rightseat.core.messages import user
+from rightseat.core.runtime import Runtime
 from tests.acme import models, tools
 from tests.conftest import Serve
 
@@ -107,6 +108,10 @@ agents: {default: {model: one}}
     assert models.diary == ["one opened", "two opened", "two closed", "one closed"]
 
 
+async def heard(runtime: Runtime, run_id: str) -> list[Event]:
+    return [entry.event async for batch in runtime.follow(run_id) for entry in batch]
+
+
 async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
     assembly = app.assemble(read("models: {default: {type: tests.acme.models}}"))
     async with asyncio.timeout(5):
@@ -117,7 +122,9 @@ async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
             model = assembly.owned[3]
             assert isinstance(model, models.Diarist)
             await model.speaking.wait()
-        last = [entry.event async for batch in assembly.runtime.follow(ask.run_id) for entry in batch][-1]
+            following = asyncio.create_task(heard(assembly.runtime, ask.run_id))
+            await asyncio.sleep(0)
+        last = (await following)[-1]
 
     assert models.diary == ["acme opened", "acme cancelled", "acme closed"]
     assert last == RunFinished("cancelled")
@@ -229,13 +236,77 @@ async def test_the_headers_of_our_clients_may_be_sent_and_those_of_the_configura
     async with serve(build("server: {headers: [x-tenant]}")) as url:
         ours = await preflight(url, LOCAL, "content-type,authorization,x-copilotkit-runtime-client-gql-version")
         cloud = await preflight(url, LOCAL, "x-copilotcloud-public-api-key,x-tenant")
+        key = await preflight(url, LOCAL, "x-api-key,last-event-id")
         other = await preflight(url, LOCAL, "x-other")
 
-    assert [answer.status_code for answer in (ours, cloud, other)] == [200, 200, 400]
+    assert [answer.status_code for answer in (ours, cloud, key, other)] == [200, 200, 200, 400]
 
 
-async def test_only_get_and_post_may_be_sent(serve: Serve) -> None:
+async def test_only_the_methods_of_our_clients_may_be_sent(serve: Serve) -> None:
     async with serve(build("")) as url:
-        answers = [await preflight(url, LOCAL, method=method) for method in ("GET", "POST", "DELETE", "PUT")]
+        answers = [await preflight(url, LOCAL, method=method) for method in ("GET", "POST", "PATCH", "DELETE", "PUT")]
 
-    assert [answer.status_code for answer in answers] == [200, 200, 400, 400]
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 400]
+
+
+KEYS = """
+access: {keys: [{name: alice, key: key-alice}]}
+faces: [{type: copilotkit, path: /secure}, {type: copilotkit, path: /open, access: open}]
+"""
+
+
+async def test_faces_ask_for_keys_where_there_are_any_unless_they_are_open(serve: Serve) -> None:
+    async with serve(build(KEYS)) as url, httpx2.AsyncClient(base_url=url) as client:
+        hello = {"query": "{ hello }"}
+        with_it = await client.post("/secure", json=hello, headers={"x-api-key": "key-alice"})
+        without = await client.post("/secure", json=hello)
+        open_to_all = await client.post("/open", json=hello)
+        health = await client.get("/health")
+
+    assert [answer.status_code for answer in (with_it, without, open_to_all, health)] == [200, 401, 200, 200]
+    assert without.headers["www-authenticate"] == "Bearer"
+
+
+async def test_a_page_may_read_why_it_was_refused_and_a_preflight_needs_no_key(serve: Serve) -> None:
+    text = KEYS + "server: {origins: ['*'], headers: [x-app]}"
+    async with serve(build(text)) as url, httpx2.AsyncClient(base_url=url) as client:
+        asked = {
+            "origin": "https://shop.test",
+            "access-control-request-method": "POST",
+            "access-control-request-headers": "content-type,x-api-key,x-app",
+        }
+        before = await client.options("/secure", headers=asked)
+        refused = await client.post("/secure", json={"query": "{ hello }"}, headers={"origin": "https://shop.test"})
+
+    assert before.status_code == 200
+    assert refused.status_code == 401
+    assert refused.headers["access-control-allow-origin"] == "*"
+
+
+async def test_only_requests_for_our_hosts_are_answered(serve: Serve) -> None:
+    built = build("server: {hosts: [copilot.example.com]}")
+    async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        hosts = ["localhost:3000", "copilot.example.com", "evil.com"]
+        answers = [await client.get("/health", headers={"host": host}) for host in hosts]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 421]
+    assert answers[-1].json()["error"] == "wrong_host"
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("http://localhost:3000", 200),
+        ("http://evil.example", 403),
+        ("null", 403),
+        ("http://localhost.evil.example", 403),
+    ],
+)
+async def test_a_page_of_a_foreign_origin_changes_nothing(serve: Serve, origin: str | None, status: int) -> None:
+    """A form or a plain POST needs no leave of the browser to be sent."""
+    headers = {"origin": origin} if origin else {}
+    async with serve(app.build(config.parse("", environ={}))) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.post("/copilotkit", json={"query": "{ hello }"}, headers=headers)
+
+    assert answer.status_code == status

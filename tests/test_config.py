@@ -39,7 +39,7 @@ def test_without_a_file_and_a_key_the_built_in_model_answers_copilotkit() -> Non
     assert [(face.type, options(face).path, options(face).agent) for face in read.faces] == [
         ("copilotkit", "/copilotkit", "default")
     ]
-    assert (read.log.type, read.threads.type, read.engine.type) == ("memory", "memory", "local")
+    assert (read.log.type, read.threads.type, read.engine.type) == ("sqlite", "sql", "local")
     assert (read.server.host, read.server.port, read.server.origins) == ("127.0.0.1", 8000, None)
 
 
@@ -197,7 +197,7 @@ def test_an_unknown_key_is_told_with_its_place_and_the_nearest() -> None:
     assert problems("models:\n  default:\n    type: scripted\n    pauze: 1\n") == [
         "4:5: models.default.pauze: unknown key. Did you mean 'pause'? Known: pause."
     ]
-    assert problems("sever: {port: 1}")[0].startswith("1:1: sever: unknown key. Did you mean 'server'? Known: agents,")
+    assert problems("sever: {port: 1}")[0].startswith("1:1: sever: unknown key. Did you mean 'server'? Known: access")
 
 
 def test_an_unknown_key_deep_inside_is_told_with_the_keys_of_its_place() -> None:

@@ -29,6 +29,10 @@ async def ask(copilot: Copilot, question: str, agent: str = "default") -> list[E
     return [entry.event async for batch in copilot.runtime.follow(asked.run_id) for entry in batch]
 
 
+def files(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 def text(events: list[Event]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
@@ -70,7 +74,20 @@ async def test_a_file_says_who_answers(tmp_path: Path) -> None:
     async def get_time() -> str:
         return "noon"
 
-    assert text(await ask(copilot, "get_time", agent="helper")) == "The tool get_time said: noon"
+    with pytest.raises(Misuse, match="not open"):
+        await ask(copilot, "get_time", agent="helper")
+    async with copilot.opened():
+        assert text(await ask(copilot, "get_time", agent="helper")) == "The tool get_time said: noon"
+
+
+async def test_threads_are_in_memory_unless_a_folder_is_named(tmp_path: Path) -> None:
+    forgetful, lasting = Copilot(), Copilot(state=tmp_path / "state")
+    async with forgetful.opened(), lasting.opened():
+        await ask(forgetful, "Hi")
+        await ask(lasting, "Hi")
+
+    assert files(tmp_path) == ["state"]
+    assert "rightseat.db" in files(tmp_path / "state")
 
 
 def test_a_file_that_is_wrong_is_told(tmp_path: Path) -> None:
@@ -230,6 +247,31 @@ async def test_the_end_of_the_application_cancels_running_runs(serve: Serve) -> 
 
     assert events[-1] == RunFinished("cancelled")
     assert steps.index("model cancelled") < steps.index("model closed")
+
+
+async def test_a_copilot_may_ask_for_keys_in_any_application(serve: Serve) -> None:
+    copilot = Copilot(access={"keys": [{"name": "alice", "key": "key-alice"}], "cookie": "session"})
+    somebodys = FastAPI()
+    somebodys.include_router(copilot.router())
+
+    async with serve(somebodys) as url, httpx2.AsyncClient(base_url=url) as client:
+        given: list[dict[str, str]] = [
+            {},
+            {"x-api-key": "key-alice"},
+            {"cookie": "session=key-alice"},
+            {"x-api-key": "key-bob"},
+        ]
+        answers = [await client.post("/copilotkit", json={"query": "{ hello }"}, headers=headers) for headers in given]
+
+    assert [answer.status_code for answer in answers] == [401, 200, 200, 401]
+
+
+async def test_a_ready_application_answers_for_the_hosts_that_it_is_told(serve: Serve) -> None:
+    async with serve(Copilot().app(hosts=["testserver"])) as url, httpx2.AsyncClient(base_url=url) as client:
+        hosts = ["testserver", "localhost", "evil.com"]
+        answers = [await client.get("/health", headers={"host": host}) for host in hosts]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 421]
 
 
 async def test_a_ready_application_can_be_had_too(serve: Serve) -> None:

@@ -2,8 +2,10 @@
 
 import importlib.util
 import json
+import shutil
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import httpx2
 import pytest
@@ -12,6 +14,7 @@ from rightseat import app, config
 from tests.conftest import Serve
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+CONFIGURATIONS = sorted([*EXAMPLES.glob("*/rightseat.yaml"), *EXAMPLES.glob("*/server/rightseat.yaml")])
 RECORDINGS = Path(__file__).parent / "recordings" / "copilotkit-graphql"
 
 
@@ -67,6 +70,38 @@ async def test_the_to_do_list_can_be_read_and_added_to(serve: Serve) -> None:
     assert tasks == ["Read the quickstart", "Water the plants"]
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.rglob("rightseat.yaml")), ids=lambda file: file.parent.name)
-def test_every_configuration_is_right(file: Path) -> None:
+async def test_the_task_board_is_changed_once_a_person_agrees(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Without a browser; tests/clients has it with one."""
+    server = shutil.copytree(EXAMPLES / "react-app" / "server", tmp_path / "server")
+    monkeypatch.syspath_prepend(server)
+    read = config.read(server / "rightseat.yaml", {})
+    task = {"id": "HB-21", "title": "Write the release notes", "owner": "Mira", "column": "todo", "blocked": ""}
+    told = {"id": "m1", "role": "user", "content": "Mark the release notes as done"}
+
+    async with serve(app.build(read)) as url:
+        *_, waiting = await run(url, messages=[told], state={"tasks": [task]})
+        (asked,) = waiting["outcome"]["interrupts"]
+        resume = [{"interruptId": asked["id"], "status": "resolved", "payload": {"approved": True}}]
+        events = await run(url, messages=[told], state={"tasks": [task]}, resume=resume)
+
+    assert asked["message"] == "May I change this task?"
+    assert [event["snapshot"]["tasks"][0]["column"] for event in events if event["type"] == "STATE_SNAPSHOT"] == [
+        "done"
+    ]
+
+
+async def run(url: str, **given: object) -> list[dict[str, Any]]:
+    """The events of a run that is asked for as CopilotKit's clients since 1.50 do it."""
+    body = {"threadId": "t", "runId": "r", "tools": [], "context": [], "forwardedProps": {}, **given}
+    async with httpx2.AsyncClient(timeout=10) as client:
+        answer = await client.post(f"{url}/copilotkit/agent/default/run", json=body)
+    return [json.loads(line.removeprefix("data: ")) for line in answer.text.splitlines() if line.startswith("data: ")]
+
+
+@pytest.mark.parametrize("file", CONFIGURATIONS, ids=lambda file: str(file.parent.relative_to(EXAMPLES)))
+def test_every_configuration_is_right(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(file.parent)
+
     assert config.read(file, {"OPENAI_API_KEY": "sk"}).path == file

@@ -7,21 +7,28 @@ import inspect
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
 
 from fastapi import APIRouter, FastAPI
+from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Route
+from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from rightseat import parts
-from rightseat.config import Config, HookNames, Part, Server
-from rightseat.core.errors import ConfigError
+from rightseat.access.door import Door, Doorman, Tokens, guard_of
+from rightseat.access.hosts import Hosts
+from rightseat.access.keys import Key, Keys, digest, prefix_of
+from rightseat.access.threads import Scoped
+from rightseat.config import Access, ApiKey, Config, HookNames, Jwt, Part, Server
+from rightseat.core.errors import ConfigError, ForeignPage, RightseatError
 from rightseat.core.hooks import Hooks
 from rightseat.core.model import Model
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Toolbox
+from rightseat.faces.answers import answer
 from rightseat.faces.streaming import STRAIGHT
 from rightseat.toolboxes import functions
 
@@ -30,6 +37,8 @@ H = TypeVar("H")
 HEADERS = (
     "authorization",
     "content-type",
+    "last-event-id",
+    "x-api-key",
     "x-copilotcloud-public-api-key",
     "x-copilotkit-runtime-client-gql-version",
 )
@@ -40,11 +49,15 @@ THIS_MACHINE = r"http://(localhost|127\.0\.0\.1)(:\d+)?"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """The parts, put together. `owned` are opened with the server and closed with it, in this order and in reverse."""
+    """The parts, put together. `owned` are opened with the server and closed with it, in this order and in reverse.
+
+    Without a `doorman` every door is open.
+    """
 
     runtime: Runtime
     faces: Sequence[Part]
     owned: Sequence[object] = ()
+    doorman: Doorman | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -54,6 +67,7 @@ class Assembly:
                 if isinstance(part, AbstractAsyncContextManager):
                     await stack.enter_async_context(part)
             stack.push_async_callback(self.runtime.close)
+            await self.runtime.open()
             yield
 
 
@@ -66,9 +80,10 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     supply = Supply({name: _build(part) for name, part in config.models.items()}, own)
     agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
-    runtime = Runtime(agents, log=log, threads=threads, engine=engine, hooks=load_hooks(config.hooks))
-    owned = (log, threads, engine, *supply.models.values(), *supply.loaded.values(), *agents.values())
-    return Assembly(runtime, config.faces, owned)
+    runtime = Runtime(agents, log=log, threads=Scoped(threads), engine=engine, hooks=load_hooks(config.hooks))
+    doorman = hire(config.access)
+    owned = (log, threads, engine, *supply.models.values(), *supply.loaded.values(), *agents.values(), doorman)
+    return Assembly(runtime, config.faces, owned, doorman)
 
 
 class Supply:
@@ -91,6 +106,34 @@ class Supply:
             if reference not in self.loaded:
                 self.loaded[reference] = functions.box(parts.load(reference), reference)
         return (*self.own, *(self.loaded[reference] for reference in named))
+
+
+def hire(access: Access) -> Doorman | None:
+    """Who knows the keys and tokens that are good here; nobody, if there are none."""
+    if not access.is_set:
+        return None
+    named = [key.name for key in access.keys]
+    if twice := {name for name in named if named.count(name) > 1}:
+        raise ConfigError(f"Two keys have one name, and the log could not tell them apart: {', '.join(sorted(twice))}.")
+    keys = [read_key(key) for key in access.keys]
+    if len({key.hash for key in keys}) < len(keys):
+        raise ConfigError("Two keys of `access` are one and the same. Make another with `rightseat keys new NAME`.")
+    return Doorman(Keys(keys), read_tokens(access.jwt) if access.jwt else None, access.cookie)
+
+
+def read_key(key: ApiKey) -> Key:
+    user = key.user or f"key:{key.name}"
+    if key.key is not None:
+        secret = key.key.get_secret_value()
+        return Key(key.name, prefix_of(secret), digest(secret), user, key.scopes)
+    return Key(key.name, key.prefix or "", key.hash or "", user, key.scopes)
+
+
+def read_tokens(jwt: Jwt) -> Tokens:
+    """What reads tokens is large, so only a server that takes tokens imports it."""
+    jwks, tokens = (import_module(f"rightseat.access.{name}") for name in ("jwks", "tokens"))
+    found: Tokens = tokens.Tokens(tokens.Rules(**jwt.model_dump(exclude={"jwks"})), jwks.Jwks(jwt.jwks))
+    return found
 
 
 def load_hooks(names: HookNames) -> Hooks:
@@ -119,13 +162,22 @@ def router(assembly: Assembly) -> APIRouter:
 
     whole = APIRouter(lifespan=lifespan)
     for face in assembly.faces:
-        for route in face.module.routes(assembly.runtime, face.options).routes:
+        door = door_of(face, assembly.doorman)
+        for route in face.module.routes(assembly.runtime, face.options, door).routes:
+            if guard_of(getattr(route, "endpoint", None)) is not door:
+                raise ConfigError(f"The face {face.type!r} has a route that is not behind its door: {route}.")
             whole.routes.append(route)
     return whole
 
 
+def door_of(face: Part, doorman: Doorman | None) -> Door:
+    if face.access == "keys" and doorman is None:
+        raise ConfigError(f"The face {face.type!r} asks for keys, and there are none.")
+    return Door(face.type, None if face.access == "open" else doorman)
+
+
 class Application(FastAPI):
-    """FastAPI, with a shorter way to the faces.
+    """FastAPI, for the hosts that it should answer for, with a shorter way to the faces.
 
     Every layer that a request passes on its way in stays in memory until its answer has ended, and is asked again for
     each piece of it. So a face's plain routes are called right behind the check of who may call, and find the server's
@@ -140,43 +192,80 @@ class Application(FastAPI):
             redirect_slashes=False,  # a redirect would repeat whatever host the request claims
         )
         self._plain: dict[tuple[str, str], Route] = {}
-        self._door = CORSMiddleware(self._inside, **cors(server))
+        self._below: list[tuple[str, Route]] = []  # with parts of their path open, behind how they begin
+        self._own: set[str] = set()  # paths that are no face's, whatever a face has open
+        self._hosts = Hosts((server.host, *server.hosts))
+        self._pages = CORSMiddleware(self._inside, **cors(server))
 
     def serve(self, faces: APIRouter) -> None:
+        self._own |= {getattr(route, "path", "") for route in self.routes}
         self.include_router(faces)
         for route in faces.routes:
-            if type(route) is Route and not route.param_convertors:
+            if type(route) is Route and route.param_convertors:
+                self._below.append((route.path.partition("{")[0], route))
+            elif type(route) is Route:
                 self._plain |= {(route.path, method): route for method in route.methods or ()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and "app" not in scope:  # an application around us checks for itself
+            try:
+                self._hosts.check(scope)
+                self._check_page(scope)
+            except RightseatError as error:
+                refusal = answer({"error": error.code, "message": error.message}, error.status)
+                return await refusal(scope, receive, send)
         if "app" not in scope and not self.user_middleware:  # neither around us nor inside
             scope[STRAIGHT] = send
-        await self._door(scope, receive, send)
+        await self._pages(scope, receive, send)
+
+    def _check_page(self, scope: Scope) -> None:
+        """A page of a foreign origin may not change anything, not even by a request that needs no leave to be sent."""
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return
+        headers = Headers(scope=scope)
+        origin = headers.get("origin")
+        if origin is None or origin.partition("://")[2] == headers.get("host"):
+            return
+        if not self._pages.is_allowed_origin(origin):
+            raise ForeignPage(f"Pages of {origin} may not call. An operator can let them with `server.origins`.")
 
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
-        plain = self._plain.get((scope["path"], scope["method"])) if scope["type"] == "http" else None
-        if plain is None or self.user_middleware:
+        plain = self._find(scope) if scope["type"] == "http" and not self.user_middleware else None
+        if plain is None:
             await super().__call__(scope, receive, send)
         else:
             await plain.handle(scope, receive, send)
+
+    def _find(self, scope: Scope) -> Route | None:
+        path = scope["path"]
+        if plain := self._plain.get((path, scope["method"])):
+            return plain
+        for beginning, route in self._below:
+            if not path.startswith(beginning) or path in self._own:
+                continue
+            match, found = route.matches(scope)
+            if match is Match.FULL:
+                scope.update(found)
+                return route
+        return None
 
 
 def application(assembly: Assembly, server: Server) -> FastAPI:
     """The router with what a server of its own needs: who may call, and whether it lives."""
     app = Application(server)
-    app.serve(router(assembly))
 
     @app.get("/health")
     async def health() -> dict[str, str]:
         return {"status": "ok", "version": app.version}
 
+    app.serve(router(assembly))
     return app
 
 
 def cors(server: Server) -> dict[str, Any]:
     """A closed list. Cookies and such only for origins that were named one by one."""
     rules: dict[str, Any] = {
-        "allow_methods": ("GET", "POST", "OPTIONS"),
+        "allow_methods": ("GET", "POST", "PATCH", "DELETE", "OPTIONS"),
         "allow_headers": (*HEADERS, *server.headers),
     }
     if server.origins is None:

@@ -8,14 +8,17 @@ async def get_weather(city: str) -> dict[str, float]: ...
 app.include_router(copilot.router())
 """
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Self, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 
 from fastapi import APIRouter, FastAPI
 
 from rightseat import app, config
-from rightseat.config import Part, Server
+from rightseat.access.threads import Scoped
+from rightseat.config import Access, Part, Server
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
 from rightseat.core.hooks import AfterRequest, BeforeRequest, OnError
@@ -36,6 +39,8 @@ class Copilot:
 
     `model` answers as the agent `default`; `agents` are others that clients may name. With neither, the built-in
     scripted model answers. The model is opened and closed with the application; what is inside `agents` is yours.
+    `access` says who may call, in the words of the configuration; without it, anyone who reaches the application.
+    Threads are in memory, and gone with the process, unless `state` names a folder to keep them in.
     """
 
     def __init__(
@@ -47,11 +52,14 @@ class Copilot:
         instructions: str | None = None,
         rounds: int = 16,
         path: str = "/copilotkit",
+        access: Access | Mapping[str, Any] | None = None,
+        state: str | Path | None = None,
     ) -> None:
         self._functions = Functions(tools)
         self._server = Server()
         self._has_loop = model is not None or not agents
-        plain = config.parse("", environ={})
+        kept = json.dumps({"server": {"state": str(state)}})
+        plain = config.parse(kept if state else config.IN_MEMORY, environ={})
         log, threads, engine = (part.module.build(part.options) for part in (plain.log, plain.threads, plain.engine))
         named = dict(agents or {})
         if self._has_loop:
@@ -59,9 +67,10 @@ class Copilot:
                 raise ConfigError("There are two agents named 'default': the model's, and one in `agents`.")
             model = model or plain.models["default"].module.Scripted()
             named["default"] = Loop(model, [self._functions], instructions=instructions, rounds=rounds)
-        runtime = Runtime(named, log=log, threads=threads, engine=engine)
-        owned = [part for part in (log, threads, engine, model, *named.values()) if part is not None]
-        self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned)
+        runtime = Runtime(named, log=log, threads=Scoped(threads), engine=engine)
+        doorman = app.hire(Access.model_validate(access or {}))
+        owned = [part for part in (log, threads, engine, model, *named.values(), doorman) if part is not None]
+        self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned, doorman)
 
     @classmethod
     def from_file(cls, file: str | Path = config.FILE) -> Self:
@@ -76,6 +85,10 @@ class Copilot:
     def runtime(self) -> Runtime:
         """To start, follow and cancel runs without a client."""
         return self._assembly.runtime
+
+    def opened(self) -> AbstractAsyncContextManager[None]:
+        """Open models, log and threads, to use the `runtime` in a program that serves nothing."""
+        return self._assembly.opened()
 
     @overload
     def tool(self, function: F, /) -> F: ...
@@ -112,13 +125,20 @@ class Copilot:
         return hook
 
     def router(self) -> APIRouter:
-        """For `include_router` of an application of yours. Its lifespan comes with it; who may call is yours to say."""
+        """For `include_router` of an application of yours. Its lifespan comes with it.
+
+        Which web pages may call, and by which host names, is yours to say.
+        """
         return app.router(self._assembly)
 
-    def app(self, *, origins: Sequence[str] | None = None) -> FastAPI:
-        """An application that is ready to be served. `origins` are the web pages that may call."""
-        server = self._server if origins is None else Server(**{**self._server.model_dump(), "origins": origins})
-        return app.application(self._assembly, server)
+    def app(self, *, origins: Sequence[str] | None = None, hosts: Sequence[str] | None = None) -> FastAPI:
+        """An application that is ready to be served.
+
+        `origins` are the web pages that may call, `hosts` the names that it answers for beside those of this machine.
+        """
+        asked = {"origins": origins, "hosts": hosts}
+        changes = {name: value for name, value in asked.items() if value is not None}
+        return app.application(self._assembly, Server(**{**self._server.model_dump(), **changes}))
 
 
 def _face(face: Part, path: str, agents: Mapping[str, Agent]) -> Part:

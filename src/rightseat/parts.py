@@ -4,7 +4,7 @@ A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) an
 
     models, logs, stores, engines    build(options) -> Model, Log, Threads, Engine
     agents                           build(options, parts) -> Agent
-    faces                            routes(runtime, options) -> APIRouter
+    faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
 
 `type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
 dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
@@ -19,6 +19,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterable, Sequence
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, Protocol
 
@@ -177,3 +178,24 @@ AgentName = Annotated[str, _known("agents")]
 
 Reference = Annotated[str, AfterValidator(_check_reference)]
 """A Python object, as `module:name`."""
+
+
+def _in_state_folder(path: Path, info: ValidationInfo) -> Path:
+    folder: Path = (info.context or {}).get("state", Path())
+    return folder / path
+
+
+StatePath = Annotated[Path, AfterValidator(_in_state_folder)]
+"""A file of ours: a relative path is one in the folder `server.state`. Options with a default for it set
+`validate_default=True`."""
+
+
+def private_folder(path: Path) -> None:
+    """Make the folder if it is not there: for this user alone, and kept out of git. There are conversations in it."""
+    if path.exists():
+        return
+    try:
+        path.mkdir(mode=0o700, parents=True)
+        (path / ".gitignore").write_text("*\n")
+    except OSError as error:
+        raise ConfigError(f"The folder {path} cannot be made: {error.strerror}.") from error

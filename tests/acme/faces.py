@@ -2,9 +2,12 @@
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
-from rightseat.core.ask import Ask
+from rightseat.access.door import Door
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import Refused
 from rightseat.core.events import RunFailed, TextDelta
 from rightseat.core.messages import user
 from rightseat.core.runtime import Runtime
@@ -18,12 +21,15 @@ class Options(BaseModel):
     agents: tuple[AgentName, ...] | None = None
 
 
-def routes(runtime: Runtime, options: Options) -> APIRouter:
+def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     router = APIRouter()
 
-    @router.get(options.path)
-    async def ask(question: str) -> PlainTextResponse:
-        asked = await runtime.start(Ask(messages=(user(question),), agent=options.agent or "default"))
+    async def ask(request: Request, principal: Principal) -> Response:
+        question = request.query_params.get("question")
+        if question is None:
+            return PlainTextResponse("What is the question?", 422)
+        agent = options.agent or "default"
+        asked = await runtime.start(Ask(messages=(user(question),), agent=agent, principal=principal))
         said = ""
         async for entries in runtime.follow(asked.run_id):
             for entry in entries:
@@ -32,4 +38,9 @@ def routes(runtime: Runtime, options: Options) -> APIRouter:
                         said += text
         return PlainTextResponse(said)
 
+    router.add_route(options.path, door.guard(ask, refuse), methods=["GET"])
     return router
+
+
+def refuse(error: Refused) -> Response:
+    return PlainTextResponse(error.message, error.status)

@@ -26,6 +26,7 @@ server: {port: 9000, origins: ["https://shop.test"]}
         "  serves   http://127.0.0.1:9000/copilotkit  copilotkit\n"
         "  agent    helper  loop, model fast\n"
         "  model    fast  openai gpt-4o-mini at https://api.openai.com/v1\n"
+        "  threads  sql, in .rightseat/rightseat.db\n"
         "  origins  https://shop.test\n"
     )
 
@@ -80,7 +81,7 @@ def test_an_address_that_others_reach_is_warned_of(run: Run) -> None:
     result = run("check")
 
     assert result.exit_code == 0
-    assert "anyone who reaches it can use your models" in result.stderr
+    assert "there are no keys: anyone could use your models" in result.stderr
     assert "none: no web page may call; list those that may under server.origins" in result.stdout
 
 

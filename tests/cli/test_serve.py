@@ -59,6 +59,7 @@ def test_without_a_file_and_a_key_it_serves_the_built_in_model_and_says_so() -> 
     assert said[2:] == [
         "  agent    default  loop, model default",
         "  model    default  no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`",
+        "  threads  sql, in .rightseat/rightseat.db",
         "  origins  pages of this machine: http://localhost:*, http://127.0.0.1:*",
     ]
     assert process.returncode == 0
@@ -89,15 +90,49 @@ def test_the_file_says_what_is_served_and_the_command_where() -> None:
     assert errors == ""
 
 
-def test_an_address_that_others_reach_is_warned_of() -> None:
+def test_without_keys_it_is_not_served_to_other_machines(run: Run) -> None:
+    result = run("serve", "--host", "0.0.0.0", "--port", "0")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: 0.0.0.0 can be reached from other machines, and there are no keys: anyone could use your models. "
+        "Make a key with `rightseat keys new NAME`, listen on 127.0.0.1, or say server.open_to_the_network: true.\n"
+    )
+
+
+def test_who_insists_on_an_open_server_is_warned() -> None:
+    Path("rightseat.yaml").write_text("server: {open_to_the_network: true}\n")
+
     with serving("--host", "0.0.0.0") as (process, said):
         errors = end(process)
 
     assert said[-1] == "  origins  none: no web page may call; list those that may under server.origins"
-    assert errors == (
-        "Warning: 0.0.0.0 can be reached from other machines, and there are no keys yet: "
-        "anyone who reaches it can use your models.\n"
+    assert errors.startswith(
+        "Warning: 0.0.0.0 IS OPEN TO THE NETWORK, without keys: anyone who reaches it can use your models.\n"
     )
+
+
+def test_with_a_key_it_is_served_to_who_has_it(run: Run) -> None:
+    key = run("keys", "new", "alice", "--file", "rightseat.yaml").stdout.splitlines()[0]
+    with Path("rightseat.yaml").open("a") as file:
+        file.write("faces: [{type: copilotkit}, {type: copilotkit, path: /open, access: open}]\n")
+
+    with serving("--host", "0.0.0.0") as (process, said):
+        port = re.findall(r":(\d+)/copilotkit", "\n".join(said))[0]
+        url, body = f"http://127.0.0.1:{port}", {"query": "{ hello }"}
+        without = httpx2.post(f"{url}/copilotkit", json=body)
+        with_it = httpx2.post(f"{url}/copilotkit", json=body, headers={"x-api-key": key})
+        elsewhere = httpx2.post(f"{url}/copilotkit", json=body, headers={"x-api-key": key, "host": "evil.com"})
+        errors = end(process)
+
+    assert [answer.status_code for answer in (without, with_it, elsewhere)] == [401, 200, 421]
+    assert said[1].endswith("/copilotkit  copilotkit, with a key")
+    assert said[2].endswith("/open  copilotkit, open to anyone")
+    assert "  keys     alice" in said
+    assert "Warning: /open is open: anyone who reaches 0.0.0.0 can use its agents.\n" in errors
+    assert "List the names it is called by under server.hosts.\n" in errors
+    assert re.search(r"INFO rightseat\.audit: copilotkit was used with the key 'alice'\n", errors)
+    assert key[12:] not in errors
 
 
 def test_an_answer_that_is_open_when_it_stops_is_ended_in_good_order() -> None:
@@ -132,10 +167,37 @@ def test_a_port_in_use_is_one_clear_line(run: Run) -> None:
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "192.0.2.1"])
 def test_an_address_that_is_not_ours_is_one_clear_line(run: Run, host: str) -> None:
+    Path("rightseat.yaml").write_text("server: {open_to_the_network: true}\n")
+
     result = run("serve", "--host", host, "--port", "0")
 
     assert result.exit_code == 1
     assert re.fullmatch(rf"Error: Cannot listen on {re.escape(host)}, port 0: [^(]+\.\n", result.stderr)
+
+
+def test_the_files_of_a_server_that_runs_are_refused_to_another_in_one_clear_line(run: Run) -> None:
+    with serving():
+        result = run("serve", "--port", "0")
+        asked = run("ask", "Hello")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: .rightseat/rightseat.db is in use by another rightseat. "
+        "Stop that one, or give this one a folder of its own: server.state.\n"
+    )
+    assert asked.exit_code == 0  # a question in the terminal keeps nothing, and needs no files
+
+
+def test_what_is_kept_lies_beside_the_file_for_this_user_alone() -> None:
+    folder = Path("deep")
+    folder.mkdir()
+    (folder / "mine.yaml").write_text("server: {state: kept}\n")
+    with serving("-c", "deep/mine.yaml") as (process, said):
+        end(process)
+
+    assert "  threads  sql, in deep/kept/rightseat.db" in said
+    assert (folder / "kept").stat().st_mode & 0o777 == 0o700
+    assert not Path("kept").exists()
 
 
 def test_a_file_that_is_wrong_starts_nothing(run: Run) -> None:

@@ -16,6 +16,7 @@ VERBS = {
     "serve": "Serve what the configuration says.",
     "check": "Say what FILE would serve, or all that is wrong with it.",
     "ask": "Ask an agent, here in the terminal.",
+    "keys": "Make API keys.",
 }
 
 

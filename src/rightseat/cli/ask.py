@@ -8,7 +8,7 @@ import click
 
 from rightseat import app
 from rightseat.cli import start
-from rightseat.config import Config
+from rightseat.config import Config, in_memory
 from rightseat.core.ask import Ask
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import (
@@ -43,7 +43,7 @@ def answering(agents: Mapping[str, object]) -> str:
 
 
 async def converse(config: Config, question: str, agent: str) -> None:
-    assembly = app.assemble(config)
+    assembly = app.assemble(in_memory(config))
     async with assembly.opened():
         ask = await assembly.runtime.start(Ask(messages=(user(question),), agent=agent, transient=True))
         teller = Teller()

@@ -12,10 +12,9 @@ import uvicorn
 
 from rightseat import __version__, app
 from rightseat.cli import start
-from rightseat.cli.summary import summarize, warnings
+from rightseat.cli.summary import reason_to_stay_here, summarize, warnings
 from rightseat.config import Config, Server
 from rightseat.core.errors import ConfigError
-from rightseat.core.runtime import Runtime
 
 LAST_WORDS = 2  # seconds for answers to say that they were ended
 UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond them its run is paused, not buffered
@@ -33,18 +32,21 @@ def command(path: Path | None, host: str | None, port: int | None, access_log: b
     """
     start.set_up_logging(access=access_log)
     config = listening_on(start.load(path), host, port)
+    if closed := reason_to_stay_here(config):
+        raise ConfigError(closed)
     assembly = app.assemble(config)
     with listen(config.server) as listener:
         settings = uvicorn.Config(
             app.application(assembly, config.server),
             http="httptools",
             ws="none",
+            lifespan="off",  # `OurServer` opens the parts
             log_config=None,
             access_log=access_log,
             server_header=False,
             timeout_graceful_shutdown=config.server.grace + LAST_WORDS,
         )
-        run(OurServer(settings, config, assembly.runtime), listener)
+        run(OurServer(settings, config, assembly), listener)
 
 
 def listening_on(config: Config, host: str | None, port: int | None) -> Config:
@@ -72,14 +74,19 @@ def explain(error: OSError, server: Server) -> str:
 
 
 class OurServer(uvicorn.Server):
-    """Says what is served once it is. When it stops, runs have `grace` to end, and are then ended in good order."""
+    """Says what is served once it is. When it stops, runs have `grace` to end, and are then ended in good order.
 
-    def __init__(self, settings: uvicorn.Config, config: Config, runtime: Runtime) -> None:
+    It opens and closes the parts itself: what is wrong with one of them is then one line, and no traceback.
+    """
+
+    def __init__(self, settings: uvicorn.Config, config: Config, assembly: app.Assembly) -> None:
         super().__init__(settings)
         self._config = config
-        self._runtime = runtime
+        self._assembly = assembly
+        self._opened = assembly.opened()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await self._opened.__aenter__()
         await super().startup(sockets)
         gc.collect()
         gc.freeze()  # what is loaded now stays: the collector need not look at it with every pass
@@ -90,10 +97,11 @@ class OurServer(uvicorn.Server):
         ending = asyncio.create_task(self._end_runs())
         await super().shutdown(sockets)
         ending.cancel()
+        await self._opened.__aexit__(None, None, None)
 
     async def _end_runs(self) -> None:
         await asyncio.sleep(self._config.server.grace)
-        await self._runtime.close()
+        await self._assembly.runtime.close()
 
 
 def announce(config: Config, url: str) -> None:

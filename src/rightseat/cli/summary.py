@@ -4,30 +4,79 @@ from collections.abc import Iterator
 
 from rightseat.config import Config, Part
 
+SHORT = 20  # characters
+
 NO_KEY = "no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`"
 
 
 def summarize(config: Config, url: str) -> Iterator[str]:
     """Each line is a word that says what it is about, and the rest."""
     for face in config.faces:
-        yield _line("serves", f"{url}{getattr(face.options, 'path', '')}  {face.type}")
+        yield _line("serves", f"{url}{_path(face)}  {face.type}{_for_whom(face, config)}")
     for name, agent in config.agents.items():
         yield _line("agent", f"{name}  {agent.type}{_of(agent)}")
     for name, model in config.models.items():
         yield _line("model", f"{name}  {_model(model, config)}")
+    if config.access.is_set:
+        yield _line("keys", ", ".join(_credentials(config)))
+    yield _line("threads", _kept(config.threads))
     yield _line("origins", _origins(config))
+
+
+def reason_to_stay_here(config: Config) -> str | None:
+    """Why this configuration is not served to other machines; None if it may be."""
+    server = config.server
+    if server.is_local or config.access.is_set or server.open_to_the_network:
+        return None
+    return (
+        f"{server.host} can be reached from other machines, and there are no keys: anyone could use your models. "
+        "Make a key with `rightseat keys new NAME`, listen on 127.0.0.1, or say server.open_to_the_network: true."
+    )
 
 
 def warnings(config: Config) -> Iterator[str]:
     if not config.server.is_local:
-        yield (
-            f"{config.server.host} can be reached from other machines, and there are no keys yet: "
-            "anyone who reaches it can use your models."
-        )
+        yield from _warnings_of_reach(config)
+    if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
+        yield f"{config.access.jwt.jwks} is not encrypted: who can change its answer can sign tokens."
+
+
+def _warnings_of_reach(config: Config) -> Iterator[str]:
+    """Of what others can do who reach the address."""
+    server, access = config.server, config.access
+    if closed := reason_to_stay_here(config):
+        yield closed
+    elif not access.is_set:
+        yield f"{server.host} IS OPEN TO THE NETWORK, without keys: anyone who reaches it can use your models."
+    for face in config.faces:
+        if access.is_set and face.access == "open":
+            yield f"{_path(face)} is open: anyone who reaches {server.host} can use its agents."
+    for key in access.keys:
+        if key.key is not None and len(key.key.get_secret_value()) < SHORT:
+            yield f"the key {key.name!r} is short enough to be guessed. `rightseat keys new` makes better ones."
+    if not server.hosts:
+        yield "it answers for localhost and its own addresses only. List the names it is called by under server.hosts."
 
 
 def _line(word: str, rest: str) -> str:
     return f"  {word:8} {rest}"
+
+
+def _path(face: Part) -> str:
+    return str(getattr(face.options, "path", ""))
+
+
+def _for_whom(face: Part, config: Config) -> str:
+    if not config.access.is_set:
+        return ""
+    return ", open to anyone" if face.access == "open" else ", with a key"
+
+
+def _credentials(config: Config) -> Iterator[str]:
+    for key in config.access.keys:
+        yield key.name
+    if config.access.jwt:
+        yield f"tokens of {config.access.jwt.issuer}"
 
 
 def _of(agent: Part) -> str:
@@ -41,6 +90,13 @@ def _model(model: Part, config: Config) -> str:
     known_as = getattr(model.options, "model", None)
     where = getattr(model.options, "base_url", None)
     return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else "")))
+
+
+def _kept(threads: Part) -> str:
+    if getattr(threads.options, "url", None):
+        return f"{threads.type}, on a server"
+    path = getattr(threads.options, "path", None)
+    return f"{threads.type}, in {path}" if path else f"{threads.type}, and gone when it stops"
 
 
 def _origins(config: Config) -> str:

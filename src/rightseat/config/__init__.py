@@ -2,13 +2,31 @@
 
 variables   ${ENV} in values
 document    YAML → values, and where each of them stands
+access      what it may say about who may call
 shape       what the file may say, and what it says when it says nothing
 problems    what is wrong, in words, with file, line and column
 reading     all of it together: a file → Config, or every problem at once
+adding      a new key → the text of the file
 schema      the same as JSON Schema, for editors
 """
 
-from rightseat.config.reading import FILE, find, has_openai_key, parse, read
+from rightseat.config.access import Access, ApiKey, Jwt
+from rightseat.config.reading import FILE, IN_MEMORY, find, has_openai_key, in_memory, parse, read
 from rightseat.config.shape import Config, HookNames, Part, Server
 
-__all__ = ["FILE", "Config", "HookNames", "Part", "Server", "find", "has_openai_key", "parse", "read"]
+__all__ = [
+    "FILE",
+    "IN_MEMORY",
+    "Access",
+    "ApiKey",
+    "Config",
+    "HookNames",
+    "Jwt",
+    "Part",
+    "Server",
+    "find",
+    "has_openai_key",
+    "in_memory",
+    "parse",
+    "read",
+]

@@ -62,7 +62,7 @@ def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document:
             return f"{where}: unknown key.{hint(str(path[-1]), known)} Known: {', '.join(known)}."
         case "missing":
             return f"{where} is missing."
-        case "unknown_name" | "bad_reference":
+        case "unknown_name" | "bad_reference" | "access":
             return f"{where}: {detail['msg']}"
     return f"{where}: {_plain(detail['msg'])}, not {_came(detail, path, options, document, above)}."
 
@@ -94,8 +94,16 @@ def keys(options: type[BaseModel], path: Path) -> list[str]:
 
 
 def _is_secret(options: type[BaseModel], path: Path) -> bool:
-    outer = options.model_fields.get(str(path[0])) if path else None
-    return outer is not None and SecretStr in _kinds(outer.annotation)
+    """Is a secret at `path` below the options, or what a secret stands in?"""
+    for step in path:
+        field = options.model_fields.get(str(step))
+        if field is None:
+            continue  # the number of an item, or the branch of a union
+        kinds = _kinds(field.annotation)
+        if SecretStr in kinds:
+            return True
+        options = next(filter(_is_model, kinds), options)
+    return False
 
 
 def _kinds(annotation: Any) -> list[Any]:

@@ -1,16 +1,18 @@
 """A file → `Config`, or every problem in it at once."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from rightseat import parts
 from rightseat.config import document as documents
 from rightseat.config import problems
+from rightseat.config.access import Access, FaceAccess
 from rightseat.config.document import Document, Path, Problem
 from rightseat.config.shape import (
     DEFAULT_TYPES,
@@ -25,6 +27,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.parts import Kind
 
 FILE = "rightseat.yaml"
+IN_MEMORY = "{log: {type: memory}, threads: {type: memory}}"
 
 
 def find(path: FilePath | None, environ: Mapping[str, str] | None = None) -> Config:
@@ -63,6 +66,20 @@ def has_openai_key() -> bool:
     return bool(os.environ.get("OPENAI_API_KEY"))
 
 
+def in_memory(config: Config) -> Config:
+    """The same, keeping nothing: for one question, beside a server that has the files."""
+    plain = parse(IN_MEMORY, environ={})
+    return replace(config, log=plain.log, threads=plain.threads)
+
+
+def beside(access: Access, path: FilePath | None) -> Access:
+    """With the file of an issuer's keys as one beside the configuration, unless its path is absolute."""
+    if access.jwt is None or path is None or "://" in access.jwt.jwks:
+        return access
+    jwt = access.jwt.model_copy(update={"jwks": str(path.parent / access.jwt.jwks)})
+    return access.model_copy(update={"jwt": jwt})
+
+
 def _line(path: FilePath | None, problem: Problem) -> str:
     return f"{path or FILE}:{problem.place.line}:{problem.place.column}: {problem.text}"
 
@@ -78,6 +95,7 @@ class _Reading:
         self._document = document
         self._environ = environ
         self._names: dict[str, list[str]] = {}
+        self._state = FilePath()
         self._unread = {problem.place for problem in document.problems}
 
     def config(self, path: FilePath | None) -> Config:
@@ -87,6 +105,9 @@ class _Reading:
         faces = top.faces or default_faces(agents)
         known = {"models": list(models), "agents": list(agents)}
         self._names = {kind: names for kind, names in known.items() if kind not in broken}
+        self._state = (path.parent if path else FilePath()) / top.server.state
+        if not broken:
+            self._check_access(top.access, faces)
         return Config(
             models={name: self._part("models", spec, ("models", name)) for name, spec in models.items()},
             agents={name: self._part("agents", spec, ("agents", name)) for name, spec in agents.items()},
@@ -96,6 +117,7 @@ class _Reading:
             engine=self._part("engines", top.engine, ("engine",)),
             server=top.server,
             hooks=top.hooks,
+            access=beside(top.access, path),
             path=path,
         )
 
@@ -123,12 +145,37 @@ class _Reading:
             return BROKEN
         options = parts.options(module)
         try:
-            said = {key: value for key, value in spec.items() if key != "type"}
-            checked = options.model_validate(said, context=self._names)
+            ours = ("type", "access") if kind == "faces" else ("type",)
+            said = {key: value for key, value in spec.items() if key not in ours}
+            checked = options.model_validate(said, context={**self._names, "state": self._state})
         except ValidationError as error:
             self._explain(error, options, path)
             return BROKEN
-        return Part(kind, spec.get("type") or DEFAULT_TYPES[kind], module, checked)
+        access = spec.get("access") if kind == "faces" else None
+        return Part(kind, spec.get("type") or DEFAULT_TYPES[kind], module, checked, access)
+
+    def _check_access(self, access: Access, faces: list[Any]) -> None:
+        """What the options cannot see by themselves: what other sections say."""
+        for number, face in enumerate(faces):
+            asked = face.get("access") if isinstance(face, dict) else None
+            if asked not in (None, *get_args(FaceAccess)):
+                self._complain(("faces", number, "access"), f"faces[{number}].access: should be 'open' or 'keys'.")
+            if asked == "keys" and not access.is_set:
+                text = f"faces[{number}].access: there are no keys. `rightseat keys new NAME` makes one."
+                self._complain(("faces", number, "access"), text)
+        for number, key in enumerate(access.keys):
+            self._check_scopes(("access", "keys", number, "scopes"), key.scopes)
+        if access.jwt is not None:
+            self._check_scopes(("access", "jwt", "scopes"), access.jwt.scopes)
+
+    def _check_scopes(self, path: Path, scopes: Sequence[str]) -> None:
+        known = self._names.get("agents", ())
+        for number, scope in enumerate(scopes):
+            agent = scope.partition(":")[2]
+            if agent and agent != "*" and agent not in known:
+                where = (*path, number)
+                text = f"{problems.name(where)}: no agent is named {agent!r}.{parts.hint(agent, known)}"
+                self._complain(where, text)
 
     def _module(self, kind: Kind, type: Any, path: Path) -> ModuleType | None:
         if not isinstance(type, str):

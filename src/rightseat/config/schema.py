@@ -4,17 +4,19 @@ import ast
 import inspect
 import textwrap
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 
 from rightseat import parts
+from rightseat.config.access import Access, FaceAccess
 from rightseat.config.shape import DEFAULT_TYPES, File, HookNames, Server
 from rightseat.parts import Kind
 
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+FACE_ACCESS = "Who may use it: `keys` for who has one, `open` for anyone. Left out: `keys` where there are any."
 VARIABLE = r"^\$\{.+\}$"
 
 
@@ -25,6 +27,7 @@ def whole() -> Schema:
         "agents": {"type": "object", "additionalProperties": _one_of("agents", definitions)},
         "faces": {"type": "array", "items": _one_of("faces", definitions)},
         "server": _options(Server, "server", definitions),
+        "access": _options(Access, "access", definitions),
         "log": _one_of("logs", definitions),
         "threads": _one_of("stores", definitions),
         "engine": _one_of("engines", definitions),
@@ -69,7 +72,10 @@ def _part(kind: Kind, name: str, definitions: Schema) -> Schema:
     key = f"{kind}.{name}"
     _options(parts.options(parts.find(kind, name)), key, definitions)
     definition = definitions[key]
-    definition["properties"] = {"type": {"const": name}, **definition.get("properties", {})}
+    everywhere: Schema = {"type": {"const": name}}
+    if kind == "faces":
+        everywhere["access"] = {"enum": list(get_args(FaceAccess)), "description": FACE_ACCESS}
+    definition["properties"] = {**everywhere, **definition.get("properties", {})}
     if DEFAULT_TYPES.get(kind) != name:
         definition["required"] = ["type", *definition.get("required", ())]
     return {"$ref": f"#/$defs/{key}"}

@@ -1,6 +1,7 @@
 """What the configuration may say, and what it means when it says nothing."""
 
 import ipaddress
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from rightseat.config.access import Access, FaceAccess
 from rightseat.parts import Kind, Reference
 
-DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "memory", "stores": "memory", "engines": "local"}
+DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
 """What `type` is where it is left out. A model or a face has none: it must be said."""
 
+HOST = re.compile(r"[0-9A-Za-z_.-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 
 
@@ -29,7 +32,15 @@ def _check_origin(origin: str) -> str:
     return origin
 
 
+def _check_host(host: str) -> str:
+    """What a client sends as `Host`, without its port."""
+    if host != "*" and not HOST.fullmatch(host):
+        raise PydanticCustomError("host", "should be a name or an address like copilot.example.com, without a port")
+    return host
+
+
 Origin = Annotated[str, AfterValidator(_check_origin)]
+HostName = Annotated[str, AfterValidator(_check_host)]
 
 
 class Server(BaseModel):
@@ -41,12 +52,19 @@ class Server(BaseModel):
     origins: tuple[Origin, ...] | None = None
     """The web pages that may call, such as `http://localhost:3000`. Left out: pages of this machine, if `host` is this
     machine alone, else none. `*` is every page, without cookies."""
+    hosts: tuple[HostName, ...] = ()
+    """The names that this server answers for, beside `host`, `localhost` and the addresses of this machine; any port
+    will do. `*` is every name, for a server behind a proxy that checks them."""
+    open_to_the_network: bool = False
+    """Listen on an address that other machines reach, although there are no keys: anyone can use your models."""
     headers: tuple[str, ...] = ()
     """Request headers that such pages may send, beside those that CopilotKit sends."""
     docs: bool = False
     """Serve FastAPI's pages about the HTTP interface, at `/docs`."""
     grace: int = Field(default=5, ge=0)
     """How many seconds open answers have to end when the server stops."""
+    state: Path = Path(".rightseat")
+    """The folder for what is kept: threads, and what was said in them. A relative path is one beside this file."""
 
     @property
     def is_local(self) -> bool:
@@ -78,7 +96,9 @@ class File(BaseModel):
     faces: list[Any] = Field(default_factory=list)
     """The protocols that are spoken. Left out: CopilotKit's, at `/copilotkit`."""
     server: Server = Server()
-    """Where to listen, and who may call."""
+    """Where to listen, and for whom."""
+    access: Access = Access()
+    """Who may call: keys and tokens. Left out: anyone who reaches it."""
     log: Any = None
     """Where runs are written and read."""
     threads: Any = None
@@ -91,12 +111,16 @@ class File(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part as the file asks for it: the module, and its options. Nothing is built yet."""
+    """A part as the file asks for it: the module, and its options. Nothing is built yet.
+
+    `access` is a face's: who may use it. None leaves it to whether there are keys.
+    """
 
     kind: Kind
     type: str
     module: ModuleType
     options: BaseModel
+    access: FaceAccess | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +135,7 @@ class Config:
     engine: Part
     server: Server
     hooks: HookNames
+    access: Access
     path: Path | None = None
 
 

@@ -1,0 +1,73 @@
+"""Threads, for principals who may not use every agent: those of other agents do not exist for them."""
+
+from collections.abc import Sequence
+
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import ThreadNotFound
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.messages import Message
+from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
+from rightseat.core.values import JsonValue
+
+
+class Scoped:
+    """Stands in front of any store. Whose a thread is, the store itself looks after."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+
+    async def begin(self, ask: Ask) -> Beginning:
+        await self._check(ask.thread_id, ask.principal)
+        return await self._threads.begin(ask)
+
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
+        await self._threads.finish(ask, said, state, last)
+
+    async def load(self, thread_id: str, principal: Principal) -> Thread | None:
+        thread = await self._threads.load(thread_id, principal)
+        return thread if thread is None or is_for(thread, principal) else None
+
+    async def list(
+        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+    ) -> Sequence[Summary]:
+        if principal.agents is None:
+            return await self._threads.list(principal, agent=agent, archived=archived, limit=limit)
+        found: list[Summary] = []
+        for name in {agent}.intersection(principal.agents) if agent is not None else principal.agents:
+            found += await self._threads.list(principal, agent=name, archived=archived, limit=limit)
+        return sorted(found, key=lambda one: one.updated_at, reverse=True)[:limit]
+
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        await self._check(thread_id, principal)
+        return await self._threads.change(thread_id, principal, name=name, archived=archived)
+
+    async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
+        await self._check(thread_id, principal)
+        return await self._threads.delete(thread_id, principal)
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        found = await self._threads.pending(principal, thread_id)
+        return [one for one in found if principal.may_use(one.agent)]
+
+    async def orphans(self) -> Sequence[Ask]:
+        return await self._threads.orphans()
+
+    async def expire(self) -> Sequence[str]:
+        return await self._threads.expire()
+
+    async def _check(self, thread_id: str, principal: Principal) -> None:
+        if principal.agents is None:
+            return
+        thread = await self._threads.load(thread_id, principal)
+        if thread is not None and not is_for(thread, principal):
+            raise ThreadNotFound(thread_id)
+
+
+def is_for(thread: Thread, principal: Principal) -> bool:
+    """All that was said in it is an agent's that the principal may use."""
+    began = [thread.summary.agent] if thread.summary else []
+    return all(principal.may_use(agent) for agent in (*began, *(run.agent for run in thread.runs)))

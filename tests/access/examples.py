@@ -1,0 +1,156 @@
+"""An example of every operation that every face offers, and what its owner gets.
+
+`test_matrix` finds the operations by itself, from the routes of the application, the tables behind them and the GraphQL
+schema. One that is new and has no example here fails there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from rightseat.access.door import Door
+from rightseat.core.runtime import Runtime
+from rightseat.faces import copilotkit
+from rightseat.faces.copilotkit.current.routing import METHODS
+from rightseat.faces.copilotkit.graphql.schema import bare
+from tests.faces.copilotkit.serving import chat
+
+CANARY = "canary-of-alice"
+THREAD, LIVE, QUESTION = "alices-thread", "alices-live-thread", "alices-question"
+IDS = {"agentId": "default", "threadId": THREAD, "interruptId": QUESTION}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A request, and what becomes of it when it is the owner's.
+
+    `shows` says that its answer holds what only the owner may see, `changes` that it can be sent but once, and `begins`
+    that it would begin a thread where there is none.
+    """
+
+    method: str
+    path: str
+    body: Any = None
+    query: Mapping[str, str] | None = None
+    status: int = 200
+    shows: bool = False
+    changes: bool = False
+    begins: bool = False
+
+    def about(self, thread: str, question: str) -> "Example":
+        """The same about another thread."""
+        text = msgspec.json.encode([self.path, self.body, self.query]).decode()
+        path, body, query = msgspec.json.decode(
+            text.replace(THREAD, thread).replace(LIVE, thread).replace(QUESTION, question)
+        )
+        return replace(self, path=path, body=body, query=query)
+
+
+def run_input(thread: str = THREAD, **fields: Any) -> dict[str, Any]:
+    said = [{"id": "m-1", "role": "user", "content": "Hi"}]
+    return {
+        "threadId": thread,
+        "runId": "r-1",
+        "messages": said,
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+    } | fields
+
+
+LOAD = "query Load($data: LoadAgentStateInput!) { loadAgentState(data: $data) { threadExists state messages } }"
+LOADED = {"data": {"threadId": THREAD, "agentName": "other"}}
+
+COPILOTKIT: dict[str, Example] = {
+    "GET info": Example("GET", "info"),
+    "POST agent/{agentId}/run": Example("POST", "agent/{agentId}/run", run_input(), changes=True, begins=True),
+    "POST agent/{agentId}/connect": Example("POST", "agent/{agentId}/connect", run_input(), shows=True),
+    "POST agent/{agentId}/stop/{threadId}": Example("POST", f"agent/slow/stop/{LIVE}", changes=True),
+    "POST agent/{agentId}/suggest": Example("POST", "agent/{agentId}/suggest", run_input()),
+    "POST agui/{agentId}": Example("POST", "agui/{agentId}", run_input(), changes=True, begins=True),
+    "GET threads": Example("GET", "threads", shows=True),
+    "POST threads/clear": Example("POST", "threads/clear", status=403),
+    "GET threads/{threadId}/messages": Example("GET", "threads/{threadId}/messages", shows=True),
+    "GET threads/{threadId}/events": Example("GET", "threads/{threadId}/events", shows=True),
+    "GET threads/{threadId}/state": Example("GET", "threads/{threadId}/state", shows=True),
+    "GET threads/{threadId}/stream": Example("GET", "threads/{threadId}/stream", shows=True),
+    "PATCH threads/{threadId}": Example(
+        "PATCH", "threads/{threadId}", {"name": f"{CANARY} 2"}, shows=True, changes=True
+    ),
+    "DELETE threads/{threadId}": Example("DELETE", "threads/{threadId}", changes=True),
+    "POST threads/{threadId}/archive": Example("POST", "threads/{threadId}/archive", shows=True, changes=True),
+    "GET approvals": Example("GET", "approvals", shows=True),
+    "POST approvals/{interruptId}": Example(
+        "POST", "approvals/{interruptId}", {"status": "cancelled"}, status=202, changes=True
+    ),
+    "POST transcribe": Example("POST", "transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}, status=503),
+    "Query.hello": Example("POST", "", {"query": "{ hello }"}),
+    "Query.availableAgents": Example("POST", "", {"query": "{ availableAgents { agents { id } } }"}),
+    "Query.loadAgentState": Example("POST", "", {"query": LOAD, "variables": LOADED}, shows=True),
+    "Mutation.generateCopilotResponse": Example("POST", "", chat("Hi", thread=THREAD), begins=True),
+}
+
+
+def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    """Every way to every operation: by its path, in an envelope, and by GraphQL in a POST or a GET."""
+    for method, path in copilotkit.operations(runtime, copilotkit.Options(), Door("copilotkit")):
+        example = placed(known(f"{method} {path}"))
+        yield f"{method} {path}", replace(example, path=f"{base}/{example.path}")
+        params = {"path": f"/{example.path}", "httpMethod": example.method}
+        yield f"resource/request {method} {path}", in_envelope(example, base, "resource/request", params)
+    for name, (method, path) in METHODS.items():
+        example = placed(known(f"{method} {path}"))
+        ids = IDS | ({"agentId": "slow", "threadId": LIVE} if name == "agent/stop" else {})
+        params = {key: value for key, value in ids.items() if "{" + key + "}" in path}
+        yield name, in_envelope(example, base, name, params)
+    for root in filter(None, (bare.query_type, bare.mutation_type, bare.subscription_type)):
+        for field in root.fields:
+            example = replace(known(f"{root.name}.{field}"), path=base)
+            yield f"{root.name}.{field}", example
+            if root is bare.query_type:
+                yield (
+                    f"GET {root.name}.{field}",
+                    replace(example, method="GET", body=None, query=in_query(example.body)),
+                )
+
+
+def known(name: str) -> Example:
+    if name not in COPILOTKIT:
+        raise LookupError(f"{name} is new: write an example of it into {__file__}")
+    return COPILOTKIT[name]
+
+
+def placed(example: Example) -> Example:
+    path = example.path
+    for name, value in IDS.items():
+        path = path.replace("{" + name + "}", value)
+    return replace(example, path=path)
+
+
+def in_query(body: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        key: value if isinstance(value, str) else msgspec.json.encode(value).decode() for key, value in body.items()
+    }
+
+
+def in_envelope(example: Example, base: str, method: str, params: Mapping[str, str]) -> Example:
+    inside = {} if example.body is None else {"body": example.body}
+    return replace(example, method="POST", path=base, body={"method": method, "params": params, **inside})
+
+
+OPERATIONS = {"copilotkit": copilotkit_operations}
+"""Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
+
+ROUTES = {
+    "copilotkit": {
+        ("", "GET"),
+        ("", "POST"),
+        *(("/{rest:path}", method) for method in ("GET", "POST", "PATCH", "DELETE")),
+    }
+}
+"""The routes that the operations of a face are behind, without its address."""
+
+FOR_EVERYONE = {("/health", "GET")}
+"""Routes that are behind no door."""

@@ -1,0 +1,143 @@
+"""What the configuration may say about who may call."""
+
+from pathlib import Path
+
+import pytest
+
+from rightseat import app, config
+from rightseat.core.errors import ConfigError
+
+HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+
+def parse(text: str) -> config.Config:
+    return config.parse(text, Path("c.yaml"), {"ALICE_KEY": "key-alice"})
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as wrong:
+        parse(text)
+    return wrong.value.message.splitlines()
+
+
+def test_everything_can_be_said() -> None:
+    found = parse(
+        f"""
+access:
+  keys:
+    - {{name: alice, key: "${{ALICE_KEY}}", scopes: ["*"]}}
+    - {{name: ci, prefix: 5fJq0aXe, hash: {HASH}, user: carol, scopes: ["copilotkit:default", "openbb:*"]}}
+  jwt: {{issuer: "https://login.example.com", audience: rightseat, jwks: keys.json, user: oid, leeway: 0}}
+  cookie: session
+faces:
+  - {{type: copilotkit, path: /open, access: open}}
+  - {{type: copilotkit, path: /secure, access: keys}}
+  - {{type: copilotkit, path: /default}}
+server: {{hosts: [copilot.example.com, "::1", "[::1]", "*"], open_to_the_network: true}}
+"""
+    )
+
+    assert [key.name for key in found.access.keys] == ["alice", "ci"]
+    assert found.access.jwt is not None
+    assert found.access.jwt.user == "oid"
+    assert [face.access for face in found.faces] == ["open", "keys", None]
+    assert [app.door_of(face, app.hire(found.access)).is_open for face in found.faces] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("jwks", "found"),
+    [
+        ("keys.json", "/etc/rightseat/keys.json"),
+        ("/srv/keys.json", "/srv/keys.json"),
+        ("https://login.example.com/keys.json", "https://login.example.com/keys.json"),
+    ],
+)
+def test_the_file_of_an_issuers_keys_lies_beside_the_configuration(jwks: str, found: str) -> None:
+    text = f"access: {{jwt: {{issuer: i, audience: a, jwks: '{jwks}'}}}}"
+    access = config.parse(text, Path("/etc/rightseat/rightseat.yaml"), {}).access
+
+    assert access.jwt is not None
+    assert access.jwt.jwks == found
+
+
+def test_without_keys_every_face_is_open() -> None:
+    found = parse("")
+
+    assert not found.access.is_set
+    assert [app.door_of(face, app.hire(found.access)).is_open for face in found.faces] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("access: {keys: [{key: k}]}", "c.yaml:1:17: access.keys[0].name is missing."),
+        (
+            "access: {keys: [{name: a}]}",
+            "c.yaml:1:17: access.keys[0]: should have `prefix` and `hash`, or else `key`.",
+        ),
+        (
+            "access: {keys: [{name: a, prefix: abcdefgh}]}",
+            "c.yaml:1:17: access.keys[0]: should have `prefix` and `hash`, or else `key`.",
+        ),
+        (
+            f"access: {{keys: [{{name: a, key: k, hash: {HASH}, prefix: abcdefgh}}]}}",
+            "c.yaml:1:17: access.keys[0]: should have `prefix` and `hash`, or else `key`.",
+        ),
+        (
+            "access: {keys: [{name: a, key: k, scopes: [copilotkit]}]}",
+            "c.yaml:1:44: access.keys[0].scopes[0]: should be `*` or `face:agent`, such as copilotkit:*",
+        ),
+        (
+            "access: {keys: [{name: a, key: k, scopes: ['copilotkit:defualt']}]}",
+            "c.yaml:1:44: access.keys[0].scopes[0]: no agent is named 'defualt'. Did you mean 'default'?",
+        ),
+        (
+            "access: {keys: [{name: a, key: k, scope: x}]}",
+            "c.yaml:1:35: access.keys[0].scope: unknown key. Did you mean 'scopes'?",
+        ),
+        ("access: {jwt: {issuer: i, jwks: j}}", "c.yaml:1:10: access.jwt.audience is missing."),
+        ("access: {jwt: {audience: a, jwks: j}}", "c.yaml:1:10: access.jwt.issuer is missing."),
+        (
+            "access: {jwt: {issuer: i, audience: a, jwks: 'ftp://x/y'}}",
+            "c.yaml:1:46: access.jwt.jwks: should be an address that begins with https://, or the path of a file.",
+        ),
+        (
+            "access: {jwt: {issuer: i, audience: a, jwks: j, algorithms: [none]}}",
+            "access.jwt.algorithms[0]: should be 'RS256'",
+        ),
+        (
+            "access: {jwt: {issuer: i, audience: a, jwks: j, algorithms: [HS256]}}",
+            "access.jwt.algorithms[0]: should be 'RS256'",
+        ),
+        ("access: {jwt: {issuer: i, audience: a, jwks: j, algorithms: []}}", "access.jwt.algorithms"),
+        ("access: {cookie: 'a b'}", "access.cookie"),
+        (
+            "faces: [{type: copilotkit, access: keys}]",
+            "c.yaml:1:28: faces[0].access: there are no keys. `rightseat keys new NAME` makes one.",
+        ),
+        ("faces: [{type: copilotkit, access: closed}]", "c.yaml:1:28: faces[0].access: should be 'open' or 'keys'."),
+        ("models: {default: {type: scripted, access: open}}", "c.yaml:1:36: models.default.access: unknown key."),
+        (
+            "server: {hosts: ['example.com:80']}",
+            "server.hosts[0]: should be a name or an address like copilot.example.com",
+        ),
+        ("server: {hosts: ['https://example.com']}", "server.hosts[0]: should be a name"),
+        ("server: {hosts: ['']}", "server.hosts[0]: should be a name"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, said: str) -> None:
+    assert any(said in problem for problem in problems(text))
+
+
+def test_two_keys_of_one_name_are_refused() -> None:
+    found = parse("access: {keys: [{name: a, key: k}, {name: a, key: l}]}")
+
+    with pytest.raises(ConfigError, match="Two keys have one name"):
+        app.hire(found.access)
+
+
+def test_one_key_under_two_names_is_refused() -> None:
+    found = parse("access: {keys: [{name: a, key: k}, {name: b, key: k}]}")
+
+    with pytest.raises(ConfigError, match="one and the same"):
+        app.hire(found.access)

@@ -1,0 +1,257 @@
+"""Every operation of every face × who asks × how the credential comes: nothing leaks, nothing changes.
+
+The operations come from the routes of the application, the tables behind them and the GraphQL schema, so a new one is
+judged without anyone thinking of it; `examples` must know how to ask for it.
+"""
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Mount, Route
+
+from rightseat import app, config, parts
+from rightseat.access.door import guard_of
+from rightseat.app import Assembly
+from rightseat.config import Part, Server
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import ConfigError
+from rightseat.core.events import Interrupt, RunFinished
+from rightseat.core.messages import user
+from tests.access.credentials import AUDIENCE, ISSUER, OTHER, RSA, jwks, token
+from tests.access.examples import CANARY, FOR_EVERYONE, LIVE, OPERATIONS, QUESTION, ROUTES, THREAD, Example
+from tests.conftest import Serve
+
+ALICE = Principal("alice")
+FACES = parts.builtin("faces")
+
+CONFIGURATION = """
+models:
+  default: {{type: scripted, pause: 0}}
+  slow: {{type: scripted, pause: 60}}
+agents:
+  default: {{}}
+  slow: {{model: slow}}
+  other: {{}}
+log: {{type: memory}}
+threads: {{type: memory}}
+faces: [{faces}]
+access:
+  cookie: session
+  keys:
+    - {{name: alice, key: key-alice, user: alice}}
+    - {{name: bob, key: key-bob}}
+    - {{name: another face, key: key-face, user: alice, scopes: ["nowhere:*"]}}
+    - {{name: another agent, key: key-agent, user: alice, scopes: ["*:other"]}}
+  jwt: {{issuer: "{issuer}", audience: "{audience}", jwks: "{jwks}", scopes_claim: scope}}
+"""
+
+CARRIERS: dict[str, Callable[[str], dict[str, str]]] = {
+    "Authorization": lambda credential: {"authorization": f"Bearer {credential}".strip()},
+    "X-Api-Key": lambda credential: {"x-api-key": credential},
+    "cookie": lambda credential: {"cookie": f"session={credential}"},
+}
+
+STRANGERS = {
+    "empty": "",
+    "wrong key": "key-nobody",
+    "key of nobody": "rs_aaaaaaaa_" + "x" * 40,
+    "expired token": token(sub="alice", scope="*", exp=1),
+    "token for another audience": token(sub="alice", scope="*", aud="elsewhere"),
+    "forged token": token(OTHER, sub="alice", scope="*", header={"kid": "rsa"}),
+}
+OUT_OF_SCOPE = {
+    "key for another face": "key-face",
+    "token for another face": token(sub="alice", scope="nowhere:*"),
+    "token for nothing": token(sub="alice"),
+}
+OTHERS = {
+    "key of another user": "key-bob",
+    "token of another user": token(sub="bob", scope="*"),
+    "key for another agent": "key-agent",
+    "token for another agent": token(sub="alice", scope="*:other"),
+}
+OWNERS = {"key": "key-alice", "token": token(sub="alice", scope="*")}
+
+
+def configured(folder: Path) -> config.Config:
+    (folder / "jwks.json").write_text(jwks(RSA))
+    faces = ", ".join(f"{{type: {name}, path: /{name}, agent: default}}" for name in FACES)
+    text = CONFIGURATION.format(faces=faces, issuer=ISSUER, audience=AUDIENCE, jwks=folder / "jwks.json")
+    return config.parse(text, environ={})
+
+
+def operations() -> Iterator[tuple[str, str]]:
+    runtime = app.assemble(config.parse("", environ={})).runtime
+    for face in FACES:
+        for name, _ in OPERATIONS[face](runtime, f"/{face}"):
+            yield face, name
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A server on which Alice has a thread with something in it, a question that is open, and a run that is on."""
+
+    assembly: Assembly
+    client: httpx2.AsyncClient
+
+    async def ask(self, example: Example, headers: dict[str, str]) -> httpx2.Response:
+        body = {} if example.body is None else {"json": example.body}
+        return await self.client.request(
+            example.method, example.path, params=example.query, headers=headers, timeout=10, **body
+        )
+
+    async def snapshot(self) -> object:
+        """All that is Alice's."""
+        runtime = self.assembly.runtime
+        listed = sorted(await runtime.threads.list(ALICE, archived=True), key=lambda one: one.id)
+        return [await runtime.thread(one.id, ALICE) for one in listed], await runtime.threads.pending(ALICE)
+
+
+@asynccontextmanager
+async def world(serve: Serve, folder: Path) -> AsyncIterator[World]:
+    found = configured(folder)
+    assembly = app.assemble(found)
+    async with serve(app.application(assembly, found.server)) as url, httpx2.AsyncClient(base_url=url) as client:
+        await seed(assembly)
+        yield World(assembly, client)
+
+
+async def seed(assembly: Assembly) -> None:
+    runtime = assembly.runtime
+    said = Ask(messages=(user(CANARY),), thread_id=THREAD, principal=ALICE, state={"secret": CANARY})
+    async for _ in runtime.follow((await runtime.start(said)).run_id):
+        pass
+    asked = Ask(messages=(), thread_id=THREAD, principal=ALICE)
+    await runtime.threads.begin(asked)
+    question = Interrupt(QUESTION, "approval_required", CANARY)
+    await runtime.threads.finish(asked, (), {"secret": CANARY}, RunFinished("waiting", (question,)))
+    await runtime.threads.change(THREAD, ALICE, name=CANARY)
+    await runtime.start(Ask(messages=(user("Hi"),), agent="slow", thread_id=LIVE, principal=ALICE))
+
+
+def example_of(face: str, name: str, assembly: Assembly) -> Example:
+    return dict(OPERATIONS[face](assembly.runtime, f"/{face}"))[name]
+
+
+@pytest.mark.parametrize(("face", "name"), list(operations()))
+async def test_nothing_leaks(face: str, name: str, serve: Serve, tmp_path: Path) -> None:
+    async with world(serve, tmp_path) as here:
+        example = example_of(face, name, here.assembly)
+        before = await here.snapshot()
+
+        await check_strangers(here, example)
+        await check_others(here, example)
+        assert await here.snapshot() == before
+        await check_owner(here, example)
+
+
+async def check_strangers(here: World, example: Example) -> None:
+    """Who is not known here is refused in one way, however the credential comes; so is who is known elsewhere."""
+    nobody = await here.ask(example, {})
+    assert nobody.status_code == 401
+    for wanted, credentials in ((401, STRANGERS), (403, OUT_OF_SCOPE)):
+        for who, credential in credentials.items():
+            answers = [await here.ask(example, carry(credential)) for carry in CARRIERS.values()]
+            assert {answer.status_code for answer in answers} == {wanted}, who
+            assert len({answer.text for answer in answers}) == 1, who
+            assert CANARY not in answers[0].text, who
+
+
+async def check_others(here: World, example: Example) -> None:
+    """For who has no right to it, it is as if it were not there."""
+    for who, credential in OTHERS.items():
+        for carry in CARRIERS.values():
+            answer = await here.ask(example, carry(credential))
+            assert CANARY not in answer.text, who
+            assert answer.status_code < 500 or answer.status_code == example.status, who
+            if not example.begins:
+                unknown = await here.ask(example.about("no-such-thread", "no-such-question"), carry(credential))
+                assert told(answer) == told(unknown), who
+
+
+def told(answer: httpx2.Response) -> tuple[int, str]:
+    """The answer without what was asked for, and without what is made anew each time."""
+    text = answer.text
+    for id in (THREAD, LIVE, QUESTION, "no-such-thread", "no-such-question"):
+        text = text.replace(id, "…")
+    return answer.status_code, "" if answer.headers.get("content-type", "").startswith("text/event-stream") else text
+
+
+async def check_owner(here: World, example: Example) -> None:
+    """The example is a good one: its owner gets what the others did not."""
+    carriers = list(CARRIERS.values())
+    ways = [(credential, carry) for credential in OWNERS.values() for carry in carriers]
+    for credential, carry in ways[: 1 if example.changes else None]:
+        answer = await here.ask(example, carry(credential))
+        assert (answer.status_code, CANARY in answer.text) == (example.status, example.shows), answer.text
+
+
+# Every route is known
+
+
+def test_every_face_has_its_operations_and_its_routes_here() -> None:
+    assert set(OPERATIONS) == set(ROUTES) == set(FACES)
+
+
+def test_every_route_is_behind_the_door_of_its_face_or_known_to_be_open(tmp_path: Path) -> None:
+    found: dict[str, set[tuple[str, str]]] = {}
+    for path, method, endpoint in routes(app.build(configured(tmp_path))):
+        door = guard_of(endpoint)
+        where = door.face if door else "everyone"
+        found.setdefault(where, set()).add((path.removeprefix(f"/{where}"), method))
+
+    assert found == {**ROUTES, "everyone": FOR_EVERYONE}
+
+
+def routes(router: Any) -> Iterator[tuple[str, str, object]]:
+    """FastAPI keeps routers that were included as they are."""
+    for route in router.routes:
+        if included := getattr(route, "original_router", None):
+            yield from routes(included)
+            continue
+        assert isinstance(route, Route), f"what is behind {route} cannot be seen from outside"
+        for method in (route.methods or set()) - {"HEAD"}:
+            yield route.path, method, route.endpoint
+
+
+def face_with(*routes: Any) -> Part:
+    module = ModuleType("careless")
+    module.routes = lambda runtime, options, door: APIRouter(routes=[*routes])  # type: ignore[attr-defined]
+    return Part("faces", "careless", module, Server())
+
+
+async def careless(request: Request) -> Response:
+    return PlainTextResponse(CANARY)
+
+
+@pytest.mark.parametrize("route", [Route("/careless", careless), Mount("/careless", routes=[Route("/", careless)])])
+def test_a_route_beside_the_door_is_not_served(route: Any) -> None:
+    assembly = app.assemble(config.parse("", environ={}))
+
+    with pytest.raises(ConfigError, match="'careless' has a route that is not behind its door"):
+        app.router(Assembly(assembly.runtime, [face_with(route)]))
+
+
+def test_a_route_behind_the_door_of_another_face_is_not_served(tmp_path: Path) -> None:
+    built = app.assemble(configured(tmp_path))
+    stolen = app.router(built).routes[0]
+
+    with pytest.raises(ConfigError, match="not behind its door"):
+        app.router(Assembly(built.runtime, [face_with(stolen)], (), built.doorman))
+
+
+def test_the_examples_are_json() -> None:
+    runtime = app.assemble(config.parse("", environ={})).runtime
+    for face in FACES:
+        for _, example in OPERATIONS[face](runtime, f"/{face}"):
+            json.dumps(example.body)

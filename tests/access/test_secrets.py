@@ -1,0 +1,151 @@
+"""Secrets of the configuration come out nowhere: not in the log, in answers, in errors or in what is printed."""
+
+import io
+import logging
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from rightseat import app, config
+from rightseat.cli.summary import summarize, warnings
+from rightseat.config import schema
+from rightseat.core.errors import ConfigError
+from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
+from tests.conftest import Serve
+
+CANARIES = {name: f"canary-{name}-6b1f" for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "DATABASE")}
+
+TEXT = """
+models:
+  default:
+    type: openai
+    model: m
+    base_url: http://127.0.0.1:1/v1
+    api_key: ${{MODEL}}
+    headers: {{x-app: "${{HEADER}}"}}
+log: {{type: memory}}
+threads: {{type: memory}}
+access:
+  keys:
+    - {{name: alice, key: "${{ALICE}}"}}
+    - {{name: bob, key: "${{BOB}}", scopes: ["nowhere:*"]}}
+  jwt: {{issuer: "{issuer}", audience: "{audience}", jwks: "{jwks}"}}
+faces:
+  - {{type: copilotkit, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{HEARING}}"}}}}
+"""
+
+
+def read(folder: Path) -> config.Config:
+    file = folder / "jwks.json"
+    file.write_text(jwks(RSA))
+    text = TEXT.format(issuer=ISSUER, audience=AUDIENCE, jwks=file)
+    return config.parse(text, Path("rightseat.yaml"), CANARIES)
+
+
+def assert_clean(text: str) -> None:
+    for name, canary in CANARIES.items():
+        assert canary not in text, name
+
+
+def test_every_secret_of_the_configuration_has_a_canary() -> None:
+    """A slot that is new fails here until a canary is put into it."""
+    whole = schema.whole()
+    slots = {
+        f"{key}.{name}"
+        for key, options in whole["$defs"].items()
+        for name, field in options.get("properties", {}).items()
+        if "password" in str(field)
+    }
+
+    assert slots == {
+        "models.openai.api_key",
+        "models.openai.headers",
+        "access.ApiKey.key",
+        "faces.copilotkit.Options.api_key",
+        "stores.sql.url",
+    }
+
+
+async def test_a_server_keeps_its_secrets(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    found = read(tmp_path)
+    assembly = app.assemble(found)
+    application = app.application(assembly, found.server)
+    said = io.StringIO()
+    with caplog.at_level(logging.DEBUG):
+        async with serve(application) as url, httpx2.AsyncClient(base_url=url) as client:
+            for key in (CANARIES["ALICE"], CANARIES["BOB"], CANARIES["ALICE"] + "x", "x"):
+                for headers in (
+                    {"x-api-key": key},
+                    {"authorization": f"Bearer {key}"},
+                    {"x-api-key": key, "authorization": "Bearer y"},
+                ):
+                    for path, body in REQUESTS:
+                        answer = await client.post(path, json=body, headers=headers)
+                        said.write(f"{answer.status_code} {answer.headers} {answer.text}\n")
+
+    assert "200" in said.getvalue()
+    assert "401" in said.getvalue()
+    assert "rightseat.audit" in {record.name for record in caplog.records}
+    assert_clean(said.getvalue())
+    assert_clean("\n".join(f"{record.getMessage()} {record.exc_text}" for record in caplog.records if ours(record)))
+
+
+REQUESTS = [
+    ("/copilotkit", {"query": "{ hello }"}),
+    ("/copilotkit", {"query": "{ nothing }"}),
+    ("/copilotkit", [1]),
+    (
+        "/copilotkit/agent/default/run",
+        {"threadId": "t", "runId": "r", "messages": [{"id": "1", "role": "user", "content": "Hi"}]},
+    ),
+    ("/copilotkit/transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}),
+]
+
+
+def ours(record: logging.LogRecord) -> bool:
+    """The client that asks in this test logs too, and it is given the keys."""
+    return record.name.startswith(("rightseat", "uvicorn"))
+
+
+def test_what_is_printed_and_what_a_debugger_shows_is_clean(tmp_path: Path) -> None:
+    found = read(tmp_path)
+    assembly = app.assemble(found)
+
+    assert_clean(repr(found))
+    assert_clean(str(found))
+    assert_clean(repr(assembly))
+    assert_clean("\n".join([*summarize(found, "http://x"), *warnings(found)]))
+    keys = assembly.doorman._keys._by_prefix if assembly.doorman else None
+    assert keys
+    assert_clean(repr(keys))
+
+
+def test_the_address_of_a_database_is_not_shown() -> None:
+    found = config.parse("threads: {type: sql, url: 'postgresql+asyncpg://me:${DATABASE}@db/x'}", environ=CANARIES)
+
+    assert_clean(repr(found))
+    assert_clean("\n".join([*summarize(found, "http://x"), *warnings(found)]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "access: {keys: [{name: a, key: 'canary-ALICE-6b1f with spaces'}]}",
+        "access: {keys: [{name: a, key: 'canary-ALICE-6b1f', prefix: aaaaaaaa}]}",
+        "access: {keys: [{name: a, key: ['canary-ALICE-6b1f']}]}",
+        "access: {keys: [{name: a, key: {x: 'canary-ALICE-6b1f'}}]}",
+        "access: {keys: {key: 'canary-ALICE-6b1f'}}",
+        "access: {keys: ['canary-ALICE-6b1f']}",
+        "access: {keys: [{name: a, hash: '${ALICE}', prefix: aaaaaaaa}]}",
+        "access: {keys: [{key: '${ALICE}'}]}",
+        "access: {keys: [{name: a, key: '${ALICE} '}]}",
+        "access: {keys: [{name: a, kee: '${ALICE}'}]}",
+        "models: {default: {type: openai, model: m, api_key: ['canary-MODEL-6b1f']}}",
+    ],
+)
+def test_a_secret_in_a_wrong_place_is_not_quoted(text: str) -> None:
+    with pytest.raises(ConfigError) as wrong:
+        config.parse(text, environ=CANARIES)
+
+    assert_clean(wrong.value.message)

@@ -1,0 +1,72 @@
+"""Threads of agents that a credential is not for do not exist for it."""
+
+import pytest
+
+from rightseat.access.threads import Scoped
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import ThreadNotFound
+from rightseat.core.events import Interrupt, RunFinished
+from rightseat.core.messages import user
+from rightseat.stores.memory import MemoryThreads
+
+ALL = Principal("alice")
+SUPPORT = Principal("alice", ("support", "sales"))
+
+
+@pytest.fixture
+async def threads() -> Scoped:
+    """Alice has a thread with each of three agents, all with an open question."""
+    kept = Scoped(MemoryThreads())
+    for agent in ("support", "default", "sales"):
+        ask = Ask(messages=(user(f"Hi {agent}"),), agent=agent, thread_id=f"t-{agent}", principal=ALL)
+        await kept.begin(ask)
+        question = Interrupt(f"q-{agent}", "approval_required", "May I?")
+        await kept.finish(ask, (), {"of": agent}, RunFinished("waiting", (question,)))
+    return kept
+
+
+async def test_who_may_use_every_agent_sees_every_thread(threads: Scoped) -> None:
+    assert {one.id for one in await threads.list(ALL)} == {"t-support", "t-default", "t-sales"}
+    assert await threads.load("t-default", ALL)
+    assert len(await threads.pending(ALL)) == 3
+
+
+async def test_lists_leave_out_the_threads_of_other_agents(threads: Scoped) -> None:
+    assert {one.id for one in await threads.list(SUPPORT)} == {"t-sales", "t-support"}
+    assert len(await threads.list(SUPPORT, limit=1)) == 1
+    assert [one.id for one in await threads.list(SUPPORT, agent="support")] == ["t-support"]
+    assert await threads.list(SUPPORT, agent="default") == []
+    assert {one.thread_id for one in await threads.pending(SUPPORT)} == {"t-support", "t-sales"}
+    assert await threads.pending(SUPPORT, "t-default") == []
+
+
+async def test_the_thread_of_another_agent_is_as_good_as_none(threads: Scoped) -> None:
+    assert await threads.load("t-support", SUPPORT)
+    assert await threads.load("t-default", SUPPORT) is None
+    with pytest.raises(ThreadNotFound):
+        await threads.change("t-default", SUPPORT, name="Mine")
+    with pytest.raises(ThreadNotFound):
+        await threads.delete("t-default", SUPPORT)
+    with pytest.raises(ThreadNotFound):
+        await threads.begin(Ask(messages=(), agent="support", thread_id="t-default", principal=SUPPORT))
+
+    assert await threads.load("t-default", ALL)
+    assert (await threads.change("t-support", SUPPORT, name="Mine")).name == "Mine"
+    assert len(await threads.delete("t-sales", SUPPORT)) == 1
+
+
+async def test_a_thread_that_another_agent_spoke_in_is_hidden_too(threads: Scoped) -> None:
+    ask = Ask(messages=(user("And you?"),), agent="default", thread_id="t-support", principal=ALL)
+    await threads.begin(ask)
+    await threads.finish(ask, (), None, RunFinished("done"))
+
+    assert await threads.load("t-support", ALL)
+    assert await threads.load("t-support", SUPPORT) is None
+
+
+async def test_a_new_thread_may_be_begun(threads: Scoped) -> None:
+    ask = Ask(messages=(user("Hi"),), agent="support", thread_id="new", principal=SUPPORT)
+    await threads.begin(ask)
+    await threads.finish(ask, (), None, RunFinished("done"))
+
+    assert await threads.load("new", SUPPORT)
