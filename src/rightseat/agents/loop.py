@@ -3,6 +3,7 @@
 from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.agent import Agent
+from rightseat.core.approving import Policy
 from rightseat.core.loop import Loop
 from rightseat.parts import ModelName, Parts, Reference
 
@@ -13,10 +14,14 @@ class Options(BaseModel):
     """Which of the models answers."""
     instructions: str | None = None
     """What the model is told before everything else."""
+    description: str = ""
+    """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
     rounds: int = Field(default=16, ge=1)
     """How often the model may be asked in one run; each time, it may call tools."""
     tools: tuple[Reference, ...] = ()
     """Python functions that the model may call, as `module:name` of a tool or of several."""
+    approve: Policy = "write"
+    """Which tools ask a person before they run: `always` all, `write` those that change something, `never` none."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
@@ -24,5 +29,7 @@ def build(options: Options, parts: Parts) -> Agent:
         parts.model(options.model),
         parts.toolboxes(options.tools),
         instructions=options.instructions,
+        description=options.description,
         rounds=options.rounds,
+        approve=options.approve,
     )

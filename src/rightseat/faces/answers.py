@@ -1,5 +1,6 @@
 """Answers that every face gives: JSON bodies, and bodies that are read with a limit."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ encode = msgspec.json.Encoder().encode
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""
+
+ESCAPES = re.compile(rb"\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?|\\u[dD][c-fC-F]..|\\.", re.DOTALL)
 
 
 class BodyTooLarge(BadAsk):
@@ -38,3 +41,14 @@ async def read_body(request: Request, most: int) -> bytes:
             raise BodyTooLarge(most)
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def mended(body: bytes) -> bytes:
+    """JavaScript writes half a character (of an emoji, where a text was cut) as an escape that no other JSON has."""
+    if rb"\ud" not in body and rb"\uD" not in body:
+        return body
+    return ESCAPES.sub(lambda escape: rb"\ufffd" if is_half(escape[0]) else escape[0], body)
+
+
+def is_half(escape: bytes) -> bool:
+    return len(escape) == 6 and escape[2:3] in b"dD"

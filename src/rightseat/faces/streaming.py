@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -10,26 +10,38 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rightseat.core.errors import InternalError
-from rightseat.core.events import Event, RunFailed, RunFinished
+from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, Tap
 from rightseat.core.runtime import Runtime
 
-Write = Callable[[Sequence[Event]], bytes | None]
+Write = Callable[[Sequence[Entry]], bytes | None]
 ENDS = (RunFinished, RunFailed)
 TOGETHER = 0.002  # seconds; what comes faster than that is written in batches
+COMMENT = b": keep-alive\n\n"
 STRAIGHT = "rightseat.send"
 """Where our own application leaves the server's `send` in the scope: the pieces of an answer go straight to it, past
 middleware that would only pass them on. Its first message and its last go the usual way."""
 
 
 class RunResponse(Response):
-    """Writes each batch of a run's events as `write` says, between `first` and `last`.
+    """Writes each batch of a run's entries as `write` says, between `first` and `last`; with `after` only later ones.
 
-    Nobody can come back to such a run: when the client goes away, it is cancelled.
+    A run that is for its reader alone is cancelled when the client goes away: nobody can come back to it. Any other
+    goes on. `keep_alive` is for server-sent events: how many seconds of silence there may be before a comment is sent.
     """
 
     def __init__(
-        self, runtime: Runtime, run_id: str, write: Write, *, headers: Mapping[str, str], first: bytes, last: bytes
+        self,
+        runtime: Runtime,
+        run_id: str,
+        write: Write,
+        *,
+        headers: Mapping[str, str],
+        first: bytes = b"",
+        last: bytes = b"",
+        after: str | None = None,
+        is_for_its_reader: bool = True,
+        keep_alive: float | None = None,
     ) -> None:
         self.background = None
         self.status_code = 200
@@ -40,27 +52,37 @@ class RunResponse(Response):
         self._write = write
         self._first = first
         self._last = last
+        self._after = after
+        self._is_for_its_reader = is_for_its_reader
+        self._keep_alive = keep_alive
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = [header for header in self.raw_headers if header[0] != b"content-length"]
         await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
-        await send({"type": "http.response.body", "body": self._first, "more_body": True})
+        if self._first:
+            await send({"type": "http.response.body", "body": self._first, "more_body": True})
         ending = await self._relay(Line(send, scope.get(STRAIGHT)), receive)
         await send({"type": "http.response.body", "body": ending + self._last})
 
     async def _relay(self, line: "Line", receive: Receive) -> bytes:
         """Write until the run ends. The last of it is given back, to be sent together with the end of the answer."""
         write = self._write
-        following = self._runtime.follow(self._run_id, tap=line.tap(write))
-        async with Watch(self._runtime, self._run_id, receive), aclosing(following) as batches:
-            async for entries in batches:
-                await line.clear()
-                body = write([entry.event for entry in entries])
-                if type(entries[-1].event) in ENDS:
-                    return body or b""
-                if body:
-                    await line.send(body)
-        return write([broken_off(self._run_id)]) or b""
+        following = self._runtime.follow(self._run_id, self._after, line.tap(write))
+        watch = Watch(self._runtime, self._run_id, receive) if self._is_for_its_reader else nullcontext()
+        pulse = Pulse(line, self._keep_alive) if self._keep_alive else nullcontext()
+        async with watch, aclosing(following) as batches:
+            with pulse:
+                async for entries in batches:
+                    if line.unfinished is not None or line.failure is not None:
+                        await line.clear()
+                    body = write(entries)
+                    if type(entries[-1].event) in ENDS:
+                        return body or b""
+                    if body:
+                        await line.send(body)
+                        line.sent_at = line.time()
+        await line.clear()
+        return write([Entry(0, 0, broken_off(self._run_id))]) or b""
 
 
 def broken_off(run_id: str) -> RunFailed:
@@ -71,15 +93,16 @@ def broken_off(run_id: str) -> RunFailed:
 class Line:
     """The way to one client. What can be sent without waiting may be `push`ed from outside the client's own task."""
 
-    __slots__ = ("_failure", "_pushed_at", "_send", "_straight", "_time", "_unfinished")
+    __slots__ = ("_pushed_at", "_send", "_straight", "failure", "sent_at", "time", "unfinished")
 
     def __init__(self, send: Send, straight: Send | None) -> None:
+        self.time = asyncio.get_running_loop().time
+        self.sent_at = self.time()
         self._send = straight or send
         self._straight = straight
-        self._time = asyncio.get_running_loop().time
         self._pushed_at = 0.0
-        self._unfinished: asyncio.Future[None] | None = None
-        self._failure: Exception | None = None
+        self.unfinished: asyncio.Future[None] | None = None
+        self.failure: Exception | None = None
 
     async def send(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
@@ -93,16 +116,16 @@ class Line:
             return None
 
         def push(entry: Entry) -> bool:
-            now = self._time()
-            if now - self._pushed_at < TOGETHER or self._unfinished is not None or type(entry.event) in ENDS:
+            now = self.time()
+            if now - self._pushed_at < TOGETHER or self.unfinished is not None or type(entry.event) in ENDS:
                 return False
             self._pushed_at = now
             try:
-                if body := write((entry.event,)):
+                if body := write((entry,)):
                     self._push(body)
             except Exception as error:
-                self._failure = error
-            return self._failure is None
+                self.failure = error
+            return self.failure is None
 
         return push
 
@@ -112,15 +135,24 @@ class Line:
             waiting_for = sending.send(None)
         except StopIteration:
             return
-        self._unfinished = asyncio.ensure_future(_Rest(sending, waiting_for))
+        self.unfinished = asyncio.ensure_future(_Rest(sending, waiting_for))
+
+    @property
+    def silent_for(self) -> float:
+        return self.time() - max(self.sent_at, self._pushed_at)
+
+    def mention(self, body: bytes) -> None:
+        """Send it by the way, from outside the client's own task; not while something else is on its way."""
+        if self.unfinished is None or (self.unfinished.done() and not self.unfinished.exception()):
+            self.unfinished = asyncio.ensure_future(self.send(body))
 
     async def clear(self) -> None:
         """Wait for what was pushed and could not be sent at once; tell what went wrong with it."""
-        if self._failure is not None:
-            raise self._failure
-        if self._unfinished is not None:
-            await self._unfinished
-            self._unfinished = None
+        if self.failure is not None:
+            raise self.failure
+        if self.unfinished is not None:
+            await self.unfinished
+            self.unfinished = None
 
 
 class _Rest:
@@ -139,6 +171,34 @@ class _Rest:
             return
         finally:
             self._coroutine.close()
+
+
+class Pulse:
+    """Says on a line that was silent for `seconds` that it is still there: what lies between would give it up."""
+
+    __slots__ = ("_clock", "_line", "_seconds")
+
+    def __init__(self, line: Line, seconds: float) -> None:
+        self._line = line
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._arm(self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        self._clock.cancel()
+
+    def _arm(self, seconds: float) -> None:
+        self._clock = asyncio.get_running_loop().call_later(seconds, self._beat)
+
+    def _beat(self) -> None:
+        """Armed again only when it beats, so that a piece costs no timer."""
+        left = self._seconds - self._line.silent_for
+        if left <= 0:
+            self._line.mention(COMMENT)
+            self._line.sent_at = self._line.time()
+            left = self._seconds
+        self._arm(left)
 
 
 class Watch:

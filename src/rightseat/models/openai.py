@@ -5,6 +5,7 @@ rest together. The tests hold this file against that SDK.
 """
 
 import logging
+import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from types import TracebackType
 from typing import Annotated, Any, Literal, Self, assert_never
@@ -15,9 +16,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Se
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Named, Parameters, ToolChoice
-from rightseat.core.errors import ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
+from rightseat.core.errors import ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable, PromptTooLong
 from rightseat.core.events import StopReason
-from rightseat.core.messages import Call, Image, Message, Part, Result, Text
+from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.egress.http import Answer, Pool, Unreachable, read_address, write_headers
@@ -26,6 +27,7 @@ from rightseat.wire import sse
 logger = logging.getLogger(__name__)
 
 SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
+TOO_LONG = re.compile(r"context[ _](length|window|size)|too many tokens|prompt is too long", re.IGNORECASE)
 SAID = 500  # characters of a server's own words that are passed on
 
 OPENAI = "https://api.openai.com/v1"
@@ -166,6 +168,8 @@ class OpenAI:
             return ModelRefused(
                 "The model's server has too much to do for us right now (HTTP 429). Try again later.", 429
             )
+        if status < 500 and TOO_LONG.search(said):
+            return PromptTooLong(f"The conversation is too long for the model (HTTP {status}): {said}", status)
         if status < 500:
             return ModelRefused(f"The model's server does not accept the request (HTTP {status}): {said}", status)
         return ModelUnreachable(f"The model's server failed (HTTP {status}).")
@@ -241,7 +245,7 @@ def write_message(message: Message) -> Iterable[dict[str, object]]:
 
 def write_content(parts: Sequence[Part]) -> object:
     """Plain text where that is all there is: the smallest servers know nothing else."""
-    if not any(isinstance(part, Image) for part in parts):
+    if not any(isinstance(part, Image | File) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, Text))
     return [content for part in parts for content in write_part(part)]
 
@@ -250,12 +254,25 @@ def write_part(part: Part) -> Iterable[dict[str, object]]:
     match part:
         case Text(text=text):
             yield {"type": "text", "text": text}
-        case Image(media_type=kind, data=data):
-            yield {"type": "image_url", "image_url": {"url": f"data:{kind};base64,{data}"}}
+        case Image(media_type=kind, data=data, url=url):
+            yield {"type": "image_url", "image_url": {"url": url or f"data:{kind};base64,{data}"}}
+        case File():
+            yield write_file(part)
         case Call() | Result():
             pass  # written beside the content
         case _:
             assert_never(part)
+
+
+def write_file(file: File) -> dict[str, object]:
+    """Documents and recordings, as far as this wire has a form for them; the model is told of the rest."""
+    if file.kind == "document" and file.data:
+        data = f"data:{file.media_type};base64,{file.data}"
+        return {"type": "file", "file": {"filename": file.name or "document", "file_data": data}}
+    if file.kind == "audio" and file.data:
+        kind = file.media_type.partition(";")[0].rpartition("/")[2]
+        return {"type": "input_audio", "input_audio": {"data": file.data, "format": kind}}
+    return {"type": "text", "text": f"[An attachment could not be passed on: {file.kind} {file.name or file.url}]"}
 
 
 def write_call(call: Call) -> dict[str, object]:

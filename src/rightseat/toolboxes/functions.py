@@ -13,6 +13,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
 import pydantic_core
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, c
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.tools import Invocation, Run, Tool, Toolbox
+from rightseat.core.tools import Approval, Invocation, Run, Tool, Toolbox
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -38,14 +39,29 @@ class BadArguments(RightseatError):
 @overload
 def tool(function: Function, /) -> Tool: ...
 @overload
-def tool(*, name: str | None = None, description: str | None = None) -> Callable[[Function], Tool]: ...
 def tool(
-    function: Function | None = None, /, *, name: str | None = None, description: str | None = None
+    *, name: str | None = None, description: str | None = None, approve: str | None = None, writes: bool = False
+) -> Callable[[Function], Tool]: ...
+def tool(
+    function: Function | None = None,
+    /,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approve: str | None = None,
+    writes: bool = False,
 ) -> Tool | Callable[[Function], Tool]:
-    """Make a tool of a function: `@tool`, or `@tool(name=…, description=…)`."""
-    if function is None:
-        return lambda function: make(function, name, description)
-    return make(function, name, description)
+    """Make a tool of a function: `@tool`, or `@tool(name=…, description=…)`.
+
+    `approve` is what a person is asked before it runs; `writes` says that it changes something, so that an agent may
+    ask on its own.
+    """
+
+    def made(function: Function) -> Tool:
+        approval = None if approve is None else Approval(approve)
+        return replace(make(function, name, description), approval=approval, writes=writes)
+
+    return made if function is None else made(function)
 
 
 class Functions:

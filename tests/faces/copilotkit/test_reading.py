@@ -33,7 +33,7 @@ def read(name: str = "no-thread-id", default: str | None = "default", **more: An
 def expected(ask: Ask, **fields: Any) -> Ask:
     """A chat that names no agent; the run's id is the server's."""
     usual: dict[str, Any] = {"thread_id": THREAD, "parameters": Parameters(model="text"), "rounds": 1}
-    return Ask(**{"run_id": ask.run_id, "transient": True, **usual, **fields})
+    return Ask(**{"run_id": ask.run_id, "transient": True, "when_busy": "supersede", **usual, **fields})
 
 
 # Messages
@@ -243,6 +243,7 @@ def test_an_agent_that_the_client_names() -> None:
         tools=(SET_COLOR, AGENT_ONLY),
         state={"count": 1},
         rounds=None,
+        transient=False,
     )
 
 

@@ -6,7 +6,7 @@ import re
 import socket
 import struct
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, NoReturn
 
 import httpx2
 import pytest
@@ -14,10 +14,10 @@ import pytest
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.hooks import Hooks
-from rightseat.core.messages import Message
 from rightseat.core.model import Chunk, Prompt, TextChunk
-from rightseat.core.threads import Thread
-from rightseat.logs.memory import LEAD, MemoryLog
+from rightseat.logs.live import LEAD
+from rightseat.logs.memory import MemoryLog
+from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import Serve
 from tests.faces.copilotkit import recorded, urql
@@ -198,15 +198,11 @@ async def test_a_model_that_fails_in_the_middle_is_told_in_every_form(serve: Ser
     assert "FailedMessageStatus" in answer.text
 
 
-class Losing:
+class Losing(MemoryThreads):
     """Threads on a store that is lost: nothing can be begun."""
 
-    async def begin(self, ask: object) -> int:
+    async def begin(self, ask: object) -> NoReturn:
         raise RuntimeError("no store")
-
-    async def finish(self, ask: object, said: tuple[Message, ...], state: Any) -> None: ...
-
-    async def load(self, thread_id: str, principal: object) -> Thread | None: ...
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json"])
@@ -214,8 +210,8 @@ async def test_a_run_that_cannot_begin_is_told(serve: Serve, way: Way, accept: s
     async with serve(app(runtime(threads=Losing()), way)) as url:
         answer = await post(url, chat(), accept=accept)
 
-    assert "Something went wrong inside the server" in answer.text
-    assert '"code":"Failed"' in answer.text
+    assert "Something went wrong inside the server" in answer.json()["errors"][0]["message"]
+    assert answer.json()["data"] is None
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/json"])

@@ -4,6 +4,7 @@ A request for an operation is always answered with 200: the clients drop the bod
 """
 
 import logging
+from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
@@ -12,8 +13,10 @@ from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.core.ask import Ask
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError
+from rightseat.core.events import Event
+from rightseat.core.log import Entry
 from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments, read_variables
@@ -21,7 +24,7 @@ from rightseat.faces.copilotkit.graphql.documents import Document, Documents, In
 from rightseat.faces.copilotkit.graphql.inputs import CloudInput
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.faces.copilotkit.graphql.reading import read_ask
-from rightseat.faces.copilotkit.graphql.schema import Desk, schema
+from rightseat.faces.copilotkit.graphql.schema import Desk, Visit, schema
 from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
 from rightseat.faces.streaming import RunResponse, Watch, broken_off
 from rightseat.wire import multipart
@@ -44,28 +47,31 @@ class Operation(msgspec.Struct):
 class GraphQL:
     """Answers operations for one address."""
 
-    def __init__(self, desk: Desk, *, introspection: bool, headers: tuple[str, ...]) -> None:
+    def __init__(self, desk: Desk, *, introspection: bool, headers: tuple[str, ...], keep_alive: float) -> None:
         self._desk = desk
         self._documents = Documents(introspection=introspection)
         self._headers = headers
+        self._keep_alive = keep_alive
 
-    async def answer(self, operation: Operation, request: Request, *, only_queries: bool = False) -> Response:
+    async def answer(
+        self, operation: Operation, request: Request, principal: Principal, *, only_queries: bool = False
+    ) -> Response:
         try:
             document = self._documents.read(operation.query, operation.operationName)
             if not document.is_mutation:
-                return await self._query(operation, request)
+                return await self._query(operation, request, principal)
             if only_queries:
                 body = failures.invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
                 return answer(body, 405, headers={"allow": "POST"})
-            return await self._mutate(document, bytes(operation.variables), request)
+            return await self._mutate(document, bytes(operation.variables), request, principal)
         except Invalid as invalid:
             return answer(failures.invalid(invalid.errors))
 
-    async def _query(self, operation: Operation, request: Request) -> Response:
+    async def _query(self, operation: Operation, request: Request, principal: Principal) -> Response:
         result = await schema.execute(
             operation.query,
             read_variables(bytes(operation.variables)),
-            context_value=self._desk,
+            context_value=Visit(self._desk, principal),
             operation_name=operation.operationName,
         )
         body: dict[str, Any] = {"data": result.data}
@@ -73,11 +79,11 @@ class GraphQL:
             body["errors"] = [failures.explained(error) for error in result.errors]
         return answer(body, content_type=json_type(request.headers.get("accept", "")))
 
-    async def _mutate(self, document: Document, variables: bytes, request: Request) -> Response:
+    async def _mutate(self, document: Document, variables: bytes, request: Request, principal: Principal) -> Response:
         arguments, values = read_arguments(document, variables)
         key, selection = document.key, document.selection(values)
         try:
-            ask = await self._start(arguments, request)
+            ask = await self._start(arguments, request, principal)
         except RightseatError as error:
             return answer(failures.refused(failures.kind_of(error.code), error.message, key))
         wanted = delivery(request.headers.get("accept", "*/*"))
@@ -86,37 +92,39 @@ class GraphQL:
             return await self._whole(key, selection, ask, request)
         return self._stream(shape, ask, wanted)
 
-    async def _start(self, arguments: Arguments, request: Request) -> Ask:
+    async def _start(self, arguments: Arguments, request: Request, principal: Principal) -> Ask:
         check_cloud(arguments.data.cloud, request)
         headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        ask = read_ask(arguments.data, arguments.properties, headers, self._desk.default)
+        ask = read_ask(arguments.data, arguments.properties, headers, self._desk.default, principal)
+        self._desk.door.check(principal, ask.agent)
         if arguments.data.agentSession:
             self._desk.offered(ask.agent)
         return await self._desk.runtime.start(ask)
 
     def _stream(self, shape: Shape, ask: Ask, wanted: str) -> Response:
-        patches = Patches(shape, ask.thread_id, ask.run_id, ask.agent)
+        patches = Patches(shape, ask.thread_id, ask.run_id, ask.agent, ask.state)
         feed, runtime = patches.feed, self._desk.runtime
         if wanted == "events":
             return RunResponse(
                 runtime,
                 ask.run_id,
-                lambda events: (payload := feed(events)) and event(payload),
+                lambda entries: (payload := feed(events_of(entries))) and event(payload),
                 headers=EVENTS,
                 first=b":\n\n" + event(patches.begin()),
                 last=b"event: complete\ndata:\n\n",
+                keep_alive=self._keep_alive,
             )
         return RunResponse(
             runtime,
             ask.run_id,
-            lambda events: (payload := feed(events)) and multipart.part(payload),
+            lambda entries: (payload := feed(events_of(entries))) and multipart.part(payload),
             headers=MULTIPART,
             first=multipart.PREAMBLE + multipart.part(patches.begin()),
             last=multipart.END,
         )
 
     async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request) -> Response:
-        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, ask.agent)
+        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, ask.agent, ask.state)
         async with Watch(runtime, ask.run_id, request.receive), aclosing(runtime.follow(ask.run_id)) as batches:
             async for entries in batches:
                 whole.feed([entry.event for entry in entries])
@@ -135,6 +143,10 @@ def delivery(accept: str) -> Literal["multipart", "events", "json"]:
 def json_type(accept: str) -> str:
     modern = "application/graphql-response+json"
     return modern if modern in accept else "application/json"
+
+
+def events_of(entries: Sequence[Entry]) -> list[Event]:
+    return [entry.event for entry in entries]
 
 
 def event(payload: bytes) -> bytes:

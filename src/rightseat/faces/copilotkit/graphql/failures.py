@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 from graphql import GraphQLError
@@ -29,6 +30,7 @@ class Kind:
 
 NETWORK = Kind("NETWORK_ERROR", 503, "banner", "critical")
 AUTHENTICATION = Kind("AUTHENTICATION_ERROR", 401, "banner", "critical")
+FORBIDDEN = Kind("AUTHENTICATION_ERROR", 403, "banner", "critical")
 CONFIGURATION = Kind("CONFIGURATION_ERROR", 400, "banner", "warning")
 AGENT_NOT_FOUND = Kind("AGENT_NOT_FOUND", 500, "banner", "critical")
 MISSING_KEY = Kind("MISSING_PUBLIC_API_KEY_ERROR", 400, "banner", "critical")
@@ -40,6 +42,7 @@ INTERNAL = "Something went wrong inside the server. Its log has more."
 KINDS = {
     "agent_not_found": AGENT_NOT_FOUND,
     "bad_ask": MISUSE,
+    "context_too_long": CONFIGURATION,
     "misuse": MISUSE,
     "missing_cloud_key": MISSING_KEY,
     "no_guardrails": CONFIGURATION,
@@ -47,6 +50,9 @@ KINDS = {
     "model_refused": CONFIGURATION,
     "model_refused_key": AUTHENTICATION,
     "model_unreachable": NETWORK,
+    "out_of_scope": FORBIDDEN,
+    "refused": AUTHENTICATION,
+    "unverifiable": NETWORK,
 }
 
 
@@ -71,6 +77,10 @@ def refused(kind: Kind, message: str, key: str) -> dict[str, Any]:
     return {"errors": [{"message": message, "path": [key], "extensions": told(kind, message)}], "data": None}
 
 
+def of(error: RightseatError) -> dict[str, Any]:
+    return told(kind_of(error.code), error.message)
+
+
 def told(kind: Kind, message: str) -> dict[str, Any]:
     return extensions(kind) | {"originalError": {"message": message}}
 
@@ -80,7 +90,7 @@ def explained(error: GraphQLError) -> dict[str, Any]:
     formatted: dict[str, Any] = dict(error.formatted)
     original = error.original_error
     if isinstance(original, RightseatError):
-        return formatted | {"extensions": told(kind_of(original.code), original.message)}
+        return formatted | {"extensions": of(original)}
     if original is not None:
         logger.error("a query failed", exc_info=original)
         return formatted | {"message": INTERNAL, "extensions": told(UNKNOWN, INTERNAL)}
@@ -88,8 +98,8 @@ def explained(error: GraphQLError) -> dict[str, Any]:
 
 
 def invalid(errors: list[GraphQLError]) -> dict[str, Any]:
-    """The body of an operation that is not valid GraphQL."""
-    return {"errors": [error.formatted for error in errors]}
+    """The body of an operation that is not valid GraphQL. A message may quote what was sent, and that a picture."""
+    return {"errors": [{**error.formatted, "message": shorten(error.message, 1000)} for error in errors]}
 
 
 def failed(code: str, message: str) -> dict[str, Any]:

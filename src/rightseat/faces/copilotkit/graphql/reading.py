@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from pydantic import JsonValue
 
-from rightseat.core.ask import Ask, Context, Named, Parameters, ToolChoice, ToolOffer
+from rightseat.core.ask import ANYONE, Ask, Context, Named, Parameters, Principal, ToolChoice, ToolOffer
 from rightseat.core.errors import BadAsk, Misuse
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Image, Message, Result, Role, Text
@@ -24,6 +24,7 @@ def read_ask(
     properties: Mapping[str, JsonValue] | None,
     headers: Mapping[str, str],
     default: str | None,
+    principal: Principal = ANYONE,
 ) -> Ask:
     """`default` is the agent of a chat that names none.
 
@@ -38,6 +39,7 @@ def read_ask(
     return Ask(
         messages=tuple(read_messages(data.messages)),
         agent=agent,
+        principal=principal,
         thread_id=data.threadId or (session and session.threadId) or new_id("thread"),
         tools=tuple(read_tools(data.frontend.actions, for_agent=session is not None)),
         parameters=read_parameters(data.forwardedParameters),
@@ -46,7 +48,8 @@ def read_ask(
         properties=properties or {},
         headers=headers,
         rounds=None if session else 1,
-        transient=True,
+        transient=session is None,
+        when_busy="supersede",
     )
 
 

@@ -5,7 +5,8 @@ from graphql import GraphQLSchema
 from msgspec import json
 from strawberry.schema.config import StrawberryConfig
 
-from rightseat.core.ask import ANYONE
+from rightseat.access.door import Door
+from rightseat.core.ask import Principal
 from rightseat.core.errors import AgentNotFound
 from rightseat.core.loop import read_arguments
 from rightseat.core.messages import Call, Message, Result
@@ -14,11 +15,12 @@ from rightseat.faces.copilotkit.graphql import inputs, outputs, scalars
 
 
 class Desk:
-    """What a resolver may use: the runtime, and which of its agents this address offers."""
+    """What this address offers: the runtime, and which of its agents, to whom."""
 
-    def __init__(self, runtime: Runtime, agents: tuple[str, ...] | None, default: str | None) -> None:
+    def __init__(self, runtime: Runtime, agents: tuple[str, ...] | None, default: str | None, door: Door) -> None:
         self.runtime = runtime
         self.default = default
+        self.door = door
         self._agents = agents
 
     @property
@@ -33,7 +35,24 @@ class Desk:
         return name
 
 
-Info = strawberry.Info[Desk, None]
+class Visit:
+    """What a resolver may use: the desk, as far as it is open to who asks."""
+
+    def __init__(self, desk: Desk, principal: Principal) -> None:
+        self.runtime = desk.runtime
+        self.principal = principal
+        self._desk = desk
+
+    @property
+    def agents(self) -> list[str]:
+        return [name for name in self._desk.agents if self._desk.door.may(self.principal, name)]
+
+    def offered(self, name: str) -> str:
+        self._desk.door.check(self.principal, name)
+        return self._desk.offered(name)
+
+
+Info = strawberry.Info[Visit, None]
 
 
 @strawberry.type
@@ -53,7 +72,7 @@ class Query:
     @strawberry.field
     async def loadAgentState(self, info: Info, data: inputs.LoadAgentStateInput) -> outputs.LoadAgentStateResponse:
         info.context.offered(data.agentName)
-        thread = await info.context.runtime.thread(data.threadId, ANYONE)
+        thread = await info.context.runtime.thread(data.threadId, info.context.principal)
         messages = [written for message in thread.messages for written in write_message(message)] if thread else []
         return outputs.LoadAgentStateResponse(
             threadId=data.threadId,

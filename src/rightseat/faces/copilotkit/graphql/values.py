@@ -7,6 +7,7 @@ from msgspec import json
 from pydantic import JsonValue
 
 from rightseat.core.events import CallReturned, CallStarted, RunFailed, RunFinished, TextStarted
+from rightseat.core.patching import patched
 from rightseat.faces.copilotkit.graphql import failures
 
 Value = dict[str, Any]
@@ -66,13 +67,16 @@ def result(event: CallReturned) -> str:
 class States:
     """The states of one run as messages: one whenever the state changes, and at the end one that says so."""
 
-    def __init__(self, thread_id: str, run_id: str, agent: str) -> None:
+    def __init__(self, thread_id: str, run_id: str, agent: str, state: JsonValue) -> None:
         self._thread_id = thread_id
         self._run_id = run_id
         self._agent = agent
-        self._state: JsonValue = None
+        self._state = state
         self._count = 0
         self.node = ""
+
+    def patched(self, patch: list[JsonValue]) -> Value:
+        return self.changed(patched(self._state, patch))
 
     def changed(self, state: JsonValue) -> Value:
         self._state = state

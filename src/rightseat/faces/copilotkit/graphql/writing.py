@@ -26,6 +26,7 @@ from rightseat.core.events import (
     RunFailed,
     RunFinished,
     RunStarted,
+    StateChanged,
     StateReplaced,
     StepEnded,
     StepStarted,
@@ -36,6 +37,7 @@ from rightseat.core.events import (
     ThoughtEnded,
     ThoughtStarted,
 )
+from rightseat.core.values import JsonValue
 from rightseat.faces.copilotkit.graphql import values
 from rightseat.faces.copilotkit.graphql.projection import Group, Pick, Picks, Selection, write_all
 from rightseat.faces.copilotkit.graphql.values import States, Value
@@ -93,10 +95,10 @@ class Message:
 class Patches:
     """Feed it events, take payloads: `begin` once, `feed` for each batch. `is_over` after the last."""
 
-    def __init__(self, shape: Shape, thread_id: str, run_id: str, agent: str) -> None:
+    def __init__(self, shape: Shape, thread_id: str, run_id: str, agent: str, state: JsonValue = None) -> None:
         self._shape = shape
         self._thread_id = thread_id
-        self._states = States(thread_id, run_id, agent)
+        self._states = States(thread_id, run_id, agent, state)
         self._open: dict[str, Message] = {}
         self._waiting: deque[Message] = deque()
         self._shown = 0
@@ -140,6 +142,8 @@ class Patches:
                 self._show(values.result_message(event))
             case StateReplaced(state=state):
                 self._show(self._states.changed(state))
+            case StateChanged(patch=patch):
+                self._show(self._states.patched(patch))
             case StepStarted(name=name):
                 self._states.node = name
             case RunFinished() | RunFailed():
@@ -255,11 +259,13 @@ def write_now(picks: Picks, at_the_end: list[Group], value: Value) -> dict[str, 
 class Whole:
     """Feed it events, take the body when it `is_over`: for a client that did not ask for pieces."""
 
-    def __init__(self, key: str, selection: Selection, thread_id: str, run_id: str, agent: str) -> None:
+    def __init__(
+        self, key: str, selection: Selection, thread_id: str, run_id: str, agent: str, state: JsonValue = None
+    ) -> None:
         self._key = key
         self._selection = selection
         self._response = new_response(thread_id)
-        self._states = States(thread_id, run_id, agent)
+        self._states = States(thread_id, run_id, agent, state)
         self._messages: dict[str, Value] = {}
         self.is_over = False
 
@@ -286,6 +292,8 @@ class Whole:
                 self._add(values.result_message(event))
             case StateReplaced(state=state):
                 self._add(self._states.changed(state))
+            case StateChanged(patch=patch):
+                self._add(self._states.patched(patch))
             case StepStarted(name=name):
                 self._states.node = name
             case RunFinished() | RunFailed():

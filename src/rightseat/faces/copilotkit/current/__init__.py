@@ -1,0 +1,7 @@
+"""CopilotKit's clients since 1.50: AG-UI over REST and server-sent events, or in an envelope on one address.
+
+routing       the path of a request, or its envelope → one operation
+running       run, connect, stop, suggest
+keeping       threads and open questions: list, read, rename, archive, delete, answer
+transcribing  speech to text
+"""

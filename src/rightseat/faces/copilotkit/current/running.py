@@ -1,0 +1,245 @@
+"""Runs as today's clients ask for them: run, connect, stop, suggest."""
+
+import re
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import msgspec
+from starlette.responses import Response
+
+from rightseat.access.door import Door
+from rightseat.core.ask import Ask, WhenBusy
+from rightseat.core.compacting import compacted
+from rightseat.core.errors import AgentNotFound, BadAsk, RunNotFound
+from rightseat.core.log import Entry, seq
+from rightseat.core.runtime import Runtime
+from rightseat.core.threads import RunRow, Thread
+from rightseat.faces.answers import answer, encode
+from rightseat.faces.copilotkit.current.routing import Call, Routes
+from rightseat.faces.streaming import RunResponse
+from rightseat.wire.agui import RunInput, Version, Writer, read_ask, read_input
+
+EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
+STOPPED = {"type": "RUN_ERROR", "message": "The run was stopped.", "code": "STOPPED"}
+ABILITIES = {
+    "tools": {"supported": True, "clientProvided": True},
+    "transport": {"streaming": True},
+    "humanInTheLoop": {"interrupts": True},
+}
+
+
+class Running:
+    """`agents` are those that a client may name; the name `default` stands for `default` where none is called so."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        agents: tuple[str, ...] | None,
+        default: str | None,
+        *,
+        when_busy: WhenBusy,
+        transcribes: bool,
+        headers: tuple[str, ...],
+        keep_alive: float,
+        door: Door,
+    ) -> None:
+        self._runtime = runtime
+        self._door = door
+        self._agents = agents
+        self._default = default
+        self._when_busy = when_busy
+        self._transcribes = transcribes
+        self._headers = headers
+        self._keep_alive = keep_alive
+
+    def routes(self) -> Routes:
+        return {
+            ("GET", "info"): self.info,
+            ("POST", "agent/{agentId}/run"): self.run,
+            ("POST", "agent/{agentId}/connect"): self.connect,
+            ("POST", "agent/{agentId}/stop/{threadId}"): self.stop,
+            ("POST", "agent/{agentId}/suggest"): self.suggest,
+            ("POST", "agui/{agentId}"): self.run,  # for any other AG-UI client
+        }
+
+    @property
+    def agents(self) -> dict[str, str]:
+        """What clients call them → what they are called here."""
+        known = self._runtime.agents
+        named = known if self._agents is None else self._agents
+        offered = {name: name for name in (self._default, *named) if name is not None and name in known}
+        if self._default is not None and self._default in known:
+            offered.setdefault("default", self._default)
+        return offered
+
+    async def info(self, call: Call) -> Response:
+        threads = {"list": True, "inspect": True, "mutations": True, "realtimeMetadata": False}
+        single = call.request.method == "POST"
+        body: dict[str, Any] = {
+            "version": version("rightseat"),
+            "agents": {
+                name: self._described(name, own)
+                for name, own in self.agents.items()
+                if self._door.may(call.principal, own)
+            },
+            "audioFileTranscriptionEnabled": self._transcribes,
+            "mode": "sse",
+            "threadEndpoints": dict.fromkeys(threads, False) if single else threads,
+            "suggestions": True,
+            "a2uiEnabled": False,
+            "openGenerativeUIEnabled": False,
+            "telemetryDisabled": True,
+        }
+        if single:
+            body["singleRoute"] = {"resourceOperations": True, "threadEndpoints": threads}
+        return answer(body)
+
+    def _described(self, name: str, own: str) -> dict[str, Any]:
+        description = self._runtime.agents[own].description
+        return {"name": name, "description": description, "className": "Agent", "capabilities": ABILITIES}
+
+    async def run(self, call: Call) -> Response:
+        given = read_input(call.body)
+        ask = await self._runtime.start(self._ask(call, given))
+        return self._stream(ask, given)
+
+    async def suggest(self, call: Call) -> Response:
+        """A run of which nothing is kept, and that answers no question; it ends with its reader."""
+        given = read_input(call.body)
+        alone = msgspec.structs.replace(self._ask(call, given), transient=True, answers=())
+        return self._stream(await self._runtime.start(alone), given)
+
+    async def connect(self, call: Call) -> Response:
+        """What was said in the thread, in as few events as will do; then its live run, if it has one, to its end."""
+        self._agent(call)
+        given = read_input(call.body)
+        thread = await self._runtime.thread(given.threadId, call.principal)
+        said = b""
+        for run in thread.runs if thread else ():
+            writer = Writer(given.version, given.threadId, run.client_run_id or run.id)
+            if run.outcome is None:
+                return self._follow(run.id, writer, first=said)
+            said += write_compact(writer, await self._entries(run))
+        return Response(said, headers=EVENTS)
+
+    async def resume(self, thread: Thread, version: Version, last_seen: str | None) -> Response:
+        """What was said in the thread after an event, as it was said, and then its live run to its end.
+
+        `last_seen` is the id of that event, as `Writer` makes them: any can be come back to. Without it, all is said.
+        """
+        seen = read_seen(last_seen) if last_seen else None
+        runs = [run.id for run in thread.runs]
+        if seen and seen.run_id not in runs:
+            raise NeverSeen(last_seen)
+        said = b""
+        for run in thread.runs[runs.index(seen.run_id) :] if seen else thread.runs:
+            writer, after = Writer(version, thread.id, run.client_run_id or run.id), None
+            if seen and run.id == seen.run_id:
+                said, after = write_rest(writer, await self._entries(run), seen), seen.entry
+            if run.outcome is None:
+                return self._follow(run.id, writer, first=said, after=after)
+            said += writer.feed(await self._entries(run, after))
+        return Response(said, headers=EVENTS)
+
+    async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
+        try:
+            return await self._runtime.read(run.id, after)
+        except RunNotFound:
+            return ()  # its log was kept for a shorter time than its thread
+
+    async def stop(self, call: Call) -> Response:
+        self._agent(call)
+        thread_id = call.ids["threadId"]
+        run_id = call.read(Stop).runId if call.body.strip() else None
+        if await self._runtime.stop(thread_id, call.principal, run_id):
+            return answer({"stopped": True, "interrupt": STOPPED})
+        return answer({"stopped": False, "message": f"No active run for thread {thread_id!r}."})
+
+    def _agent(self, call: Call) -> str:
+        offered, name = self.agents, call.ids["agentId"]
+        if name not in offered:
+            raise AgentNotFound(name, [one for one, own in offered.items() if self._door.may(call.principal, own)])
+        self._door.check(call.principal, offered[name])
+        return offered[name]
+
+    def _ask(self, call: Call, given: RunInput) -> Ask:
+        ask = read_ask(given, self._agent(call), call.principal)
+        return msgspec.structs.replace(ask, headers=self.headers(call), when_busy=self._when_busy)
+
+    def headers(self, call: Call) -> dict[str, str]:
+        """Those of the request that are passed on."""
+        return {name: value for name in self._headers if (value := call.request.headers.get(name)) is not None}
+
+    def _stream(self, ask: Ask, given: RunInput) -> Response:
+        writer = Writer(given.version, ask.thread_id, ask.client_run_id or ask.run_id)
+        return self._follow(ask.run_id, writer, is_for_its_reader=ask.transient)
+
+    def _follow(
+        self,
+        run_id: str,
+        writer: Writer,
+        *,
+        first: bytes = b"",
+        after: str | None = None,
+        is_for_its_reader: bool = False,
+    ) -> Response:
+        return RunResponse(
+            self._runtime,
+            run_id,
+            writer.feed,
+            headers=EVENTS,
+            first=first,
+            after=after,
+            is_for_its_reader=is_for_its_reader,
+            keep_alive=self._keep_alive,
+        )
+
+
+class Seen(NamedTuple):
+    """The last event that a client has: a frame of an entry, by its number; 0 is the last frame."""
+
+    run_id: str
+    entry: str
+    frame: int
+
+
+class NeverSeen(BadAsk):
+    def __init__(self, last_seen: object) -> None:
+        super().__init__(f"Last-Event-ID {str(last_seen)[:100]!r} is none of this thread's.")
+
+
+def read_seen(last_seen: str) -> Seen:
+    found = re.fullmatch(r"(.+)/([0-9]{1,9}-[1-9][0-9]{0,8})(?:\.([1-9][0-9]?))?", last_seen)
+    if not found:
+        raise NeverSeen(last_seen)
+    return Seen(found[1], found[2], int(found[3] or 0))
+
+
+def write_rest(writer: Writer, entries: Sequence[Entry], seen: Seen) -> bytes:
+    """The frames that were not seen of the entry. The writer takes note of all before them."""
+    number = seq(seen.entry)
+    known = [entry for entry in entries if entry.seq <= number]
+    if not known or entries[-1].seq < number or (seen.frame and known[-1].seq < number):
+        raise NeverSeen(f"{seen.run_id}/{seen.entry}")
+    if not seen.frame:
+        writer.skip(known)
+        return b""
+    writer.skip(known[:-1])
+    *frames, end = writer.feed(known[-1:]).split(b"\n\n")
+    if seen.frame >= len(frames):
+        raise NeverSeen(f"{seen.run_id}/{seen.entry}.{seen.frame}")
+    return b"\n\n".join((*frames[seen.frame :], end))
+
+
+def write_compact(writer: Writer, entries: Sequence[Entry]) -> bytes:
+    """A run that is over, in few frames. Only the last has an id: nobody can come back into the middle."""
+    if not entries:
+        return b""
+    *events, last = compacted([entry.event for entry in entries])
+    frames = [b"data: %b\n\n" % encode(one) for event in events for one in writer.write(event)]
+    return b"".join((*frames, writer.feed([Entry(entries[-1].epoch, entries[-1].seq, last)])))
+
+
+class Stop(msgspec.Struct):
+    runId: str

@@ -1,0 +1,252 @@
+"""`GET /threads/{id}/stream`: all that was and is said, from any event on that was seen."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from rightseat.core.ask import Ask
+from rightseat.core.engine import Steps
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    StateChanged,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+)
+from rightseat.logs.sqlite import SqliteLog
+from tests.conftest import Serve
+from tests.faces.copilotkit.current.serving import BASE, Frame, Reader, Told, Way, app, asking, read, runtime
+
+RUN, STREAM = "/agent/default/run", "/threads/t-1/stream"
+
+
+@pytest.fixture(params=["ours", "somebody's"])
+def way(request: pytest.FixtureRequest) -> Way:
+    found: Way = request.param
+    return found
+
+
+class Everything:
+    """An agent that says something of every kind, and some of it in AG-UI's own words."""
+
+    description = ""
+
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        yield StepStarted("think")
+        yield StateReplaced({"count": 0})
+        yield TextStarted("m")
+        yield TextDelta("m", "Hel")
+        yield StateChanged([{"op": "replace", "path": "/count", "value": 1}])
+        yield TextDelta("m", "lo\n\nid: evil/1-1\ndata: {}")
+        yield TextEnded("m")
+        yield CallStarted("c", "look", "m")
+        yield CallDelta("c", '{"a"')
+        yield CallDelta("c", ": 1}")
+        yield CallEnded("c")
+        yield CallReturned("c", "look", "seen")
+        yield Custom("acme.note", {"b": 2})
+        yield Custom("agui.ACTIVITY_SNAPSHOT", {"messageId": "a", "activityType": "x", "content": {}})
+        yield ThoughtStarted("t")
+        yield ThoughtDelta("t", "Hm")
+        yield ThoughtDelta("t", "m")
+        yield ThoughtEnded("t")
+        yield StepEnded("think")
+        yield Custom("agui.STEP_STARTED", {"stepName": "a"})  # and does not end: the server does that
+        yield Custom("agui.STEP_STARTED", {"stepName": "b"})
+
+
+async def stream(client: httpx2.AsyncClient, last_seen: str | None = None) -> httpx2.Response:
+    return await client.get(STREAM, headers={"last-event-id": last_seen} if last_seen else None)
+
+
+async def test_every_event_of_finished_runs_can_be_come_back_to(serve: Serve, way: Way) -> None:
+    """No gap and no double, over several runs, also for a client that calls two of them by one name."""
+    async with (
+        serve(app(runtime(everything=Everything()), way)) as url,
+        httpx2.AsyncClient(base_url=url + BASE) as client,
+    ):
+        live: list[Frame] = []
+        for agent, run in (("everything", "r-1"), ("default", "r-2"), ("everything", "r-2")):
+            answer = await client.post(f"/agent/{agent}/run", json=asking(run=run))
+            live += read(answer.content)
+        whole = read((await stream(client)).content)
+
+        assert whole == live
+        assert len({frame.id for frame in whole}) == len(whole) > 40
+        for position, frame in enumerate(whole):
+            assert read((await stream(client, frame.id)).content) == whole[position + 1 :]
+
+
+async def test_every_event_of_a_live_run_can_be_come_back_to(serve: Serve, way: Way) -> None:
+    model = Told()
+
+    async with serve(app(runtime(model), way)) as url:
+        model.say("Ear", "lier", None)
+        async with Reader.open(url, RUN, asking()) as earlier:
+            await earlier.rest()
+        async with Reader.open(url, RUN, asking("And?", run="r-2")) as run:
+            model.say("One ", "two ")
+            await run.until("TEXT_MESSAGE_CONTENT", delta="two ")
+            seen = [*earlier.frames, *run.frames]
+            readers = []
+            for frame in (None, *seen):
+                headers = {"last-event-id": frame.id} if frame and frame.id else {}
+                opened = Reader.open(url, STREAM, method="GET", **headers)
+                readers.append((opened, await opened.__aenter__()))
+            model.say("three.", None)
+            await run.rest()
+            whole = [*earlier.frames, *run.frames]
+            for position, (opened, reader) in enumerate(readers):
+                assert await reader.rest() == whole[position:]
+                await opened.__aexit__(None, None, None)
+
+
+async def test_a_reader_that_is_cut_again_and_again_misses_nothing(serve: Serve, way: Way) -> None:
+    """Each time, the ids go on as they were: one more run of events, as far as the client can tell."""
+    model, seen = Told(), list[Frame]()
+
+    async with serve(app(runtime(model), way)) as url, Reader.open(url, RUN, asking()) as run:
+        await run.until("RUN_STARTED")
+        for number in range(10):
+            model.say(f"{number} ")
+            headers = {"last-event-id": seen[-1].id} if seen and seen[-1].id else {}
+            async with Reader.open(url, STREAM, method="GET", **headers) as reader:
+                await reader.until("TEXT_MESSAGE_CONTENT", delta=f"{number} ")
+                seen += reader.frames
+        model.say(None)
+        async with Reader.open(url, STREAM, method="GET", **{"last-event-id": seen[-1].id or ""}) as reader:
+            seen += await reader.rest()
+        await run.rest()
+
+    assert seen == run.frames
+
+
+async def test_every_event_can_be_come_back_to_when_the_log_has_joined_their_pieces(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """As a log on a disk does after a while: what was seen in pieces goes on in the middle of a larger one."""
+    async with (
+        SqliteLog(tmp_path / "log.db", compact_after=0) as log,
+        serve(app(runtime(everything=Everything(), log=log))) as url,
+        httpx2.AsyncClient(base_url=url + BASE) as client,
+    ):
+        seen = read((await client.post("/agent/everything/run", json=asking())).content)
+        async with asyncio.timeout(5):
+            while not await log.compact():  # until then, the end of the run is not in the past
+                pass
+        rests = [read((await stream(client, frame.id)).content) for frame in seen]
+
+    for position, rest in enumerate(rests, 1):
+        assert joined([*seen[:position], *rest]) == joined(seen)
+
+
+def joined(frames: list[Frame]) -> list[object]:
+    """With neighbouring pieces of one message as one."""
+    said: list[dict[str, Any]] = []
+    for frame in frames:
+        data = dict(frame.data)
+        if said and isinstance(data.get("delta"), str) and said[-1] | {"delta": data["delta"]} == data:
+            said[-1]["delta"] += data["delta"]
+        else:
+            said.append(data)
+    return [*said]
+
+
+async def test_who_has_seen_everything_gets_nothing_until_there_is_more(serve: Serve) -> None:
+    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+        first = read((await client.post(RUN, json=asking())).content)
+        nothing = await stream(client, first[-1].id)
+        second = read((await client.post(RUN, json=asking("And?", run="r-2"))).content)
+        more = await stream(client, first[-1].id)
+
+    assert (nothing.status_code, nothing.content) == (200, b"")
+    assert nothing.headers["content-type"] == "text/event-stream"
+    assert read(more.content) == second
+
+
+async def test_what_was_connected_to_can_be_gone_on_with(serve: Serve) -> None:
+    """A compact history has one id at the end of each run: there, and nowhere else, it says the same."""
+    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+        for run in ("r-1", "r-2"):
+            await client.post(RUN, json=asking(run, run=run))
+        history = read((await client.post("/agent/default/connect", json=asking(None))).content)
+        third = read((await client.post(RUN, json=asking("r-3", run="r-3"))).content)
+        more = await stream(client, history[-1].id)
+
+    assert [frame.type for frame in history if frame.id] == ["RUN_FINISHED", "RUN_FINISHED"]
+    assert read(more.content) == third
+
+
+NO_ENTRIES = [
+    "",
+    "x",
+    "1",
+    "1-",
+    "1-x",
+    "1-0",
+    "1-99",
+    "1-2-3",
+    "-1--1",
+    "1-1.",
+    "1-1.0",
+    "1-1.1",
+    "1-99.1",
+    "9" * 5000,
+]
+
+
+async def test_an_id_that_was_never_sent_is_refused(serve: Serve) -> None:
+    model = Told()
+
+    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client:
+        model.say("Other", None)
+        other = read((await client.post(RUN, json=asking(thread="t-2"))).content)
+        async with Reader.open(url, RUN, asking()) as run:
+            model.say("Hel")
+            await run.until("TEXT_MESSAGE_CONTENT")
+            own = (run.frames[0].id or "").partition("/")[0]
+            for is_live in (True, False):
+                for entry in NO_ENTRIES:
+                    answer = await stream(client, f"{own}/{entry}")
+                    assert (answer.status_code, answer.json()["code"]) == (400, "bad_ask"), (entry, is_live)
+                for last_seen in (own, "r-1/1-1", "x", "/", other[0].id):
+                    answer = await stream(client, last_seen)
+                    assert (answer.status_code, answer.json()["code"]) == (400, "bad_ask"), (last_seen, is_live)
+                if is_live:
+                    model.say(None)
+                    await run.rest()
+
+
+async def test_a_thread_that_there_is_not_cannot_be_followed(serve: Serve) -> None:
+    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+        answer = await stream(client)
+
+    assert (answer.status_code, answer.json()["message"]) == (404, "There is no such thread.")
+
+
+async def test_a_client_that_speaks_1_0_says_so_in_the_address(serve: Serve) -> None:
+    model = Told()
+
+    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+        async with Reader.open(url, RUN, asking()) as run:
+            await run.until("RUN_STARTED")
+            await client.post("/agent/default/stop/t-1")
+        old, new = await client.get(STREAM), await client.get(STREAM, params={"protocolVersion": "1.0"})
+
+    assert "outcome" not in read(old.content)[-1].data
+    assert read(new.content)[-1].data["outcome"] == {"type": "cancelled"}
