@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
+from rightseat.core.tools import Invocation
 from rightseat.toolboxes.functions import tool
 
 
@@ -18,3 +19,17 @@ async def explode() -> None:
 
 
 actions = [get_weather, explode]
+
+
+@tool(name="getWeather", description="weather for a city")
+async def weather_today(city: str) -> dict[str, object]:
+    return {"city": city, "tempC": 21}
+
+
+@tool(name="deleteFile", description="delete a file", approve="Delete the file?")
+async def delete_file(path: str, invocation: Invocation) -> JsonValue:
+    """Touches nothing: what the person answered is the result."""
+    return invocation.approval
+
+
+tools = [weather_today, delete_file]

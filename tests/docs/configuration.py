@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 
 from rightseat import parts
 from rightseat.config import schema
+from rightseat.config.access import Access, ApiKey, Jwt
 from rightseat.config.shape import File, HookNames, Server
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
@@ -28,7 +29,8 @@ def options() -> dict[str, type[BaseModel]]:
     """Everything that may be said, by where the page says it."""
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
     found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
-    return {"file": File, "server": Server, "hooks": HookNames, **found}
+    access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
+    return {"file": File, "server": Server, **access, "hooks": HookNames, **found}
 
 
 def page(text: str) -> str:
@@ -57,7 +59,7 @@ def default(field: FieldInfo) -> str:
         return "required"
     if value is None or value in ((), {}, []) or isinstance(value, BaseModel):
         return ""
-    return f"`{value if isinstance(value, str) else json.dumps(value)}`"
+    return f"`{value if isinstance(value, str | Path) else json.dumps(value)}`"
 
 
 def kind(annotation: Any) -> str:
@@ -73,9 +75,8 @@ def kind(annotation: Any) -> str:
             return "mapping"
         case origin if hasattr(annotation, "__metadata__"):
             return kind(inner[0])
-    return {str: "text", SecretStr: "text", int: "whole number", float: "number", bool: "true or false"}.get(
-        annotation, "mapping"
-    )
+    names = {int: "whole number", float: "number", bool: "true or false"}
+    return names.get(annotation, "text" if annotation in (str, SecretStr, Path) else "mapping")
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ def test_every_option_of_every_verb_is_on_the_page(verb: str) -> None:
     command = main.get_command(click.Context(main), verb)
 
     assert command is not None
-    for parameter in command.params:
+    verbs = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    for parameter in (parameter for verb in verbs for parameter in verb.params):
         wanted = (
             parameter.opts if isinstance(parameter, click.Option) else [parameter.make_metavar(click.Context(command))]
         )
