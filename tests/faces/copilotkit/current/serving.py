@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,9 +16,7 @@ from rightseat.config import Access, Part, Server
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
-from tests.faces.copilotkit.serving import Way, runtime
-
-__all__ = ["ALICE", "BASE", "BOB", "Frame", "Reader", "Told", "Way", "app", "asking", "read", "runtime", "text_of"]
+from tests.faces.copilotkit.serving import Way
 
 BASE = "/copilotkit"
 ALICE, BOB = {"x-api-key": "key-alice"}, {"x-api-key": "key-bob"}
@@ -39,6 +38,11 @@ def asking(text: str | None = "Hi", *, thread: str = "t-1", run: str = "r-1", **
     said = [] if text is None else [{"id": f"u-{run}", "role": "user", "content": text}]
     given = {"threadId": thread, "runId": run, "messages": said}
     return given | {"state": {}, "tools": [], "context": [], "forwardedProps": {}} | more
+
+
+def visiting(url: str, **headers: str) -> httpx2.AsyncClient:
+    """A client whose paths begin at the face. It brings no certificates, which take longer to read than most tests."""
+    return httpx2.AsyncClient(base_url=url + BASE, headers=headers, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +95,7 @@ class Reader:
         cls, url: str, path: str, body: object = None, *, method: str = "POST", **headers: str
     ) -> "AsyncIterator[Reader]":
         content: dict[str, Any] = {} if body is None else {"json": body}
-        async with (
-            httpx2.AsyncClient(base_url=url, timeout=5) as client,
-            client.stream(method, BASE + path, headers=headers, **content) as response,
-        ):
+        async with visiting(url) as client, client.stream(method, path, headers=headers, **content) as response:
             yield cls(response)
 
     async def _read(self) -> AsyncIterator[str]:

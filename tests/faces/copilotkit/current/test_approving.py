@@ -19,19 +19,8 @@ from rightseat.core.values import JsonValue
 from rightseat.testing import Answer, ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import (
-    ALICE,
-    BASE,
-    BOB,
-    KEYS,
-    Frame,
-    Reader,
-    app,
-    asking,
-    read,
-    runtime,
-    text_of,
-)
+from tests.faces.copilotkit.current.serving import ALICE, BOB, KEYS, Frame, Reader, app, asking, read, text_of, visiting
+from tests.faces.copilotkit.serving import runtime
 
 RUN, CONNECT, STREAM = "/agent/files/run", "/agent/files/connect", "/threads/t-1/stream"
 SCHEMA: JsonValue = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
@@ -89,7 +78,7 @@ async def open_questions(client: httpx2.AsyncClient, **headers: str) -> list[str
 async def test_a_question_has_its_schema_and_its_end(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         frames = read((await client.post(RUN, json=asking("Delete it"))).content)
         listed = (await client.get("/approvals")).json()["approvals"]
         of_another = (await client.get("/approvals", params={"threadId": "t-2"})).json()["approvals"]
@@ -128,7 +117,7 @@ async def test_a_question_has_its_schema_and_its_end(serve: Serve) -> None:
 async def test_an_answer_in_the_next_run_lets_the_call_run(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         given = await going_on(client, run="r-1", resume=resume(id, payload={"approved": True}))  # the same run id
         frames = read((await client.post(RUN, json=given)).content)
@@ -150,7 +139,7 @@ async def test_an_answer_comes_from_another_device_while_a_third_looks_on(serve:
 
     async with (
         serve(app(runtime(files=files.agent), headers=("x-tenant",))) as url,
-        httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client,
+        visiting(url) as client,
     ):
         frames = read((await client.post(RUN, json=asking("Delete it"))).content)
         (id,) = await open_questions(client)
@@ -179,7 +168,7 @@ async def test_an_answer_comes_from_another_device_while_a_third_looks_on(serve:
 async def test_a_refusal_is_told_to_the_model_and_nothing_is_run(serve: Serve, by: str) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         if by == "run":
             await client.post(RUN, json=await going_on(client, resume=resume(id, "cancelled")))
@@ -205,7 +194,7 @@ async def test_a_question_that_is_answered_twice_at_once_is_answered_once(serve:
 
     async with (
         serve(app(runtime(files=files.agent), when_busy=when_busy)) as url,
-        httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client,
+        visiting(url) as client,
     ):
         id = await asked(client)
         async with Reader.open(url, RUN, asking("Delete it", resume=resume(id))) as first:
@@ -226,7 +215,7 @@ async def test_a_question_that_is_answered_twice_at_once_is_answered_once(serve:
 async def test_a_question_that_was_answered_cannot_be_answered_again(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         read((await client.post(RUN, json=asking("Delete it", resume=resume(id)))).content)
         by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"})
@@ -242,7 +231,7 @@ async def test_a_question_that_was_answered_cannot_be_answered_again(serve: Serv
 async def test_two_answers_in_one_run_are_refused(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         answer = await client.post(RUN, json=asking("Delete it", resume=[*resume(id), *resume(id, "cancelled")]))
         left = await open_questions(client)
@@ -254,7 +243,7 @@ async def test_a_refused_answer_leaves_nothing_behind(serve: Serve) -> None:
     """What was said with it is still new when it is said again."""
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         given = asking("And now?", run="r-2")
         refused = await client.post(RUN, json=given | {"resume": resume("nothing")})
@@ -271,7 +260,7 @@ async def test_a_refused_answer_leaves_nothing_behind(serve: Serve) -> None:
 async def test_suggestions_answer_no_question(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         answer = await client.post("/agent/files/suggest", json=asking("What next?", resume=resume(id)))
         left = await open_questions(client)
@@ -286,7 +275,7 @@ async def test_suggestions_answer_no_question(serve: Serve) -> None:
 async def test_a_question_that_expired_cannot_be_answered_and_the_model_is_told(serve: Serve) -> None:
     files = Files(expires_after=-1)
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         listed = await open_questions(client)
         by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"})
@@ -301,7 +290,7 @@ async def test_a_question_that_expired_cannot_be_answered_and_the_model_is_told(
 async def test_a_run_without_an_answer_leaves_the_question_open(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         first = await asked(client)
         frames = read((await client.post(RUN, json=await going_on(client, said("Another")))).content)
         (second,) = approvals(frames)
@@ -321,7 +310,7 @@ async def test_questions_are_their_owners(serve: Serve) -> None:
 
     async with (
         serve(app(runtime(files=files.agent), access=KEYS)) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         id = await asked(client, **ALICE)
         theirs = await open_questions(client, **BOB)
@@ -339,7 +328,7 @@ async def test_questions_are_their_owners(serve: Serve) -> None:
 async def test_a_question_goes_with_its_thread(serve: Serve) -> None:
     files = Files()
 
-    async with serve(app(runtime(files=files.agent))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         await client.delete("/threads/t-1")
         left = await open_questions(client)
@@ -363,7 +352,7 @@ class Curious:
 
 
 async def test_an_agent_gets_the_answer_to_its_own_question(serve: Serve) -> None:
-    async with serve(app(runtime(curious=Curious()))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(curious=Curious()))) as url, visiting(url) as client:
         asked = read((await client.post("/agent/curious/run", json=asking())).content)
         listed = (await client.get("/approvals")).json()["approvals"]
         await client.post("/approvals/q-1", json={"status": "resolved", "payload": {"seat": "3C"}})
@@ -399,7 +388,7 @@ def told_results(prompt: Prompt) -> list[str]:
 async def test_a_call_that_a_reload_left_behind_is_told_to_the_model_as_not_run(serve: Serve) -> None:
     model = ScriptedModel([calls("paint"), says("Never mind")])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         await client.post("/agent/default/run", json=asking("Paint it", tools=[PAINT]))
         given = await going_on(client, said("Hello?"), tools=[PAINT])
         frames = read((await client.post("/agent/default/run", json=given)).content)
@@ -412,7 +401,7 @@ async def test_a_call_that_a_reload_left_behind_is_told_to_the_model_as_not_run(
 async def test_a_call_that_a_reload_left_behind_can_still_be_answered(serve: Serve) -> None:
     model = ScriptedModel([calls("paint"), says("Red it is")])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         await client.post("/agent/default/run", json=asking("Paint it", tools=[PAINT]))
         result = {"id": "x", "role": "tool", "toolCallId": "call_1", "content": "red"}
         given = await going_on(client, result, tools=[PAINT])

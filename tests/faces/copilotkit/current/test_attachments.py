@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-import httpx2
 import pytest
 from pydantic import SecretStr
 
@@ -15,16 +14,11 @@ from rightseat.models.openai import OpenAI, Options
 from rightseat.testing import ScriptedModel, says
 from tests import tcp
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import BASE, Way, app, asking, read, runtime, text_of
+from tests.faces.copilotkit.current.serving import BASE, app, asking, read, text_of, visiting
+from tests.faces.copilotkit.serving import Way, runtime
 
 RUN = "/agent/default/run"
 SOUND = b"\x1aE\xdf\xa3 a sound"
-
-
-@pytest.fixture(params=["ours", "somebody's"])
-def way(request: pytest.FixtureRequest) -> Way:
-    found: Way = request.param
-    return found
 
 
 def part(kind: str, media_type: str, name: str) -> dict[str, Any]:
@@ -48,7 +42,7 @@ def attaching(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 async def test_attachments_reach_the_model_and_stay_in_the_thread_as_they_were(serve: Serve) -> None:
     model = ScriptedModel([says("Four things")])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         frames = read((await client.post(RUN, json=attaching(ATTACHED))).content)
         messages = (await client.get("/threads/t-1/messages")).json()["messages"]
         history = read((await client.post("/agent/default/connect", json=asking(None))).content)
@@ -72,7 +66,7 @@ async def test_a_model_on_openais_wire_gets_what_that_has_words_for_and_is_told_
         tcp.playing(tcp.answers(head + tcp.chunked(answer))) as server,
         OpenAI(Options(model="m", api_key=SecretStr("sk"), base_url=server.url)) as model,
         serve(app(runtime(model))) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         frames = read((await client.post(RUN, json=attaching(ATTACHED))).content)
 
@@ -90,7 +84,7 @@ async def test_an_attachment_that_is_too_large_is_refused_in_words(serve: Serve,
     """All of it is read and dropped first: a browser that is cut off while it sends shows no reason."""
     large = attaching([part("image", "image/png", "a.png") | {"source": {"type": "data", "value": "A" * 6 * 2**20}}])
 
-    async with serve(app(runtime(), way, max_body_mb=1)) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(), way, max_body_mb=1)) as url, visiting(url) as client:
         answer = await client.post(RUN, json=large)
         after = await client.post(RUN, json=asking())
 
@@ -114,7 +108,7 @@ async def test_an_attachment_that_is_too_large_is_refused_in_words(serve: Serve,
     ],
 )
 async def test_an_attachment_that_cannot_be_understood_is_named(serve: Serve, broken: Any, problem: str) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.post(RUN, json=attaching([broken]))
 
     assert answer.status_code == 400
@@ -144,7 +138,7 @@ def form(kind: str = "audio/webm;codecs=opus", name: str = "a.webm", field: str 
 
 
 async def test_a_recording_in_a_form_becomes_text(serve: Serve, way: Way, hearing: tcp.Server) -> None:
-    async with serve(app(runtime(), way, transcription=at(hearing.url))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), way, transcription=at(hearing.url))) as url, visiting(url) as client:
         info = await client.get(url + BASE + "/info")
         answer = await client.post(url + BASE + "/transcribe", files=form())
 
@@ -165,7 +159,7 @@ async def test_a_recording_in_a_form_becomes_text(serve: Serve, way: Way, hearin
 async def test_a_recording_in_json_becomes_text(serve: Serve, hearing: tcp.Server, prefix: str) -> None:
     recording = {"audio": prefix + base64.b64encode(SOUND).decode(), "mimeType": "audio/webm", "filename": "a.webm"}
 
-    async with serve(app(runtime(), transcription=at(hearing.url))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), transcription=at(hearing.url))) as url, visiting(url) as client:
         by_path = await client.post(url + BASE + "/transcribe", json=recording)
         by_envelope = await client.post(url + BASE, json={"method": "transcribe", "body": recording})
 
@@ -175,7 +169,7 @@ async def test_a_recording_in_json_becomes_text(serve: Serve, hearing: tcp.Serve
 
 @pytest.mark.parametrize("kind", ["application/octet-stream", ""])
 async def test_a_recording_of_no_kind_is_what_browsers_record(serve: Serve, hearing: tcp.Server, kind: str) -> None:
-    async with serve(app(runtime(), transcription=at(hearing.url))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), transcription=at(hearing.url))) as url, visiting(url) as client:
         recording = {"audio": "AAAA", "mimeType": kind}
         answer = await client.post(url + BASE + "/transcribe", json=recording)
 
@@ -186,7 +180,7 @@ async def test_the_name_of_a_recording_cannot_become_another_header(serve: Serve
     evil = '"\r\nContent-Type: text/html\r\n\r\n<ä>\\'
     recording = {"audio": "AAAA", "mimeType": f"audio/webm;{evil}", "filename": f"a{evil}.webm"}
 
-    async with serve(app(runtime(), transcription=at(hearing.url))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), transcription=at(hearing.url))) as url, visiting(url) as client:
         await client.post(url + BASE + "/transcribe", json=recording)
 
     head = hearing.requests[0].body.split(b"\r\n\r\n")[0].split(b"\r\n")[1:]
@@ -224,7 +218,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 async def test_what_is_no_recording_is_refused_and_not_passed_on(
     serve: Serve, way: Way, hearing: tcp.Server, caplog: pytest.LogCaptureFixture, request_: dict[str, Any], code: str
 ) -> None:
-    async with serve(app(runtime(), way, transcription=at(hearing.url))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), way, transcription=at(hearing.url))) as url, visiting(url) as client:
         answer = await client.post(url + BASE + "/transcribe", **request_)
 
     assert answer.status_code == 400
@@ -251,7 +245,7 @@ async def test_a_server_that_does_not_hear_is_told_without_its_own_words(
     async with (
         tcp.playing(script) as server,
         serve(app(runtime(), transcription=at(server.url))) as url,
-        httpx2.AsyncClient() as client,
+        visiting(url) as client,
     ):
         answer = await client.post(url + BASE + "/transcribe", files=form())
 
@@ -264,7 +258,7 @@ async def test_a_server_that_is_down_is_told(serve: Serve) -> None:
     async with tcp.playing(heard()) as server:
         gone = server.url
 
-    async with serve(app(runtime(), transcription=at(gone))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), transcription=at(gone))) as url, visiting(url) as client:
         answer = await client.post(url + BASE + "/transcribe", files=form())
 
     assert answer.status_code == 502
@@ -276,7 +270,7 @@ async def test_a_server_that_is_down_is_told(serve: Serve) -> None:
 
 
 async def test_without_a_server_there_is_no_microphone(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         info = await client.get(url + BASE + "/info")
         answer = await client.post(url + BASE + "/transcribe", content=json.dumps({"audio": "AAAA"}), headers=JSON)
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import httpx2
 import pytest
 
 from rightseat import __version__
@@ -10,7 +9,8 @@ from rightseat.config import Access
 from rightseat.core.loop import Loop
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import BASE, app, asking, read, runtime, text_of
+from tests.faces.copilotkit.current.serving import BASE, app, asking, read, text_of, visiting
+from tests.faces.copilotkit.serving import runtime
 
 HELPER = Loop(ScriptedModel([says("I help")]), description="Helps.")
 SALES = Loop(ScriptedModel([says("I sell")]), description="Sells.")
@@ -23,7 +23,7 @@ THREADS = {"list": True, "inspect": True, "mutations": True, "realtimeMetadata":
 
 
 async def info(serve: Serve, headers: dict[str, str] | None = None, **options: Any) -> dict[str, Any]:
-    async with serve(app(runtime(helper=HELPER, sales=SALES), **options)) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(helper=HELPER, sales=SALES), **options)) as url, visiting(url) as client:
         by_path = await client.get(url + BASE + "/info", headers=headers)
         by_envelope = await client.post(url + BASE, json={"method": "info"}, headers=headers)
     assert by_path.json()["agents"] == by_envelope.json()["agents"]
@@ -49,7 +49,7 @@ async def test_all_that_a_client_reads_is_there(serve: Serve) -> None:
 
 
 async def test_an_envelope_is_told_how_threads_are_reached_by_envelopes(serve: Serve) -> None:
-    async with serve(app(runtime(), single=True)) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), single=True)) as url, visiting(url) as client:
         answer = await client.post(url + BASE, json={"method": "info"})
 
     assert answer.json()["threadEndpoints"] == dict.fromkeys(THREADS, False)
@@ -78,7 +78,7 @@ async def test_default_stands_for_the_agent_that_answers_where_none_is_named(ser
     served = runtime(helper=HELPER)
     del served.agents["default"]
 
-    async with serve(app(served, agent="helper")) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(served, agent="helper")) as url, visiting(url) as client:
         answer = await client.post("/agent/default/run", json=asking())
         under_both = [await client.get("/threads", params={"agentId": name}) for name in ("default", "helper")]
 
@@ -90,7 +90,7 @@ async def test_default_stands_for_the_agent_that_answers_where_none_is_named(ser
 
 
 async def test_an_agent_that_is_called_default_is_not_hidden_by_another(serve: Serve) -> None:
-    async with serve(app(runtime(helper=HELPER), agent="helper")) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(helper=HELPER), agent="helper")) as url, visiting(url) as client:
         answer = await client.post(url + BASE + "/agent/default/run", json=asking())
 
     assert text_of(read(answer.content)) == "Hello"
@@ -112,7 +112,7 @@ async def test_who_asks_for_an_agent_that_there_is_not_learns_of_no_other_than_i
     served = app(runtime(helper=HELPER, sales=SALES), access=Access.model_validate(SCOPES))
     key = {"x-api-key": "key-some"}
 
-    async with serve(served) as url, httpx2.AsyncClient(base_url=url + BASE, headers=key) as client:
+    async with serve(served) as url, visiting(url, **key) as client:
         unknown = await client.post("/agent/nobody/run", json=asking())
         not_for_it = await client.post("/agent/sales/run", json=asking())
 

@@ -1,6 +1,5 @@
 """Pages of other origins, and other AG-UI clients."""
 
-import httpx2
 import pytest
 from ag_ui.core import (
     Event,
@@ -24,7 +23,8 @@ from rightseat.faces import copilotkit
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import BASE, app, asking, read, runtime
+from tests.faces.copilotkit.current.serving import BASE, app, asking, read, visiting
+from tests.faces.copilotkit.serving import runtime
 
 PAGE = "http://localhost:3000"
 EVENT: TypeAdapter[Event] = TypeAdapter(Event)
@@ -50,7 +50,7 @@ async def test_a_page_that_may_call_may_call_every_operation(serve: Serve, metho
         "access-control-request-method": method,
         "access-control-request-headers": "content-type,last-event-id,x-api-key",
     }
-    async with serve(app(runtime())) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.options(url + BASE + path, headers=asks)
         elsewhere = await client.options(url + BASE + path, headers=asks | {"origin": "https://evil.example"})
 
@@ -65,7 +65,7 @@ async def test_a_page_may_send_the_headers_that_are_listed_and_no_others(serve: 
     part = Part("faces", "copilotkit", copilotkit, copilotkit.Options())
     served = application(Assembly(runtime(), [part]), Server(headers=("x-app",)))
 
-    async with serve(served) as url, httpx2.AsyncClient() as client:
+    async with serve(served) as url, visiting(url) as client:
         answers = [
             await client.options(
                 url + BASE + "/info",
@@ -82,7 +82,7 @@ async def test_a_page_may_send_the_headers_that_are_listed_and_no_others(serve: 
 
 
 async def test_every_answer_can_be_read_by_the_page_that_may_call(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(headers={"origin": PAGE}) as client:
+    async with serve(app(runtime())) as url, visiting(url, origin=PAGE) as client:
         answers = [
             await client.post(url + BASE + "/agent/default/run", json=asking()),
             await client.post(url + BASE + "/agent/default/connect", json=asking(None)),
@@ -100,7 +100,7 @@ async def test_every_answer_can_be_read_by_the_page_that_may_call(serve: Serve) 
 async def events(serve: Serve, model: ScriptedModel, given: RunAgentInput, *tools: Tool) -> list[Event]:
     """As the official models read them."""
     agent = Loop(model, [Functions(tools)])
-    async with serve(app(runtime(looking=agent))) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(looking=agent))) as url, visiting(url) as client:
         answer = await client.post(
             url + BASE + "/agui/looking",
             content=given.model_dump_json(by_alias=True, exclude_none=True),
@@ -143,7 +143,7 @@ async def test_a_failure_is_an_event_that_any_client_reads(serve: Serve) -> None
 
 
 async def test_that_address_is_the_run_of_the_same_agent(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await client.post("/agui/default", json=asking())
         history = read((await client.post("/agent/default/connect", json=asking(None))).content)
         unknown = await client.post("/agui/nobody", json=asking())

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import pytest
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
@@ -30,15 +29,10 @@ from rightseat.core.events import (
 )
 from rightseat.logs.sqlite import SqliteLog
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import BASE, Frame, Reader, Told, Way, app, asking, read, runtime
+from tests.faces.copilotkit.current.serving import Frame, Reader, Told, app, asking, read, visiting
+from tests.faces.copilotkit.serving import Way, runtime
 
 RUN, STREAM = "/agent/default/run", "/threads/t-1/stream"
-
-
-@pytest.fixture(params=["ours", "somebody's"])
-def way(request: pytest.FixtureRequest) -> Way:
-    found: Way = request.param
-    return found
 
 
 class Everything:
@@ -78,7 +72,7 @@ async def test_every_event_of_finished_runs_can_be_come_back_to(serve: Serve, wa
     """No gap and no double, over several runs, also for a client that calls two of them by one name."""
     async with (
         serve(app(runtime(everything=Everything()), way)) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         live: list[Frame] = []
         for agent, run in (("everything", "r-1"), ("default", "r-2"), ("everything", "r-2")):
@@ -143,7 +137,7 @@ async def test_every_event_can_be_come_back_to_when_the_log_has_joined_their_pie
     async with (
         SqliteLog(tmp_path / "log.db", compact_after=0) as log,
         serve(app(runtime(everything=Everything(), log=log))) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         seen = read((await client.post("/agent/everything/run", json=asking())).content)
         async with asyncio.timeout(5):
@@ -168,7 +162,7 @@ def joined(frames: list[Frame]) -> list[object]:
 
 
 async def test_who_has_seen_everything_gets_nothing_until_there_is_more(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         first = read((await client.post(RUN, json=asking())).content)
         nothing = await stream(client, first[-1].id)
         second = read((await client.post(RUN, json=asking("And?", run="r-2"))).content)
@@ -181,7 +175,7 @@ async def test_who_has_seen_everything_gets_nothing_until_there_is_more(serve: S
 
 async def test_what_was_connected_to_can_be_gone_on_with(serve: Serve) -> None:
     """A compact history has one id at the end of each run: there, and nowhere else, it says the same."""
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         for run in ("r-1", "r-2"):
             await client.post(RUN, json=asking(run, run=run))
         history = read((await client.post("/agent/default/connect", json=asking(None))).content)
@@ -213,7 +207,7 @@ NO_ENTRIES = [
 async def test_an_id_that_was_never_sent_is_refused(serve: Serve) -> None:
     model = Told()
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         model.say("Other", None)
         other = read((await client.post(RUN, json=asking(thread="t-2"))).content)
         async with Reader.open(url, RUN, asking()) as run:
@@ -233,7 +227,7 @@ async def test_an_id_that_was_never_sent_is_refused(serve: Serve) -> None:
 
 
 async def test_a_thread_that_there_is_not_cannot_be_followed(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await stream(client)
 
     assert (answer.status_code, answer.json()["message"]) == (404, "There is no such thread.")
@@ -242,7 +236,7 @@ async def test_a_thread_that_there_is_not_cannot_be_followed(serve: Serve) -> No
 async def test_a_client_that_speaks_1_0_says_so_in_the_address(serve: Serve) -> None:
     model = Told()
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         async with Reader.open(url, RUN, asking()) as run:
             await run.until("RUN_STARTED")
             await client.post("/agent/default/stop/t-1")

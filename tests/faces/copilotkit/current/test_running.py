@@ -6,7 +6,6 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx2
 import pytest
 
 from rightseat.core.ask import ANYONE, Ask
@@ -16,6 +15,7 @@ from rightseat.core.events import Event, StateChanged, StateReplaced, TextDelta,
 from rightseat.core.hooks import Hooks
 from rightseat.core.loop import Loop
 from rightseat.core.model import StopChunk, TextChunk
+from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import (
@@ -26,23 +26,16 @@ from tests.faces.copilotkit.current.serving import (
     Frame,
     Reader,
     Told,
-    Way,
     app,
     asking,
     read,
-    runtime,
     text_of,
+    visiting,
 )
-from tests.faces.copilotkit.serving import chat, connected, http, read_chunks
+from tests.faces.copilotkit.serving import Way, chat, connected, http, read_chunks, runtime
 
 RUN, CONNECT = "/agent/default/run", "/agent/default/connect"
 FRONTEND = {"name": "paint", "description": "Paint it.", "parameters": {"type": "object"}}
-
-
-@pytest.fixture(params=["ours", "somebody's"])
-def way(request: pytest.FixtureRequest) -> Way:
-    found: Way = request.param
-    return found
 
 
 def post(body: object, path: str = RUN) -> bytes:
@@ -83,7 +76,7 @@ data: {"type":"RUN_FINISHED","threadId":"t-1","runId":"r-1"}
 
 
 async def test_a_run_is_framed_to_the_byte(serve: Serve, way: Way) -> None:
-    async with serve(app(runtime(), way)) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(), way)) as url, visiting(url) as client:
         answer = await client.post(url + BASE + RUN, json=asking())
         envelope = {"method": "agent/run", "params": {"agentId": "default"}, "body": asking(run="r-2")}
         by_envelope = await client.post(url + BASE, json=envelope)
@@ -102,7 +95,7 @@ async def test_a_run_is_framed_to_the_byte(serve: Serve, way: Way) -> None:
     "accept", ["*/*", "application/json", "application/vnd.ag-ui.event+proto", "text/event-stream"]
 )
 async def test_a_client_gets_events_whatever_it_would_take(serve: Serve, accept: str) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.post(url + BASE + RUN, json=asking(), headers={"accept": accept})
 
     assert read(answer.content)[-1].type == "RUN_FINISHED"
@@ -139,7 +132,7 @@ async def test_the_start_of_a_run_has_only_the_messages_that_are_new(serve: Serv
     model = ScriptedModel([says("One"), says("Two")])
     first = asking("First?", run="r-1")
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         one = read((await client.post(RUN, json=first)).content)
         answer = {"id": one[1].data["messageId"], "role": "assistant", "content": "One"}
         second = {"id": "u-2", "role": "user", "content": "Second?"}
@@ -156,7 +149,7 @@ async def test_a_client_may_use_the_id_of_a_run_again(serve: Serve) -> None:
     """It does so when it answers a question. Nothing is found by it, in any thread."""
     model = ScriptedModel([says("One"), says("Two"), says("Three")])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         for number, thread in enumerate(["t-1", "t-1", "t-2"]):
             said = [{"id": f"u-{number}", "role": "user", "content": str(number)}]
             answer = read((await client.post(RUN, json=asking(thread=thread, run="same", messages=said))).content)
@@ -171,7 +164,7 @@ async def test_a_client_may_use_the_id_of_a_run_again(serve: Serve) -> None:
 async def test_a_run_that_fails_says_why_in_its_last_event(serve: Serve, way: Way) -> None:
     model = ScriptedModel([[TextChunk("Hel"), ModelUnreachable("The model hung up.")]])
 
-    async with serve(app(runtime(model), way)) as url, httpx2.AsyncClient() as client:
+    async with serve(app(runtime(model), way)) as url, visiting(url) as client:
         answer = await client.post(url + BASE + RUN, json=asking())
 
     *_, end, last = read(answer.content)
@@ -182,7 +175,7 @@ async def test_a_run_that_fails_says_why_in_its_last_event(serve: Serve, way: Wa
 async def test_a_call_that_the_page_has_to_run_ends_the_run(serve: Serve) -> None:
     model = ScriptedModel([calls("paint", '{"color": "red"}')])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         old = read((await client.post(RUN, json=asking(tools=[FRONTEND]))).content)
         given = asking(thread="t-2", tools=[FRONTEND], protocolVersion="1.0")
         new = read((await client.post(RUN, json=given)).content)
@@ -207,7 +200,7 @@ async def test_what_the_page_says_reaches_the_model_and_the_hooks(serve: Serve) 
     )
     async with (
         serve(app(runtime(model, hooks=Hooks(before_request=[remember])), headers=("X-Tenant", "x-none"))) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         headers = {"x-tenant": "acme", "x-other": "secret", "authorization": "Bearer secret"}
         await client.post(RUN, json=given, headers=headers)
@@ -239,7 +232,7 @@ class Reciting:
 
 
 async def test_a_thread_that_nobody_knows_connects_to_nothing(serve: Serve, way: Way) -> None:
-    async with serve(app(runtime(), way)) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(), way)) as url, visiting(url) as client:
         answer = await client.post(CONNECT, json=asking(None))
         threads = await client.get("/threads")
 
@@ -249,7 +242,7 @@ async def test_a_thread_that_nobody_knows_connects_to_nothing(serve: Serve, way:
 
 
 async def test_history_is_compact_and_has_everything_once(serve: Serve) -> None:
-    async with serve(app(runtime(reciting=Reciting()))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(reciting=Reciting()))) as url, visiting(url) as client:
         await client.post("/agent/reciting/run", json=asking("Count!"))
         await client.post(RUN, json=asking("Hi", run="r-2"))
         frames = read((await client.post(CONNECT, json=asking(None))).content)
@@ -358,7 +351,7 @@ async def test_who_stays_goes_on_when_another_leaves(serve: Serve, way: Way) -> 
 
 async def stop(url: str, thread: str = "t-1", body: object = None, **headers: str) -> dict[str, Any]:
     content: dict[str, Any] = {} if body is None else {"json": body}
-    async with httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client:
+    async with visiting(url) as client:
         answer = await client.post(f"/agent/default/stop/{thread}", headers=headers, **content)
     assert answer.status_code == 200
     found: dict[str, Any] = answer.json()
@@ -459,7 +452,7 @@ SUGGEST = {"name": "copilotkitSuggest", "description": "", "parameters": {"type"
 async def test_suggestions_leave_no_trace(serve: Serve) -> None:
     model = ScriptedModel([calls("copilotkitSuggest", '{"suggestions": []}')])
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         frames = read((await client.post("/agent/default/suggest", json=asking(tools=[SUGGEST]))).content)
         threads = await client.get("/threads", params={"includeArchived": "true"})
         connect = await client.post(CONNECT, json=asking(None))
@@ -482,7 +475,7 @@ async def test_suggestions_are_made_beside_a_live_run_and_change_nothing_in_its_
                 await other.rest()
             model.say("lo", None)
             await reader.rest()
-        async with httpx2.AsyncClient(base_url=url + BASE) as client:
+        async with visiting(url) as client:
             messages = (await client.get("/threads/t-1/messages")).json()["messages"]
 
     assert (reader.text, other.text) == ("Hello", "Say hello")
@@ -506,7 +499,7 @@ async def test_suggestions_end_with_their_reader(serve: Serve, way: Way) -> None
 async def test_a_run_on_a_busy_thread_is_refused_in_words(serve: Serve, way: Way) -> None:
     model = Told()
 
-    async with serve(app(runtime(model), way)) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model), way)) as url, visiting(url) as client:
         async with Reader.open(url, RUN, asking()) as first:
             await first.until("RUN_STARTED")
             second = await client.post(RUN, json=asking("Second?", run="r-2"))
@@ -563,6 +556,28 @@ async def test_a_run_on_a_busy_thread_takes_the_others_place(serve: Serve, way: 
     assert [message.text for message in model.prompts[-1].messages] == ["Second?"]
 
 
+class Forgetful(MemoryThreads):
+    """A store that is not told, once, that a run has ended."""
+
+    forgot = False
+
+    async def finish(self, ask: Ask, *rest: Any) -> None:
+        if self.forgot:
+            return await super().finish(ask, *rest)
+        self.forgot = True
+        raise OSError("the disk is full")
+
+
+@pytest.mark.parametrize("when_busy", ["queue", "supersede"])
+async def test_a_thread_that_is_never_free_again_is_not_waited_for(serve: Serve, when_busy: str) -> None:
+    async with serve(app(runtime(threads=Forgetful()), when_busy=when_busy)) as url, visiting(url) as client:
+        first = read((await client.post(RUN, json=asking())).content)
+        second = await client.post(RUN, json=asking("Second?", run="r-2"))
+
+    assert (first[-1].type, first[-1].data["code"]) == ("RUN_ERROR", "internal_error")
+    assert (second.status_code, second.json()["code"]) == (409, "thread_busy")
+
+
 @pytest.mark.parametrize("when_busy", ["refuse", "queue", "supersede"])
 async def test_the_thread_of_another_is_not_waited_for(serve: Serve, when_busy: str) -> None:
     model = Told()
@@ -572,7 +587,7 @@ async def test_the_thread_of_another_is_not_waited_for(serve: Serve, when_busy: 
         Reader.open(url, RUN, asking(), **ALICE) as first,
     ):
         await first.until("RUN_STARTED")
-        async with httpx2.AsyncClient(base_url=url + BASE, timeout=5) as client:
+        async with visiting(url) as client:
             theirs = await client.post(RUN, json=asking("Mine!", run="r-2"), headers=BOB)
         model.say("One", None)
         await first.rest()

@@ -14,19 +14,8 @@ from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 from rightseat.toolboxes.state import tools as state_tools
 from tests.conftest import Serve
-from tests.faces.copilotkit.current.serving import (
-    ALICE,
-    BASE,
-    BOB,
-    KEYS,
-    Reader,
-    Told,
-    app,
-    asking,
-    read,
-    runtime,
-    text_of,
-)
+from tests.faces.copilotkit.current.serving import ALICE, BOB, KEYS, Reader, Told, app, asking, read, text_of, visiting
+from tests.faces.copilotkit.serving import runtime
 
 RUN, CONNECT = "/agent/default/run", "/agent/default/connect"
 
@@ -47,7 +36,7 @@ async def listed(client: httpx2.AsyncClient, headers: dict[str, str] | None = No
 
 
 async def test_a_list_has_what_the_clients_show(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1")
         answer = await client.get("/threads", params={"agentId": "default", "limit": 20})
 
@@ -65,7 +54,7 @@ async def test_a_list_has_what_the_clients_show(serve: Serve) -> None:
 
 
 async def test_the_latest_comes_first(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-2", "t-3", "t-1")
         assert await listed(client) == ["t-1", "t-3", "t-2"]
 
@@ -73,7 +62,7 @@ async def test_the_latest_comes_first(serve: Serve) -> None:
 async def test_a_list_is_of_one_agent_where_one_is_named(serve: Serve) -> None:
     helper = Loop(ScriptedModel([says("Hi")]))
 
-    async with serve(app(runtime(helper=helper))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(helper=helper))) as url, visiting(url) as client:
         await said(client, "t-1")
         await said(client, "t-2", agent="helper")
         assert await listed(client) == ["t-2", "t-1"]
@@ -85,7 +74,7 @@ async def test_a_list_is_of_one_agent_where_one_is_named(serve: Serve) -> None:
 async def test_a_long_list_comes_in_pages(serve: Serve) -> None:
     threads = [f"t-{number}" for number in range(7)]
 
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, *threads)
         pages: list[list[str]] = []
         cursor: str | None = ""
@@ -115,7 +104,7 @@ async def test_a_long_list_comes_in_pages(serve: Serve) -> None:
     ],
 )
 async def test_a_limit_and_a_cursor_are_numbers(serve: Serve, query: dict[str, str], status: int) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-2")
         answer = await client.get("/threads", params=query)
 
@@ -137,7 +126,7 @@ async def test_messages_are_those_of_every_role(serve: Serve) -> None:
 
     async with (
         serve(app(runtime(looking=Loop(model, [Functions([tool])])))) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         given = asking(messages=[{"id": "u", "role": "user", "content": parts}])
         await client.post("/agent/looking/run", json=given)
@@ -151,7 +140,7 @@ async def test_messages_are_those_of_every_role(serve: Serve) -> None:
 
 
 async def test_events_are_those_that_a_client_connects_to(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-1")
         events = (await client.get("/threads/t-1/events")).json()["events"]
         connected = read((await client.post(CONNECT, json=asking(None))).content)
@@ -165,7 +154,7 @@ async def test_the_state_is_the_one_that_the_last_run_left(serve: Serve) -> None
     )
     counting = Loop(model, [Functions(state_tools)])
 
-    async with serve(app(runtime(counting=counting))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(counting=counting))) as url, visiting(url) as client:
         states = [(await client.get("/threads/t-1/state")).json()["state"]]
         for run, given in (("r-1", {}), ("r-2", {}), ("r-3", {"mine": True})):
             await client.post("/agent/counting/run", json=asking(run=run, state=given))
@@ -180,7 +169,7 @@ async def test_the_state_is_the_one_that_the_last_run_left(serve: Serve) -> None
     [("messages", {"messages": []}), ("events", {"events": []}), ("state", {"state": None})],
 )
 async def test_an_unknown_thread_is_empty(serve: Serve, path: str, body: object) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.get(f"/threads/none/{path}")
 
     assert (answer.status_code, answer.json()) == (200, body)
@@ -191,7 +180,7 @@ async def test_a_thread_can_be_read_while_its_run_is_live(serve: Serve) -> None:
 
     async with (
         serve(app(runtime(model))) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
         Reader.open(url, RUN, asking()) as reader,
     ):
         model.say("Hel")
@@ -210,7 +199,7 @@ async def test_a_thread_can_be_read_while_its_run_is_live(serve: Serve) -> None:
 
 
 async def test_a_thread_gets_another_name(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-2")
         answer = await client.patch("/threads/t-1", json={"agentId": "default", "name": "Überblick 🛩"})
         names = [thread["name"] for thread in (await client.get("/threads")).json()["threads"]]
@@ -221,7 +210,7 @@ async def test_a_thread_gets_another_name(serve: Serve) -> None:
 
 
 async def test_a_thread_goes_into_the_archive_and_comes_back(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-2")
         archived = await client.post("/threads/t-1/archive", json={"agentId": "default"})
         usual, all_of_them = await listed(client), await listed(client, includeArchived="true")
@@ -235,7 +224,7 @@ async def test_a_thread_goes_into_the_archive_and_comes_back(serve: Serve) -> No
 
 
 async def test_a_thread_that_is_deleted_is_gone_and_its_id_can_be_used_anew(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1")
         answer = await client.request("DELETE", "/threads/t-1", json={"agentId": "default"})
         left = [
@@ -260,7 +249,7 @@ async def test_a_thread_that_is_deleted_is_gone_and_its_id_can_be_used_anew(serv
 async def test_a_thread_is_changed_while_its_run_is_live(serve: Serve) -> None:
     model = Told()
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         async with Reader.open(url, RUN, asking()) as reader:
             model.say("Hel")
             await reader.until("TEXT_MESSAGE_CONTENT")
@@ -277,7 +266,7 @@ async def test_a_thread_is_changed_while_its_run_is_live(serve: Serve) -> None:
 async def test_deleting_a_thread_stops_its_run(serve: Serve) -> None:
     model = Told()
 
-    async with serve(app(runtime(model))) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
         async with Reader.open(url, RUN, asking()) as reader:
             model.say("Hel")
             await reader.until("TEXT_MESSAGE_CONTENT")
@@ -297,7 +286,7 @@ async def test_deleting_a_thread_stops_its_run(serve: Serve) -> None:
     ("method", "path"), [("PATCH", "/threads/t"), ("DELETE", "/threads/t"), ("POST", "/threads/t/archive")]
 )
 async def test_a_thread_that_there_is_not_cannot_be_changed(serve: Serve, method: str, path: str) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.request(method, path, json={"name": "x"})
 
     assert (answer.status_code, answer.json()) == (
@@ -307,7 +296,7 @@ async def test_a_thread_that_there_is_not_cannot_be_changed(serve: Serve, method
 
 
 async def test_threads_are_not_cleared_all_at_once(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url + BASE) as client:
+    async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1")
         answer = await client.post("/threads/clear", json={})
         left = await listed(client)
@@ -323,7 +312,7 @@ async def test_each_user_has_threads_of_their_own(serve: Serve) -> None:
 
     async with (
         serve(app(runtime(threads=threads), access=KEYS)) as url,
-        httpx2.AsyncClient(base_url=url + BASE) as client,
+        visiting(url) as client,
     ):
         await said(client, "t-alice", **ALICE)
         await said(client, "t-bob", **BOB)
