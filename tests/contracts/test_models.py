@@ -18,7 +18,17 @@ from rightseat.core.errors import ModelError, ModelRefused, ModelRefusedKey, Mod
 from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, Usage
 from rightseat.core.framing import frame
 from rightseat.core.messages import user
-from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    Model,
+    NoteChunk,
+    Prompt,
+    StopChunk,
+    TextChunk,
+    ThoughtChunk,
+    UsageChunk,
+)
 from rightseat.models.openai import OpenAI
 from rightseat.testing import Answer, ScriptedModel, says
 from tests.tcp import Visit, chunked, playing
@@ -100,6 +110,8 @@ def in_openais_words(chunk: Chunk) -> dict[str, Any]:
         case UsageChunk(input_tokens=input_tokens, output_tokens=output_tokens):
             usage = {"prompt_tokens": input_tokens, "completion_tokens": output_tokens}
             return {"choices": [], "usage": usage}
+        case NoteChunk():
+            return {"choices": []}
 
 
 PROMPT = Prompt((user("Hi"),))

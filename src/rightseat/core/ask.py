@@ -32,6 +32,7 @@ class ToolOffer(msgspec.Struct, frozen=True):
     name: str
     description: str
     parameters: Mapping[str, JsonValue]
+    strict: bool | None = None
 
 
 class Named(msgspec.Struct, frozen=True):
@@ -51,6 +52,17 @@ class Parameters(msgspec.Struct, frozen=True):
     max_tokens: int | None = None
     stop: tuple[str, ...] | None = None
     tool_choice: ToolChoice | None = None
+    parallel_calls: bool | None = None
+    """False asks for one call an answer at most."""
+    response_schema: Mapping[str, JsonValue] | None = None
+    """The answer's text should be JSON that fits this schema; `{"type": "object"}` is any object."""
+    response_strict: bool | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    logprobs: int | None = None
+    """How many likely tokens to report beside each one that was chosen; 0 reports the chosen ones alone."""
 
 
 class Context(msgspec.Struct, frozen=True):

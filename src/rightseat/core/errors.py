@@ -22,6 +22,9 @@
     │   ├── ModelRefusedKey        … it does not accept our key
     │   ├── ModelRefused           … it does not accept our request (4xx, also rate limits)
     │   │   └── PromptTooLong      … because it is longer than the model can read
+    │   ├── Unenforceable          … 400: a tool or an answer's schema that no grammar can hold the model to
+    │   ├── ModelBusy              … 429: it has too much to do right now
+    │   ├── ModelLoading           … 503: it is being loaded, and says how far it is
     │   └── ModelUnreachable       … no answer, a broken one, or 5xx
     └── ConfigError           500  the configuration file is wrong
 
@@ -177,6 +180,21 @@ class ModelRefused(ModelError):
 
 class PromptTooLong(ModelRefused):
     code = "context_too_long"
+
+
+class Unenforceable(ModelError):
+    code = "unenforceable"
+    status = 400
+
+
+class ModelBusy(ModelError):
+    code = "model_busy"
+    status = 429
+
+
+class ModelLoading(ModelError):
+    code = "model_loading"
+    status = 503
 
 
 class ModelUnreachable(ModelError):

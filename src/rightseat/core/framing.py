@@ -19,6 +19,7 @@ from rightseat.core.events import (
     CallDelta,
     CallEnded,
     CallStarted,
+    Custom,
     Event,
     StopReason,
     TextDelta,
@@ -30,7 +31,7 @@ from rightseat.core.events import (
     Usage,
 )
 from rightseat.core.ids import new_id
-from rightseat.core.model import CallChunk, Chunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 
 
 async def frame(chunks: AsyncIterator[Chunk], taken: set[str] | None = None) -> AsyncIterator[Event]:
@@ -85,6 +86,8 @@ class Framer:
                 self._usage = Usage(input_tokens, output_tokens)
             case StopChunk(reason=reason):
                 self._reason = reason
+            case NoteChunk(name=name, value=value):
+                return (Custom(f"model.{name}", value),)
             case _:
                 assert_never(chunk)
         return ()

@@ -62,7 +62,7 @@ class Loop:
         rounds = ask.rounds or self.rounds
         for _ in range(rounds):
             fold = Fold()
-            prompt = Prompt(history, tuple(tools.values()), parameters)
+            prompt = Prompt(history, tuple(tools.values()), parameters, ask.thread_id)
             async with closing(frame(self.model.stream(prompt), taken)) as events:
                 async for event in events:
                     fold.add(event)

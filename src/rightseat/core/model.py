@@ -1,7 +1,7 @@
 """The seam to language models."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -9,12 +9,15 @@ from rightseat.core.ask import Parameters
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Message
 from rightseat.core.tools import Tool
+from rightseat.core.values import JsonValue
 
 
 class Prompt(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     tools: Sequence[Tool] = ()
     parameters: Parameters = Parameters()
+    thread_id: str | None = None
+    """Which conversation this is: a model that keeps what it has read finds it again by this name."""
 
 
 class TextChunk(msgspec.Struct, frozen=True, gc=False):
@@ -46,7 +49,18 @@ class StopChunk(msgspec.Struct, frozen=True, gc=False):
     reason: StopReason
 
 
-Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk
+class NoteChunk(msgspec.Struct, frozen=True):
+    """What belongs beside the answer: it becomes the event `Custom("model.<name>", value)`.
+
+    `warning` is a sentence for whoever asked: a tool was left out, a parameter is not known to this model.
+    `logprobs` is a list of `{"token", "logprob", "bytes", "top_logprobs"}` of the text that comes next.
+    """
+
+    name: Literal["warning", "logprobs"]
+    value: JsonValue
+
+
+Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk | NoteChunk
 
 
 class Model(Protocol):

@@ -67,10 +67,12 @@ class Tool:
     approval: Approval | None = None
     writes: bool = False
     """Whether it changes something outside of the conversation."""
+    strict: bool | None = None
+    """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
 
     @classmethod
     def offered(cls, offer: ToolOffer) -> "Tool":
-        return cls(offer.name, offer.description, offer.parameters)
+        return cls(offer.name, offer.description, offer.parameters, strict=offer.strict)
 
 
 class Toolbox(Protocol):

@@ -1,0 +1,1 @@
+"""Any model behind a raw completion endpoint."""
