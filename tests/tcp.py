@@ -39,7 +39,7 @@ class Visit:
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *fields = head.removesuffix("\r\n\r\n").split("\r\n")
         headers = [(name.lower(), value.strip()) for name, _, value in (field.partition(":") for field in fields)]
-        length = int(next(value for name, value in headers if name == "content-length"))
+        length = int(next((value for name, value in headers if name == "content-length"), "0"))
         request = Request(line, headers, await self.reader.readexactly(length))
         self.server.requests.append(request)
         return request

@@ -31,14 +31,16 @@ def options(part: config.Part) -> Any:
 # What it means when it says nothing
 
 
-def test_without_a_file_and_a_key_the_built_in_model_answers_copilotkit() -> None:
+def test_without_a_file_and_a_key_the_built_in_model_answers_every_protocol() -> None:
     read = parse("")
 
     assert {name: part.type for name, part in read.models.items()} == {"default": "scripted"}
     assert {name: part.type for name, part in read.agents.items()} == {"default": "loop"}
-    assert [(face.type, options(face).path, options(face).agent) for face in read.faces] == [
-        ("copilotkit", "/copilotkit", "default")
+    assert [(face.type, options(face).path) for face in read.faces] == [
+        ("copilotkit", "/copilotkit"),
+        ("openai", "/v1"),
     ]
+    assert options(read.faces[0]).agent == "default"
     assert (read.log.type, read.threads.type, read.engine.type) == ("sqlite", "sql", "local")
     assert (read.server.host, read.server.port, read.server.origins) == ("127.0.0.1", 8000, None)
 
@@ -223,12 +225,18 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
         ("server: [1]", "1:9: server: should be a valid mapping, not a list."),
         ("models: [1]", "1:9: models: should be a valid mapping, not a list."),
         ("agents: {default: loop}", "1:10: agents.default should be a mapping like {type: …}."),
-        ("models: {default: {model: m}}", "1:10: models.default.type should say what it is. Known: openai, scripted."),
-        ("models: {default: {type: 3}}", "1:10: models.default.type should say what it is. Known: openai, scripted."),
+        (
+            "models: {default: {model: m}}",
+            "1:10: models.default.type should say what it is. Known: completion, openai, scripted.",
+        ),
+        (
+            "models: {default: {type: 3}}",
+            "1:10: models.default.type should say what it is. Known: completion, openai, scripted.",
+        ),
         (
             "models: {default: {type: opanai}}",
             "1:20: models.default.type: There is no model of type 'opanai'. Did you mean 'openai'? "
-            "Known: openai, scripted.",
+            "Known: completion, openai, scripted.",
         ),
         (
             "models: {default: {type: json.decoder}}",

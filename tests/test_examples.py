@@ -1,5 +1,6 @@
 """Every example does what it says."""
 
+import asyncio
 import importlib.util
 import json
 import shutil
@@ -68,6 +69,17 @@ async def test_the_to_do_list_can_be_read_and_added_to(serve: Serve) -> None:
 
     assert "Added. There are 2 tasks now." in added
     assert tasks == ["Read the quickstart", "Water the plants"]
+
+
+async def test_openais_own_client_runs_its_tool_and_gets_an_answer(serve: Serve) -> None:
+    example = load(EXAMPLES / "openai-client" / "chat.py")
+    read = config.read(EXAMPLES / "hello" / "rightseat.yaml", {})
+
+    async with serve(app.build(read)) as url:
+        said = await asyncio.to_thread(example.chat, "read_clock in Oslo", f"{url}/v1")
+
+    assert said.startswith("The tool read_clock said: It is ")
+    assert said.endswith("wherever in Oslo may be.")
 
 
 async def test_the_task_board_is_changed_once_a_person_agrees(

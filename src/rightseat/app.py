@@ -34,13 +34,19 @@ from rightseat.toolboxes import functions
 
 H = TypeVar("H")
 
+STAINLESS = ("arch", "lang", "os", "package-version", "retry-count", "runtime", "runtime-version", "timeout")
+"""What OpenAI's own clients say of themselves."""
+
 HEADERS = (
     "authorization",
     "content-type",
     "last-event-id",
+    "openai-organization",
+    "openai-project",
     "x-api-key",
     "x-copilotcloud-public-api-key",
     "x-copilotkit-runtime-client-gql-version",
+    *(f"x-stainless-{what}" for what in STAINLESS),
 )
 """The request headers that a browser must ask leave for, and our clients send."""
 
@@ -80,7 +86,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     supply = Supply({name: _build(part) for name, part in config.models.items()}, own)
     agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
-    runtime = Runtime(agents, log=log, threads=Scoped(threads), engine=engine, hooks=load_hooks(config.hooks))
+    hooks = load_hooks(config.hooks)
+    runtime = Runtime(agents, log=log, threads=Scoped(threads), engine=engine, hooks=hooks, models=supply.models)
     doorman = hire(config.access)
     owned = (log, threads, engine, *supply.models.values(), *supply.loaded.values(), *agents.values(), doorman)
     return Assembly(runtime, config.faces, owned, doorman)
@@ -267,6 +274,7 @@ def cors(server: Server) -> dict[str, Any]:
     rules: dict[str, Any] = {
         "allow_methods": ("GET", "POST", "PATCH", "DELETE", "OPTIONS"),
         "allow_headers": (*HEADERS, *server.headers),
+        "expose_headers": ("x-rightseat-warnings",),
     }
     if server.origins is None:
         return rules | ({"allow_origin_regex": THIS_MACHINE} if server.is_local else {})

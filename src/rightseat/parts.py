@@ -6,6 +6,8 @@ A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) an
     agents                           build(options, parts) -> Agent
     faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
 
+A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
+
 `type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
 dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
 
@@ -188,6 +190,15 @@ def _in_state_folder(path: Path, info: ValidationInfo) -> Path:
 StatePath = Annotated[Path, AfterValidator(_in_state_folder)]
 """A file of ours: a relative path is one in the folder `server.state`. Options with a default for it set
 `validate_default=True`."""
+
+
+def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
+    folder: Path = (info.context or {}).get("folder", Path())
+    return folder / path.expanduser()
+
+
+BesidePath = Annotated[Path, AfterValidator(_beside_the_file)]
+"""A file of the operator's: a relative path is one beside the configuration."""
 
 
 def private_folder(path: Path) -> None:

@@ -140,7 +140,24 @@ def in_envelope(example: Example, base: str, method: str, params: Mapping[str, s
     return replace(example, method="POST", path=base, body={"method": method, "params": params, **inside})
 
 
-OPERATIONS = {"copilotkit": copilotkit_operations}
+ASKED = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
+
+OPENAI: dict[str, Example] = {
+    "POST chat/completions": Example("POST", "chat/completions", ASKED, begins=True),
+    "POST chat/completions, streamed": Example("POST", "chat/completions", {**ASKED, "stream": True}),
+    "GET models": Example("GET", "models"),
+    "GET models/{model}": Example("GET", "models/default"),
+    "POST embeddings": Example("POST", "embeddings", {"model": "default", "input": "Hi"}, status=404),
+    "POST audio/transcriptions": Example("POST", "audio/transcriptions", {}, status=404),
+}
+
+
+def openai_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    for name, example in OPENAI.items():
+        yield name, replace(example, path=f"{base}/{example.path}")
+
+
+OPERATIONS = {"copilotkit": copilotkit_operations, "openai": openai_operations}
 """Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
 
 ROUTES = {
@@ -148,7 +165,14 @@ ROUTES = {
         ("", "GET"),
         ("", "POST"),
         *(("/{rest:path}", method) for method in ("GET", "POST", "PATCH", "DELETE")),
-    }
+    },
+    "openai": {
+        ("/chat/completions", "POST"),
+        ("/embeddings", "POST"),
+        ("/audio/transcriptions", "POST"),
+        ("/models", "GET"),
+        ("/models/{model:path}", "GET"),
+    },
 }
 """The routes that the operations of a face are behind, without its address."""
 

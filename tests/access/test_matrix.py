@@ -33,6 +33,8 @@ from tests.conftest import Serve
 
 ALICE = Principal("alice")
 FACES = parts.builtin("faces")
+MORE = {"copilotkit": ", agent: default"}
+"""Options of a face beside its path."""
 
 CONFIGURATION = """
 models:
@@ -85,7 +87,7 @@ OWNERS = {"key": "key-alice", "token": token(sub="alice", scope="*")}
 
 def configured(folder: Path) -> config.Config:
     (folder / "jwks.json").write_text(jwks(RSA))
-    faces = ", ".join(f"{{type: {name}, path: /{name}, agent: default}}" for name in FACES)
+    faces = ", ".join(f"{{type: {name}, path: /{name}{MORE.get(name, '')}}}" for name in FACES)
     text = CONFIGURATION.format(faces=faces, issuer=ISSUER, audience=AUDIENCE, jwks=folder / "jwks.json")
     return config.parse(text, environ={})
 

@@ -14,7 +14,9 @@ from rightseat.core.errors import ConfigError
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
-CANARIES = {name: f"canary-{name}-6b1f" for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "DATABASE")}
+CANARIES = {
+    name: f"canary-{name}-6b1f" for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "DATABASE")
+}
 
 TEXT = """
 models:
@@ -33,6 +35,7 @@ access:
   jwt: {{issuer: "{issuer}", audience: "{audience}", jwks: "{jwks}"}}
 faces:
   - {{type: copilotkit, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{HEARING}}"}}}}
+  - {{type: openai, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{LISTENING}}"}}}}
 """
 
 
@@ -63,6 +66,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "models.openai.headers",
         "access.ApiKey.key",
         "faces.copilotkit.Options.api_key",
+        "faces.openai.Options.api_key",
         "stores.sql.url",
     }
 
@@ -100,6 +104,10 @@ REQUESTS = [
         {"threadId": "t", "runId": "r", "messages": [{"id": "1", "role": "user", "content": "Hi"}]},
     ),
     ("/copilotkit/transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}),
+    ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}),
+    ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}], "stream": True}),
+    ("/v1/embeddings", {"model": "default", "input": "Hi"}),
+    ("/v1/audio/transcriptions", {"file": "UklGRg=="}),
 ]
 
 

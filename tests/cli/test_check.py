@@ -24,11 +24,23 @@ server: {port: 9000, origins: ["https://shop.test"]}
     assert result.stdout == (
         "rightseat.yaml: nothing is wrong.\n"
         "  serves   http://127.0.0.1:9000/copilotkit  copilotkit\n"
+        "  serves   http://127.0.0.1:9000/v1  openai\n"
         "  agent    helper  loop, model fast\n"
         "  model    fast  openai gpt-4o-mini at https://api.openai.com/v1\n"
         "  threads  sql, in .rightseat/rightseat.db\n"
         "  origins  https://shop.test\n"
     )
+
+
+def test_a_model_that_cannot_be_asked_by_its_name_is_told(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        "models: {fast: {type: scripted}, slow: {type: scripted}}\nagents: {fast: {model: fast}, slow: {model: fast}}\n"
+    )
+
+    said = run("check").stdout
+
+    assert said.count("at /v1 that name is the agent's") == 1
+    assert "slow  built-in scripted model, name a real one in rightseat.yaml; at /v1 that name is the agent's" in said
 
 
 def test_without_a_file_it_says_what_is_served_without_one(run: Run) -> None:

@@ -56,7 +56,8 @@ def test_without_a_file_and_a_key_it_serves_the_built_in_model_and_says_so() -> 
 
     assert answer.json() == {"data": {"hello": "Hello World"}}
     assert said[0] == "rightseat 0.1.0"
-    assert said[2:] == [
+    assert re.fullmatch(r"  serves   http://127\.0\.0\.1:\d+/v1  openai", said[2])
+    assert said[3:] == [
         "  agent    default  loop, model default",
         "  model    default  no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`",
         "  threads  sql, in .rightseat/rightseat.db",

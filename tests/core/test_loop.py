@@ -9,7 +9,7 @@ import pytest
 
 from rightseat.core.ask import Ask, Context, Named, Parameters, ToolChoice, ToolOffer
 from rightseat.core.errors import BadAsk, ModelUnreachable, TooManyRounds
-from rightseat.core.events import CallEnded, CallReturned, CallStarted, Event, RunFinished, TextDelta, TextEnded
+from rightseat.core.events import CallEnded, CallReturned, CallStarted, Custom, Event, RunFinished, TextDelta, TextEnded
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message, Result, assistant, system, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
@@ -226,6 +226,7 @@ async def test_a_client_cannot_take_the_place_of_a_server_tool() -> None:
 
     assert results(events) == [("call_1", "ok", None)]
     assert [(tool.name, tool.description) for tool in model.prompts[0].tools] == [("search", "")]
+    assert events[0] == Custom("loop.taken", ["search"])
 
 
 async def test_the_model_is_offered_the_tools_of_both_sides() -> None:

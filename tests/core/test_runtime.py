@@ -217,6 +217,17 @@ async def test_an_agent_that_is_not_there_is_refused_before_anything_starts() ->
             await heard(runtime)
 
 
+async def test_a_model_is_asked_by_its_name_unless_an_agent_has_it() -> None:
+    async with running(saying()) as runtime:
+        for name in ("default", "bare"):
+            runtime.models[name] = ScriptedModel([says("Hi")])
+        theirs = await answer(runtime, Ask(messages=(user("Hi"),), run_id="a"))
+        its_own = await answer(runtime, Ask(messages=(user("Hi"),), agent="bare", run_id="b"))
+
+    assert not any(isinstance(event, TextDelta) for event in theirs)
+    assert [event.text for event in its_own if isinstance(event, TextDelta)] == ["Hi"]
+
+
 async def test_an_agent_need_not_be_a_generator() -> None:
     class Events:
         """An iterator as a class: it has no `aclose`."""

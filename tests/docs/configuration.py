@@ -16,6 +16,7 @@ from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
 from rightseat.config.shape import File, HookNames, Server
+from rightseat.models.completion.engines import options as engines
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "configuration.md"
@@ -30,7 +31,9 @@ def options() -> dict[str, type[BaseModel]]:
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
     found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
     access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
-    return {"file": File, "server": Server, **access, "hooks": HookNames, **found}
+    run = (engines.LlamaCppOptions, engines.VllmOptions, engines.SglangOptions, engines.OllamaOptions)
+    by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
+    return {"file": File, "server": Server, **access, "hooks": HookNames, **found, **by}
 
 
 def page(text: str) -> str:
@@ -66,7 +69,7 @@ def kind(annotation: Any) -> str:
     inner = [arg for arg in get_args(annotation) if arg not in (NoneType, Ellipsis)]
     match get_origin(annotation) or annotation:
         case origin if origin in (Union, UnionType):
-            return " or ".join(kind(arg) for arg in inner)
+            return " or ".join(dict.fromkeys(kind(arg) for arg in inner))
         case origin if origin is Literal:
             return " or ".join(f"`{arg}`" for arg in inner)
         case origin if origin in (tuple, list):

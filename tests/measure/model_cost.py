@@ -32,8 +32,9 @@ import uvloop
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
 from rightseat.egress.http import Pool
-from rightseat.models.openai import OpenAI, Reader
+from rightseat.models.openai import OpenAI
 from rightseat.wire import sse
+from rightseat.wire.openai_chat import Reader
 
 STREAMS, FEW, MANY, GAP = 50, 10, 110, 0.02
 REQUESTS, WARM, SHORT = 300, 30, 5

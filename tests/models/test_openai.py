@@ -7,6 +7,7 @@ import socket
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,13 +15,14 @@ from pydantic import ValidationError
 
 from rightseat import config
 from rightseat.core.ask import Named, Parameters, ToolChoice
-from rightseat.core.errors import ConfigError, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
+from rightseat.core.errors import ConfigError, ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
 from rightseat.core.events import CallDelta, CallStarted
 from rightseat.core.framing import frame
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.models.openai import OpenAI, Options, build, read_error, write_parameters
+from rightseat.models.openai import OpenAI, Options, build, write_parameters
+from rightseat.wire.openai_chat import read_error
 from tests.models.recorded import UPSTREAM, answer, events, once, recording, refusal
 from tests.tcp import Script, Server, Visit, answers, playing
 
@@ -454,6 +456,44 @@ def test_the_limit_of_tokens_has_the_name_that_the_server_knows(options: dict[st
     assert written == {field: 5}
 
 
+async def test_all_that_a_client_may_ask_of_a_model_is_forwarded() -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"a": {"type": "integer"}}}
+    asked = Parameters(
+        top_p=0.5,
+        seed=0,
+        presence_penalty=-1,
+        frequency_penalty=0,
+        logprobs=0,
+        parallel_calls=False,
+        response_schema=schema,
+        response_strict=False,
+    )
+
+    sent = await request_for(Prompt((user("Hi"),), [replace(SEARCH, strict=True)], asked))
+
+    assert (sent["top_p"], sent["seed"], sent["presence_penalty"], sent["frequency_penalty"]) == (0.5, 0, -1, 0)
+    assert sent["logprobs"] is True
+    assert "top_logprobs" not in sent
+    assert sent["parallel_tool_calls"] is False
+    assert sent["tools"][0]["function"]["strict"] is True
+    form = {"name": "answer", "schema": schema, "strict": False}
+    assert sent["response_format"] == {"type": "json_schema", "json_schema": form}
+
+
+async def test_what_is_not_asked_is_not_forwarded() -> None:
+    assert set(await request_for(PROMPT)) == {"model", "messages", "stream", "stream_options"}
+
+
+async def test_parallel_calls_are_not_spoken_of_where_there_are_no_tools() -> None:
+    """OpenAI refuses that."""
+    assert "parallel_tool_calls" not in await request_for(Prompt((user("Hi"),), (), Parameters(parallel_calls=True)))
+
+
+@pytest.mark.parametrize("count", [1, 5])
+async def test_likely_tokens_are_asked_for(count: int) -> None:
+    assert (await request_for(Prompt((user("Hi"),), (), Parameters(logprobs=count))))["top_logprobs"] == count
+
+
 async def test_words_to_stop_at_are_forwarded() -> None:
     assert (await request_for(Prompt((user("Hi"),), (), Parameters(stop=("END", "\n")))))["stop"] == ["END", "\n"]
 
@@ -592,7 +632,7 @@ def test_building_opens_nothing_and_shows_no_key() -> None:
         (301, ModelRefused, "The model's server does not accept the request (HTTP 301): no good"),
         (
             429,
-            ModelRefused,
+            ModelBusy,
             "The model's server has too much to do for us right now (HTTP 429). Try again later.",
         ),
         (500, ModelUnreachable, "The model's server failed (HTTP 500)."),

@@ -1,7 +1,7 @@
 """`rightseat ask`"""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -22,6 +22,7 @@ from rightseat.core.events import (
     TextEnded,
 )
 from rightseat.core.messages import user
+from rightseat.core.model import Model
 
 
 @click.command()
@@ -45,11 +46,19 @@ def answering(agents: Mapping[str, object]) -> str:
 async def converse(config: Config, question: str, agent: str) -> None:
     assembly = app.assemble(in_memory(config))
     async with assembly.opened():
+        await wait_for(assembly.runtime.models.values())
         ask = await assembly.runtime.start(Ask(messages=(user(question),), agent=agent, transient=True))
         teller = Teller()
         async for entries in assembly.runtime.follow(ask.run_id):
             for entry in entries:
                 teller.tell(entry.event)
+
+
+async def wait_for(models: Iterable[Model]) -> None:
+    """Until those that are being loaded are loaded: who asks once cannot come back later."""
+    for model in models:
+        if ready := getattr(model, "ready", None):
+            await ready()
 
 
 class Failed(RightseatError):

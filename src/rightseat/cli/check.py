@@ -1,6 +1,8 @@
 """`rightseat check`"""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import click
@@ -8,7 +10,7 @@ import click
 from rightseat import app
 from rightseat.cli import start
 from rightseat.cli.summary import summarize, warnings
-from rightseat.config import schema
+from rightseat.config import Config, schema
 
 
 @click.command()
@@ -17,7 +19,8 @@ from rightseat.config import schema
 def command(file: Path | None, wants_schema: bool) -> None:
     """Say what FILE would serve, or all that is wrong with it.
 
-    Without FILE it looks at rightseat.yaml of this folder, or at what is served without one.
+    Without FILE it looks at rightseat.yaml of this folder, or at what is served without one. Engines are asked which
+    model they have; none is started.
     """
     if wants_schema:
         click.echo(json.dumps(schema.whole(), indent=2))
@@ -27,5 +30,19 @@ def command(file: Path | None, wants_schema: bool) -> None:
     click.echo(f"{config.path or 'No file'}: nothing is wrong.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
         click.echo(line)
+    for line in explanations(config):
+        click.echo(line)
     for line in warnings(config):
         click.echo(f"Warning: {line}", err=True)
+
+
+def explanations(config: Config) -> Iterator[str]:
+    """What models have to say of themselves, below their names."""
+    for name, model in config.models.items():
+        if explain := getattr(model.module, "explain", None):
+            yield f"  {name}:"
+            yield from asyncio.run(_gather(explain(model.options)))
+
+
+async def _gather(lines: AsyncIterator[str]) -> list[str]:
+    return [f"    {line}" async for line in lines]

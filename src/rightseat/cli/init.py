@@ -38,6 +38,8 @@ agents:
 faces:
   - type: copilotkit
     path: /copilotkit
+  - type: openai
+    path: /v1
 
 server:
   host: 127.0.0.1

@@ -13,7 +13,7 @@ import uvicorn
 from rightseat import __version__, app
 from rightseat.cli import start
 from rightseat.cli.summary import reason_to_stay_here, summarize, warnings
-from rightseat.config import Config, Server
+from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import ConfigError
 
 LAST_WORDS = 2  # seconds for answers to say that they were ended
@@ -22,16 +22,17 @@ UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond the
 
 @click.command()
 @start.file_option
+@click.option("--model", type=click.Path(path_type=Path), help="Serve this GGUF file, without a configuration.")
 @click.option("--host", help="The address to listen on, instead of the configuration's.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port, instead of the configuration's; 0 takes any.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
-def command(path: Path | None, host: str | None, port: int | None, access_log: bool) -> None:
+def command(path: Path | None, model: Path | None, host: str | None, port: int | None, access_log: bool) -> None:
     """Serve what the configuration says.
 
     Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else a built-in one that needs no key.
     """
     start.set_up_logging(access=access_log)
-    config = listening_on(start.load(path), host, port)
+    config = listening_on(choose(path, model), host, port)
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)
     assembly = app.assemble(config)
@@ -47,6 +48,16 @@ def command(path: Path | None, host: str | None, port: int | None, access_log: b
             timeout_graceful_shutdown=config.server.grace + LAST_WORDS,
         )
         run(OurServer(settings, config, assembly), listener)
+
+
+def choose(path: Path | None, model: Path | None) -> Config:
+    if model is None:
+        return start.load(path)
+    if path is not None:
+        raise ConfigError(f"Either --config or --model. A model's file can be named in {path}, as `engine.model`.")
+    if Path(FILE).exists():
+        click.echo(f"{FILE} of this folder is not read, because of --model.", err=True)
+    return start.load_model(model)
 
 
 def listening_on(config: Config, host: str | None, port: int | None) -> Config:
@@ -110,6 +121,13 @@ def announce(config: Config, url: str) -> None:
         click.echo(line)
     for line in warnings(config):
         click.echo(f"Warning: {line}", err=True)
+    if config.path is None and config.models["default"].type == "completion":
+        click.echo(f"Try it:\n  {curl(url)}")
+
+
+def curl(url: str) -> str:
+    body = '{"model": "default", "messages": [{"role": "user", "content": "Hello"}]}'
+    return f"curl {url}/v1/chat/completions -H 'content-type: application/json' -d '{body}'"
 
 
 def address(listener: socket.socket) -> str:

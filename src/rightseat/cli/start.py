@@ -1,5 +1,6 @@
 """What a verb does before it runs anything: the log lines, the import path, the configuration."""
 
+import json
 import logging
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import click
 
 from rightseat import config
 from rightseat.config import Config
+from rightseat.core.errors import ConfigError
 
 file_option = click.option(
     "-c", "--config", "path", type=click.Path(path_type=Path), help=f"The configuration.  [default: {config.FILE}]"
@@ -18,6 +20,14 @@ def load(path: Path | None) -> Config:
     """Read the configuration. Modules beside the file can be named in it, as if Python had been started there."""
     sys.path.insert(0, str((path or Path(config.FILE)).resolve().parent))
     return config.find(path)
+
+
+def load_model(file: Path) -> Config:
+    """What is served for a model's file alone: an agent with that model, at the usual addresses."""
+    if not file.is_file():
+        raise ConfigError(f"There is no file {file}. --model should name a GGUF file.")
+    model = {"type": "completion", "engine": {"model": str(file.absolute())}}
+    return config.parse(json.dumps({"models": {"default": model}}))
 
 
 def set_up_logging(*, access: bool = False) -> None:

@@ -16,7 +16,7 @@ def summarize(config: Config, url: str) -> Iterator[str]:
     for name, agent in config.agents.items():
         yield _line("agent", f"{name}  {agent.type}{_of(agent)}")
     for name, model in config.models.items():
-        yield _line("model", f"{name}  {_model(model, config)}")
+        yield _line("model", f"{name}  {_model(model, config)}{_hidden(name, config)}")
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
     yield _line("threads", _kept(config.threads))
@@ -89,7 +89,20 @@ def _model(model: Part, config: Config) -> str:
         return f"built-in scripted model, name a real one in {config.path}" if config.path else NO_KEY
     known_as = getattr(model.options, "model", None)
     where = getattr(model.options, "base_url", None)
-    return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else "")))
+    engine = getattr(getattr(model.options, "engine", None), "place", "")
+    return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else engine)))
+
+
+def _hidden(name: str, config: Config) -> str:
+    """A model can be asked by its name where OpenAI's API is spoken, unless an agent has that name.
+
+    That the agent is one of this very model needs no word.
+    """
+    spoken = [_path(face) for face in config.faces if face.type == "openai"]
+    agent = config.agents.get(name)
+    if not spoken or agent is None or getattr(agent.options, "model", None) == name:
+        return ""
+    return f"; at {', '.join(spoken)} that name is the agent's"
 
 
 def _kept(threads: Part) -> str:

@@ -23,7 +23,7 @@ _KINDS: dict[type, str] = {
 def explain(error: ValidationError, options: type[BaseModel], document: Document, above: Path) -> Iterator[Problem]:
     """`above` is the path of the value that was validated, which the error knows nothing of."""
     for detail in error.errors(include_url=False):
-        path = _known(document, (*above, *detail["loc"]))
+        path = _known(document, above, detail["loc"], options)
         yield Problem(_place(detail, path, document), _words(detail, path, options, document, above))
 
 
@@ -40,12 +40,15 @@ def nearest(document: Document, path: Path) -> Place:
     return document.keys.get(path) or document.values.get(path) or Place(1, 1)
 
 
-def _known(document: Document, path: Path) -> Path:
+def _known(document: Document, above: Path, below: Path, options: type[BaseModel]) -> Path:
     """Without the steps that pydantic adds for the branches of a union. A key that is missing is kept."""
-    for end in range(len(path), 0, -1):
-        if path[:end] in document.values:
-            return path[:end] if end < len(path) - 1 else path
-    return path
+    known = above
+    for step in below[:-1]:
+        known = (*known, step) if (*known, step) in document.values else known
+    whole = (*known, *below[-1:])
+    if whole in document.values or not below or str(below[-1]) in keys(options, below[:-1]):
+        return whole
+    return known
 
 
 def _place(detail: ErrorDetails, path: Path, document: Document) -> Place:
@@ -58,10 +61,13 @@ def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document:
     where = name(path)
     match detail["type"]:
         case "extra_forbidden":
-            known = keys(options, path[len(above) : -1])
+            known = keys(options, detail["loc"][:-1])
             return f"{where}: unknown key.{hint(str(path[-1]), known)} Known: {', '.join(known)}."
         case "missing":
             return f"{where} is missing."
+        case "union_tag_invalid":
+            context = detail["ctx"]
+            return f"{where}.type: should be {context['expected_tags']}, not {context['tag']!r}."
         case "unknown_name" | "bad_reference" | "access":
             return f"{where}: {detail['msg']}"
     return f"{where}: {_plain(detail['msg'])}, not {_came(detail, path, options, document, above)}."
@@ -86,11 +92,21 @@ def _came(detail: ErrorDetails, path: Path, options: type[BaseModel], document: 
 
 def keys(options: type[BaseModel], path: Path) -> list[str]:
     """What may be said at `path` below the options: the fields of the options, or of a model among them."""
+    branches: list[type[BaseModel]] = []
     for step in path:
         inner = options.model_fields.get(str(step))
         if inner is not None:
-            options = next((kind for kind in _kinds(inner.annotation) if _is_model(kind)), options)
+            branches = [kind for kind in _kinds(inner.annotation) if _is_model(kind)]
+            options = branches[0] if branches else options
+        else:
+            options = next((branch for branch in branches if _is_of_type(branch, step)), options)
     return sorted(options.model_fields)
+
+
+def _is_of_type(branch: type[BaseModel], step: object) -> bool:
+    """Is it the branch that `type: step` chooses?"""
+    field = branch.model_fields.get("type")
+    return field is not None and step in get_args(field.annotation)
 
 
 def _is_secret(options: type[BaseModel], path: Path) -> bool:

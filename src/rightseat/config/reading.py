@@ -95,7 +95,7 @@ class _Reading:
         self._document = document
         self._environ = environ
         self._names: dict[str, list[str]] = {}
-        self._state = FilePath()
+        self._state = self._folder = FilePath()
         self._unread = {problem.place for problem in document.problems}
 
     def config(self, path: FilePath | None) -> Config:
@@ -105,7 +105,8 @@ class _Reading:
         faces = top.faces or default_faces(agents)
         known = {"models": list(models), "agents": list(agents)}
         self._names = {kind: names for kind, names in known.items() if kind not in broken}
-        self._state = (path.parent if path else FilePath()) / top.server.state
+        self._folder = path.parent if path else FilePath()
+        self._state = self._folder / top.server.state
         if not broken:
             self._check_access(top.access, faces)
         return Config(
@@ -147,12 +148,16 @@ class _Reading:
         try:
             ours = ("type", "access") if kind == "faces" else ("type",)
             said = {key: value for key, value in spec.items() if key not in ours}
-            checked = options.model_validate(said, context={**self._names, "state": self._state})
+            checked = options.model_validate(said, context=self._context())
         except ValidationError as error:
             self._explain(error, options, path)
             return BROKEN
         access = spec.get("access") if kind == "faces" else None
         return Part(kind, spec.get("type") or DEFAULT_TYPES[kind], module, checked, access)
+
+    def _context(self) -> dict[str, Any]:
+        """What options may look at beside what is said of them: the validators in `parts` do."""
+        return {**self._names, "state": self._state, "folder": self._folder}
 
     def _check_access(self, access: Access, faces: list[Any]) -> None:
         """What the options cannot see by themselves: what other sections say."""

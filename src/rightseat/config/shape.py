@@ -94,7 +94,7 @@ class File(BaseModel):
     agents: dict[str, Any] = Field(default_factory=dict)
     """What answers, by names that clients use. Left out: one named `default`, with the model."""
     faces: list[Any] = Field(default_factory=list)
-    """The protocols that are spoken. Left out: CopilotKit's, at `/copilotkit`."""
+    """The protocols that are spoken. Left out: CopilotKit's at `/copilotkit`, and OpenAI's at `/v1`."""
     server: Server = Server()
     """Where to listen, and for whom."""
     access: Access = Access()
@@ -156,6 +156,6 @@ def default_agents(models: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_faces(agents: Mapping[str, Any]) -> list[Any]:
-    """CopilotKit; chats that name no agent go to `default`, or to the only agent there is."""
+    """CopilotKit, where chats that name no agent go to `default` or to the only agent there is; and OpenAI's API."""
     only = next(iter(agents)) if len(agents) == 1 else None
-    return [{"type": "copilotkit", "agent": "default" if "default" in agents else only}]
+    return [{"type": "copilotkit", "agent": "default" if "default" in agents else only}, {"type": "openai"}]

@@ -20,11 +20,12 @@
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
     │   ├── ModelRefusedKey        … it does not accept our key
-    │   ├── ModelRefused           … it does not accept our request (4xx, also rate limits)
+    │   ├── ModelRefused           … it does not accept our request (4xx)
     │   │   └── PromptTooLong      … because it is longer than the model can read
     │   ├── Unenforceable          … 400: a tool or an answer's schema that no grammar can hold the model to
     │   ├── ModelBusy              … 429: it has too much to do right now
     │   ├── ModelLoading           … 503: it is being loaded, and says how far it is
+    │   ├── BadTemplate            … its chat template is wrong, or does not come to an end
     │   └── ModelUnreachable       … no answer, a broken one, or 5xx
     └── ConfigError           500  the configuration file is wrong
 
@@ -195,6 +196,10 @@ class ModelBusy(ModelError):
 class ModelLoading(ModelError):
     code = "model_loading"
     status = 503
+
+
+class BadTemplate(ModelError):
+    code = "bad_template"
 
 
 class ModelUnreachable(ModelError):

@@ -14,7 +14,7 @@ from rightseat.core.cancelling import is_cancelled
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, TooManyRounds
-from rightseat.core.events import AnswerEnded, CallReturned, Event, Interrupt, RunFinished
+from rightseat.core.events import AnswerEnded, CallReturned, Custom, Event, Interrupt, RunFinished
 from rightseat.core.folding import Fold
 from rightseat.core.framing import frame
 from rightseat.core.history import mended
@@ -53,6 +53,9 @@ class Loop:
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         tools = await self._tools(ask)
+        shadowed: list[JsonValue] = [offer.name for offer in ask.tools if tools[offer.name].run is not None]
+        if shadowed:
+            yield Custom("loop.taken", shadowed)
         answered = Fold()
         for event in await run_answered(ask, tools, steps):
             answered.add(event)
@@ -84,7 +87,7 @@ class Loop:
             raise TooManyRounds(rounds)
 
     async def _tools(self, ask: Ask) -> dict[str, Tool]:
-        """By name. The server's own tools win: a client must not take the place of one."""
+        """By name. The server's own tools win: a client must not take the place of one. It is told by `loop.taken`."""
         tools = {offer.name: Tool.offered(offer) for offer in ask.tools}
         for toolbox in self.toolboxes:
             tools |= {tool.name: asking(tool, self.approve) for tool in await toolbox.tools(ask)}

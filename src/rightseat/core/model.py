@@ -1,7 +1,7 @@
 """The seam to language models."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
@@ -63,6 +63,13 @@ class NoteChunk(msgspec.Struct, frozen=True):
 Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk | NoteChunk
 
 
+class Vectors(msgspec.Struct, frozen=True):
+    """One for each text, in their order."""
+
+    vectors: list[list[float]]
+    input_tokens: int = 0
+
+
 class Model(Protocol):
     """Turns a prompt into chunks.
 
@@ -72,3 +79,10 @@ class Model(Protocol):
     """
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]: ...
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """A model that turns texts into vectors as well. It raises a `ModelError` where its server fails, or has none."""
+
+    async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors: ...

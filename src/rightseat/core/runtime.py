@@ -27,6 +27,8 @@ from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Entry, Log, Tap, Writer
+from rightseat.core.loop import Loop
+from rightseat.core.model import Model
 from rightseat.core.threads import Beginning, Pending, Thread, Threads
 
 logger = logging.getLogger(__name__)
@@ -37,7 +39,10 @@ CUT_OFF = "The server was stopped in the middle of this answer. Ask again to get
 
 
 class Runtime:
-    """Gives asks to agents, and what the agents say to the log."""
+    """Gives asks to agents, and what the agents say to the log.
+
+    A model can be asked by its name too, where no agent has that name: it answers without instructions and tools.
+    """
 
     def __init__(
         self,
@@ -47,8 +52,10 @@ class Runtime:
         threads: Threads,
         engine: Engine,
         hooks: Hooks | None = None,
+        models: Mapping[str, Model] | None = None,
     ) -> None:
         self.agents = dict(agents)
+        self.models = dict(models or {})
         self.hooks = hooks or Hooks()
         self._log = log
         self._threads = threads
@@ -75,7 +82,7 @@ class Runtime:
         question that is not open, or whatever a `before_request` hook raises.
         """
         ask = await self.hooks.before(ask)
-        if ask.agent not in self.agents:
+        if ask.agent not in self.agents and ask.agent not in self.models:
             raise AgentNotFound(ask.agent, self.agents)
         await self._log.create(ask.run_id, transient=ask.transient)
         beginning: Beginning | None = None
@@ -197,7 +204,7 @@ class Runtime:
             if is_cancelled():
                 raise asyncio.CancelledError  # while the log was being opened
             await append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
-            async with closing(self.agents[ask.agent].run(ask, steps)) as events:
+            async with closing(self._agent(ask.agent).run(ask, steps)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
                         return event
@@ -208,6 +215,9 @@ class Runtime:
         except (Exception, asyncio.CancelledError) as error:
             return read_failure(ask, error)
         return RunFinished("done")
+
+    def _agent(self, name: str) -> Agent:
+        return self.agents.get(name) or Loop(self.models[name])
 
     async def _end(self, ask: Ask, writer: Writer, fold: Fold, last: Last) -> Last:
         for ending in fold.endings():

@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
@@ -48,10 +48,15 @@ class Pool:
         self._idle: deque[Connection] = deque()  # the longest idle first
         self._buffer = memoryview(bytearray(AT_ONCE))  # one for all: what was read is parsed before the next read
 
-    @asynccontextmanager
-    async def post(self, path: str, body: bytes) -> "AsyncIterator[Answer]":
+    def post(self, path: str, body: bytes) -> "AbstractAsyncContextManager[Answer]":
         """Send a JSON body; the block gets the answer as soon as its head is there."""
-        request = self._request(path, body)
+        return self._asking(self._request("POST", path, body))
+
+    def get(self, path: str) -> "AbstractAsyncContextManager[Answer]":
+        return self._asking(self._request("GET", path, b""))
+
+    @asynccontextmanager
+    async def _asking(self, request: bytes) -> "AsyncIterator[Answer]":
         connection, answer = await self._ask(request)
         try:
             yield answer
@@ -108,10 +113,10 @@ class Pool:
             raise Unreachable(f"It takes no connection: {explain(error)}.") from error
         return connection
 
-    def _request(self, path: str, body: bytes) -> bytes:
+    def _request(self, method: str, path: str, body: bytes) -> bytes:
         if not _TARGET.fullmatch(path):
             raise ValueError(f"{path!r} is no path.")
-        line = f"POST {self._path}{path}{self._query} HTTP/1.1\r\n"
+        line = f"{method} {self._path}{path}{self._query} HTTP/1.1\r\n"
         return f"{line}{self._head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
 
 

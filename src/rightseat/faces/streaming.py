@@ -1,7 +1,7 @@
 """A run, followed for as long as its client is there."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from types import TracebackType
 from typing import Any, Self, cast
@@ -28,6 +28,9 @@ class RunResponse(Response):
 
     A run that is for its reader alone is cancelled when the client goes away: nobody can come back to it. Any other
     goes on. `keep_alive` is for server-sent events: how many seconds of silence there may be before a comment is sent.
+
+    With `refusal` its head waits for the first bytes, or for that comment. Where the run has failed by then, a refusal
+    is sent in place of all of it. `headers` may be a function then, which is called when the head is sent.
     """
 
     def __init__(
@@ -36,17 +39,19 @@ class RunResponse(Response):
         run_id: str,
         write: Write,
         *,
-        headers: Mapping[str, str],
+        headers: Mapping[str, str] | Callable[[], Mapping[str, str]],
         first: bytes = b"",
         last: bytes = b"",
         after: str | None = None,
         is_for_its_reader: bool = True,
         keep_alive: float | None = None,
+        refusal: Callable[[], Response | None] | None = None,
     ) -> None:
         self.background = None
         self.status_code = 200
         self.body = b""
-        self.init_headers(headers)
+        self.init_headers(None if callable(headers) else headers)
+        self._late_headers = headers if callable(headers) else None
         self._runtime = runtime
         self._run_id = run_id
         self._write = write
@@ -55,13 +60,26 @@ class RunResponse(Response):
         self._after = after
         self._is_for_its_reader = is_for_its_reader
         self._keep_alive = keep_alive
+        self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = [header for header in self.raw_headers if header[0] != b"content-length"]
-        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
-        if self._first:
-            await send({"type": "http.response.body", "body": self._first, "more_body": True})
-        ending = await self._relay(Line(send, scope.get(STRAIGHT)), receive)
+        async def begin() -> None:
+            if self._late_headers:
+                self.init_headers(self._late_headers())
+            headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+            await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+            if self._first:
+                await send({"type": "http.response.body", "body": self._first, "more_body": True})
+
+        line = Line(send, scope.get(STRAIGHT), begin)
+        if self._refusal is None:
+            await line.open()
+        ending = await self._relay(line, receive)
+        if not line.is_open:
+            refusal = self._refusal() if self._refusal else None
+            if refusal is not None:
+                return await refusal(scope, receive, send)
+            await line.open()
         await send({"type": "http.response.body", "body": ending + self._last})
 
     async def _relay(self, line: "Line", receive: Receive) -> bytes:
@@ -79,6 +97,8 @@ class RunResponse(Response):
                     if type(entries[-1].event) in ENDS:
                         return body or b""
                     if body:
+                        if not line.is_open:
+                            await line.open()
                         await line.send(body)
                         line.sent_at = line.time()
         await line.clear()
@@ -91,11 +111,16 @@ def broken_off(run_id: str) -> RunFailed:
 
 
 class Line:
-    """The way to one client. What can be sent without waiting may be `push`ed from outside the client's own task."""
+    """The way to one client. What can be sent without waiting may be `push`ed from outside the client's own task.
 
-    __slots__ = ("_pushed_at", "_send", "_straight", "failure", "sent_at", "time", "unfinished")
+    Nothing is sent before it is open: `begin` sends the head of the answer.
+    """
 
-    def __init__(self, send: Send, straight: Send | None) -> None:
+    __slots__ = ("_begin", "_pushed_at", "_send", "_straight", "failure", "is_open", "sent_at", "time", "unfinished")
+
+    def __init__(self, send: Send, straight: Send | None, begin: Callable[[], Awaitable[None]]) -> None:
+        self.is_open = False
+        self._begin = begin
         self.time = asyncio.get_running_loop().time
         self.sent_at = self.time()
         self._send = straight or send
@@ -103,6 +128,10 @@ class Line:
         self._pushed_at = 0.0
         self.unfinished: asyncio.Future[None] | None = None
         self.failure: Exception | None = None
+
+    async def open(self) -> None:
+        self.is_open = True
+        await self._begin()
 
     async def send(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
@@ -118,6 +147,8 @@ class Line:
         def push(entry: Entry) -> bool:
             now = self.time()
             if now - self._pushed_at < TOGETHER or self.unfinished is not None or type(entry.event) in ENDS:
+                return False
+            if not self.is_open:
                 return False
             self._pushed_at = now
             try:
@@ -144,7 +175,12 @@ class Line:
     def mention(self, body: bytes) -> None:
         """Send it by the way, from outside the client's own task; not while something else is on its way."""
         if self.unfinished is None or (self.unfinished.done() and not self.unfinished.exception()):
-            self.unfinished = asyncio.ensure_future(self.send(body))
+            self.unfinished = asyncio.ensure_future(self._mention(body))
+
+    async def _mention(self, body: bytes) -> None:
+        if not self.is_open:
+            await self.open()
+        await self.send(body)
 
     async def clear(self) -> None:
         """Wait for what was pushed and could not be sent at once; tell what went wrong with it."""

@@ -13,12 +13,12 @@ from rightseat.access.door import Door
 from rightseat.core.ask import Principal, WhenBusy
 from rightseat.core.errors import RightseatError
 from rightseat.core.runtime import Runtime
+from rightseat.egress.transcription import Options as Transcription
 from rightseat.faces.answers import UNREADABLE, BodyTooLarge, answer, mended, read_body
 from rightseat.faces.copilotkit.current.keeping import Keeping
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
 from rightseat.faces.copilotkit.current.running import Running
 from rightseat.faces.copilotkit.current.serving import Serving
-from rightseat.faces.copilotkit.current.transcribing import Options as Transcription
 from rightseat.faces.copilotkit.current.transcribing import Transcribing
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.answering import GraphQL, Operation

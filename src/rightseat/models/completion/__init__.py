@@ -1,1 +1,66 @@
-"""Any model behind a raw completion endpoint."""
+"""Any model behind a raw completion endpoint, with tool calls that always parse.
+
+`planning` writes a prompt and a grammar in the model's own style (`styles`), an engine (`engines`) goes on with it, and
+`reading` makes chunks of what it says.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from rightseat.core.model import Model
+from rightseat.models.completion import engines, explaining
+from rightseat.models.completion.model import Completion
+
+StyleName = Literal[
+    "auto",
+    "command-r7b",
+    "deepseek-r1",
+    "deepseek-v3.1",
+    "deepseek-v3.2",
+    "forced-hermes",
+    "functionary-v2",
+    "functionary-v3.1",
+    "functionary-v3.2",
+    "generic",
+    "glm",
+    "granite",
+    "harmony",
+    "hermes",
+    "kimi-k2",
+    "llama-3.1",
+    "mistral-3",
+    "mistral-nemo",
+    "phi-4",
+    "qwen3-coder",
+]
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    engine: engines.EngineOptions
+    """What runs the model: a server at a `url`, or a `model` file that we start one with."""
+    style: StyleName = "auto"
+    """How the model calls tools. `auto` goes by its chat template; `rightseat check` says what it found."""
+    signatures: Literal["json_schema", "typescript"] | None = None
+    """How tools are written where the chat template does not print them: TypeScript takes fewer tokens."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Where a client does not say. Left out: as the engine is set."""
+    max_tokens: int | None = Field(default=None, gt=0)
+    """The longest answer, in tokens, where a client does not say."""
+
+
+def build(options: Options) -> Model:
+    return Completion(
+        engines.build(options.engine),
+        style=options.style,
+        signatures=options.signatures,
+        temperature=options.temperature,
+        max_tokens=options.max_tokens,
+    )
+
+
+def explain(options: Options) -> AsyncIterator[str]:
+    """What runs the model, and which style was chosen for it."""
+    return explaining.explain(engines.build(options.engine), options.style)

@@ -46,7 +46,7 @@ KINDS = {
     "misuse": MISUSE,
     "missing_cloud_key": MISSING_KEY,
     "no_guardrails": CONFIGURATION,
-    "model_busy": NETWORK,
+    "model_busy": CONFIGURATION,  # their word for whatever a model's server answers with 4xx
     "model_error": NETWORK,
     "model_loading": NETWORK,
     "model_refused": CONFIGURATION,

@@ -16,20 +16,20 @@ class Literal(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class Chars(msgspec.Struct, frozen=True):
+class Chars(msgspec.Struct, frozen=True, gc=False):
     ranges: tuple[tuple[int, int], ...]
     negated: bool = False
 
 
-class Sequence(msgspec.Struct, frozen=True):
+class Sequence(msgspec.Struct, frozen=True, gc=False):
     parts: "tuple[Node, ...]"
 
 
-class Choice(msgspec.Struct, frozen=True):
+class Choice(msgspec.Struct, frozen=True, gc=False):
     options: "tuple[Node, ...]"
 
 
-class Repeat(msgspec.Struct, frozen=True):
+class Repeat(msgspec.Struct, frozen=True, gc=False):
     """`most` of None is without an end."""
 
     part: "Node"
@@ -52,5 +52,19 @@ Node = Literal | Chars | Sequence | Choice | Repeat | Rule | Until
 
 
 class Grammar(msgspec.Struct, frozen=True):
+    """`tokens` are rules for something that is read as one piece: a string, a number."""
+
     root: Node
     rules: Mapping[str, Node]
+    tokens: frozenset[str] = frozenset()
+
+
+def flattened(parts: tuple[Node, ...]) -> list[Node]:
+    """The parts of a sequence, those of sequences in it among them."""
+    flat: list[Node] = []
+    for part in parts:
+        if type(part) is Sequence:
+            flat += flattened(part.parts)
+        else:
+            flat.append(part)
+    return flat

@@ -1,0 +1,198 @@
+"""A run → the one message of a completion, in pieces.
+
+A run may be several answers of a model with tools of the server's own between them. The client sees the text of all of
+them as one, and the calls of its own tools. What else is worth knowing becomes a warning.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from rightseat.core.events import (
+    AnswerEnded,
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateChanged,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    StopReason,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
+    ThoughtStarted,
+    Usage,
+)
+from rightseat.core.values import JsonValue
+from rightseat.faces.openai.failures import Failure
+
+APART = "\n\n"
+"""Between the texts of two answers."""
+
+REASONS: dict[StopReason, str] = {"stop": "stop", "calls": "stop", "length": "length", "filtered": "content_filter"}
+
+ASKS = (
+    "A tool that the agent called waits for a person to agree, and this protocol cannot ask one. The call was not run. "
+    "Use a client that can show the question, or change `approve` of the agent."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    text: str
+    logprobs: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallBegun:
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallGrown:
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """It is whole."""
+
+    reason: str
+
+
+Piece = Said | Thought | CallBegun | CallGrown | Ended | Failure
+
+
+class Pieces:
+    """Feed it events, take pieces. The last is `Ended` or a `Failure`; what it all cost is known then."""
+
+    __slots__ = (
+        "_answers",
+        "_calls",
+        "_logprobs",
+        "_offered",
+        "_reason",
+        "_run_here",
+        "_spoke_in",
+        "_unknown",
+        "_wants_logprobs",
+        "flowing",
+        "usage",
+        "warnings",
+    )
+
+    def __init__(self, offered: Collection[str], warnings: list[str], *, wants_logprobs: bool = False) -> None:
+        self.warnings = warnings
+        self.usage: Usage | None = None  # None where the model does not say
+        self.flowing: str | None = None
+        """The message whose next piece is just its text."""
+        self._offered = set(offered)
+        self._calls: dict[str, int] = {}  # the client's, by id: their places
+        self._run_here: dict[str, str] = {}  # the others, by id: their tools
+        self._unknown: list[str] = []  # tools that were called in the last answer, and are not there
+        self._answers = 0
+        self._spoke_in: int | None = None  # the answer whose text was the last
+        self._reason: StopReason = "stop"
+        self._wants_logprobs = wants_logprobs
+        self._logprobs: JsonValue = None
+
+    def feed(self, events: Iterable[Event]) -> Iterator[Piece]:
+        for event in events:
+            yield from self._take(event)
+
+    def _take(self, event: Event) -> Iterable[Piece]:
+        match event:
+            case TextDelta(message_id=id, text=text):
+                return self._say(id, text)
+            case ThoughtDelta(text=text):
+                return (Thought(text),)
+            case CallStarted():
+                return self._begin_call(event)
+            case CallDelta(call_id=id, text=text):
+                return (CallGrown(self._calls[id], text),) if id in self._calls else ()
+            case CallReturned(name=name, error="unknown_tool"):
+                self._unknown.append(name)
+            case AnswerEnded():
+                self._end_answer(event)
+            case Custom(name=name, value=value):
+                self._note(name, value)
+            case RunFinished():
+                return (self._finish(event),)
+            case RunFailed(code=code, message=message):
+                return (Failure.of_run(code, message),)
+            case TextStarted() | TextEnded() | ThoughtStarted() | ThoughtEnded() | CallEnded() | RunStarted():
+                self.flowing = None
+            case CallReturned() | StateReplaced() | StateChanged() | StepStarted() | StepEnded():
+                pass  # OpenAI has no word for these
+            case _:
+                assert_never(event)
+        return ()
+
+    def _say(self, id: str, text: str) -> Iterable[Piece]:
+        if self._spoke_in is not None and self._spoke_in < self._answers:
+            text = APART + text
+        self._spoke_in = self._answers
+        self.flowing = None if self._wants_logprobs else id
+        logprobs, self._logprobs = self._logprobs, None
+        return (Said(text, logprobs),)
+
+    def _begin_call(self, event: CallStarted) -> Iterable[Piece]:
+        if event.name not in self._offered:
+            self._run_here[event.call_id] = event.name
+            return ()
+        place = self._calls[event.call_id] = len(self._calls)
+        return (CallBegun(place, event.call_id, event.name),)
+
+    def _end_answer(self, event: AnswerEnded) -> None:
+        self._answers += 1
+        self._unknown.clear()  # the model was told, and has answered again
+        self._reason = event.reason
+        self.flowing = None
+        if event.usage is not None:
+            before = self.usage or Usage(0, 0)
+            self.usage = Usage(
+                before.input_tokens + event.usage.input_tokens, before.output_tokens + event.usage.output_tokens
+            )
+
+    def _note(self, name: str, value: JsonValue) -> None:
+        if name == "model.warning":
+            self.warnings.append(str(value))
+        elif name == "model.logprobs" and self._wants_logprobs:
+            self._logprobs = value
+        elif name == "loop.taken" and isinstance(value, list):
+            self._offered.difference_update(map(str, value))
+            listed = ", ".join(map(repr, value))
+            self.warnings.append(f"Tools of these names are the agent's own, so the client's were left out: {listed}.")
+
+    def _finish(self, event: RunFinished) -> Piece:
+        if event.interrupts:
+            return Failure.of_run("approval_required", ASKS)
+        if event.outcome == "cancelled":
+            return Failure.of_run("cancelled", "The answer was stopped before its end.")
+        for name in self._unknown:
+            self.warnings.append(f"The model called {name!r}, which is none of the tools; the call was left out.")
+        if self._calls and self._run_here:
+            listed = ", ".join(sorted(set(self._run_here.values())))
+            self.warnings.append(
+                f"The agent has run tools of its own as well, whose results it will not see: {listed}."
+            )
+        if self._calls and self._reason in ("stop", "calls"):
+            return Ended("tool_calls")
+        return Ended(REASONS[self._reason])

@@ -1,0 +1,221 @@
+"""A request for a chat completion → `Ask`."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from rightseat.core.ask import Ask, Named, Parameters, Principal, ToolChoice, ToolOffer
+from rightseat.core.values import JsonValue
+from rightseat.faces.answers import UNREADABLE, mended
+from rightseat.faces.openai import fields
+from rightseat.faces.openai.failures import BadRequest
+from rightseat.faces.openai.messages import GivenMessage, read_messages
+
+NAME = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+PLACE = re.compile(r" - at `(?:key in )?\$\.?(.*)`$")
+NOTHING: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
+"""The parameters of a function that takes none."""
+
+
+class Function(msgspec.Struct):
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class GivenTool(msgspec.Struct):
+    type: str = "function"
+    function: Function | None = None
+
+
+class FunctionName(msgspec.Struct):
+    name: str
+
+
+class GivenChoice(msgspec.Struct):
+    type: str
+    function: FunctionName | None = None
+
+
+class Schema(msgspec.Struct):
+    name: str | None = None
+    schema: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ResponseFormat(msgspec.Struct):
+    type: str
+    json_schema: Schema | None = None
+
+
+class StreamOptions(msgspec.Struct):
+    include_usage: bool | None = None
+
+
+Unit = Annotated[float, Meta(ge=0, le=1)]
+Penalty = Annotated[float, Meta(ge=-2, le=2)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class Body(msgspec.Struct):
+    model: str
+    messages: list[GivenMessage]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    tools: list[GivenTool] | None = None
+    tool_choice: str | GivenChoice | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Unit | None = None
+    seed: int | None = None
+    stop: str | list[str] | None = None
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
+    presence_penalty: Penalty | None = None
+    frequency_penalty: Penalty | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    n: int | None = None
+    user: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+KNOWN = frozenset(msgspec.structs.asdict(Body("", [])))
+_decode = msgspec.json.Decoder(Body).decode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+@dataclass(slots=True)
+class Request:
+    """What is asked, and what of it is for the face itself. `warnings` name what was left out."""
+
+    body: Body
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def wants_usage(self) -> bool:
+        options = self.body.stream_options
+        return options is not None and bool(options.include_usage)
+
+
+def decode(body: bytes) -> Request:
+    """Raises `BadRequest`."""
+    body = mended(body)
+    try:
+        given = _decode_fields(body)
+        warnings = list(fields.check(given, KNOWN))
+        request = Request(_decode(body), warnings)
+    except UNREADABLE as error:
+        raise unreadable(error) from error
+    fields.check_count(request.body.n)
+    return request
+
+
+def unreadable(error: Exception) -> BadRequest:
+    """What is wrong, and where: msgspec says `Expected `array`, got `str` - at `$.messages``."""
+    place = PLACE.search(str(error))
+    if place is None:
+        return BadRequest(f"The body cannot be read: {str(error) or 'it is nested too deep'}.")
+    what = PLACE.sub("", str(error)).replace("`", "")
+    where = place[1]
+    return BadRequest(f"{where or 'The body'}: {what[:1].lower()}{what[1:]}.", where or None)
+
+
+def read_ask(request: Request, principal: Principal, headers: Mapping[str, str], *, is_model: bool) -> Ask:
+    """A model without an agent around it answers once: there is nobody to run its tools but the client."""
+    body = request.body
+    tools = read_tools(body.tools or ())
+    sent: dict[str, JsonValue] = {"user": body.user, "metadata": body.metadata}
+    return Ask(
+        messages=read_messages(body.messages, request.warnings),
+        agent=body.model,
+        principal=principal,
+        tools=tools,
+        parameters=read_parameters(body, tools),
+        properties={name: value for name, value in sent.items() if value is not None},
+        headers=headers,
+        rounds=1 if is_model else None,
+        transient=True,
+    )
+
+
+def read_tools(given: Sequence[GivenTool]) -> tuple[ToolOffer, ...]:
+    tools: dict[str, ToolOffer] = {}
+    for number, tool in enumerate(given):
+        where = f"tools[{number}]"
+        if tool.type != "function" or tool.function is None:
+            text = f"{where}: tools of type {tool.type[:100]!r} are not known here; send a `function`."
+            raise BadRequest(text, where)
+        function = tool.function
+        if not NAME.fullmatch(function.name):
+            text = (
+                f"{where}.function.name is {function.name[:140]!r}; it must be 1 to 128 letters, digits or any of _.:-"
+            )
+            raise BadRequest(text, f"{where}.function.name")
+        if function.name in tools:
+            raise BadRequest(f"Two tools are named {function.name!r}; a call could not say which.", where)
+        parameters = NOTHING if function.parameters is None else function.parameters
+        tools[function.name] = ToolOffer(function.name, function.description or "", parameters, function.strict)
+    return tuple(tools.values())
+
+
+def read_parameters(body: Body, tools: Sequence[ToolOffer]) -> Parameters:
+    schema, strict = read_format(body.response_format)
+    if body.top_logprobs is not None and not body.logprobs:
+        raise BadRequest("`top_logprobs` needs `logprobs: true`.", "top_logprobs")
+    return Parameters(
+        temperature=body.temperature,
+        max_tokens=body.max_tokens if body.max_completion_tokens is None else body.max_completion_tokens,
+        stop=(body.stop,) if isinstance(body.stop, str) else tuple(body.stop) if body.stop else None,
+        tool_choice=read_choice(body.tool_choice, [tool.name for tool in tools]),
+        parallel_calls=body.parallel_tool_calls,
+        response_schema=schema,
+        response_strict=strict,
+        top_p=body.top_p,
+        seed=body.seed,
+        presence_penalty=body.presence_penalty,
+        frequency_penalty=body.frequency_penalty,
+        logprobs=(body.top_logprobs or 0) if body.logprobs else None,
+    )
+
+
+def read_choice(choice: str | GivenChoice | None, names: Sequence[str]) -> ToolChoice | None:
+    match choice:
+        case None | "auto" | "none":
+            return choice
+        case "required":
+            if not names:
+                raise BadRequest("`tool_choice` is 'required', and there are no `tools`.", "tool_choice")
+            return "required"
+        case GivenChoice(type="function", function=FunctionName(name=name)):
+            if name not in names:
+                listed = ", ".join(names) or "none"
+                text = f"`tool_choice` names {name[:140]!r}, which is not in `tools`. There: {listed}."
+                raise BadRequest(text, "tool_choice")
+            return Named(name)
+    known = "'auto', 'required', 'none' or {'type': 'function', 'function': {'name': …}}"
+    said = choice if isinstance(choice, str) else choice.type
+    raise BadRequest(f"`tool_choice` is {said[:100]!r}; it must be {known}.", "tool_choice")
+
+
+def read_format(given: ResponseFormat | None) -> tuple[Mapping[str, JsonValue] | None, bool | None]:
+    """The schema that the answer is held to, and whether strictly."""
+    match given:
+        case None | ResponseFormat(type="text"):
+            return None, None
+        case ResponseFormat(type="json_object"):
+            return {"type": "object"}, None
+        case ResponseFormat(type="json_schema", json_schema=Schema(schema=schema, strict=strict)) if schema is not None:
+            return schema, strict
+        case ResponseFormat(type="json_schema"):
+            raise BadRequest("`response_format.json_schema.schema` is missing.", "response_format")
+    raise BadRequest(
+        f"`response_format.type` is {given.type[:100]!r}; it must be 'text', 'json_object' or 'json_schema'.",
+        "response_format",
+    )

@@ -1,0 +1,202 @@
+"""Pieces → bytes: chunks as they come (`Chunks`), or one body at the end (`Whole`)."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+from msgspec import json
+from starlette.responses import Response
+
+from rightseat.core.ask import Ask
+from rightseat.core.events import TextDelta
+from rightseat.core.log import Entry
+from rightseat.core.values import JsonValue
+from rightseat.faces.openai.failures import Failure
+from rightseat.faces.openai.pieces import CallBegun, CallGrown, Ended, Piece, Pieces, Said, Thought
+from rightseat.faces.openai.reading import Request
+from rightseat.faces.openai.warning import header
+
+encode = json.Encoder().encode
+EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-accel-buffering": "no"}
+DONE = b"data: [DONE]\n\n"
+NO_LOGPROBS = "The model reports no `logprobs`, so there are none."
+
+
+class Completion:
+    """What both ways of writing have in common: what the answer is called, and what is known of it by now."""
+
+    __slots__ = ("created", "failure", "id", "model", "pieces", "reported", "wants_logprobs")
+
+    def __init__(self, request: Request, ask: Ask) -> None:
+        self.id = f"chatcmpl-{ask.run_id.removeprefix('run_')}"
+        self.created = int(time.time())
+        self.model = request.body.model
+        self.wants_logprobs = bool(request.body.logprobs)
+        self.pieces = Pieces([tool.name for tool in ask.tools], request.warnings, wants_logprobs=self.wants_logprobs)
+        self.failure: Failure | None = None
+        self.reported = False  # whether there were any logprobs
+
+    def usage(self) -> dict[str, int] | None:
+        if self.pieces.usage is None:
+            return None
+        asked, answered = self.pieces.usage.input_tokens, self.pieces.usage.output_tokens
+        return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+
+    def end(self) -> list[str]:
+        """All warnings, once the answer is whole."""
+        if self.wants_logprobs and not self.reported:
+            self.pieces.warnings.append(NO_LOGPROBS)
+        return self.pieces.warnings
+
+
+class Chunks(Completion):
+    """Feed it entries, take server-sent events."""
+
+    __slots__ = ("_after", "_before", "_begun", "_head", "_tail", "_wants_usage")
+
+    def __init__(self, request: Request, ask: Ask) -> None:
+        super().__init__(request, ask)
+        named = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"choices":['
+        self._head = named % (encode(self.id), self.created, encode(self.model))
+        self._wants_usage = request.wants_usage
+        self._tail = b',"usage":null}\n\n' if self._wants_usage else b"}\n\n"
+        self._before = self._head + b'{"index":0,"delta":{"content":'
+        self._after = b'},"finish_reason":null}]' + self._tail
+        self._begun = False
+
+    def headers(self) -> Mapping[str, str]:
+        """With the warnings that are known by now."""
+        return EVENTS | header(self.pieces.warnings)
+
+    def refusal(self) -> Response | None:
+        """For a run that failed before anything was said."""
+        return self.failure.response(self.pieces.warnings) if self.failure else None
+
+    def feed(self, entries: Sequence[Entry]) -> bytes | None:
+        if len(entries) == 1:  # nearly every batch of a flowing answer is a piece of its text
+            event = entries[0].event
+            if type(event) is TextDelta and event.message_id == self.pieces.flowing:
+                return self._before + encode(event.text) + self._after
+        written = [self._write(piece) for piece in self.pieces.feed(entry.event for entry in entries)]
+        if not written:
+            return None
+        if not self._begun:
+            self._begun = True
+            written.insert(0, self._delta({"role": "assistant", "content": ""}))
+        return b"".join(written)
+
+    def _write(self, piece: Piece) -> bytes:
+        match piece:
+            case Said(text=text, logprobs=None):
+                return self._before + encode(text) + self._after
+            case Said(text=text, logprobs=logprobs):
+                self.reported = True
+                return self._delta({"content": text}, logprobs=told(logprobs))
+            case Thought(text=text):
+                return self._delta({"reasoning_content": text})
+            case CallBegun(index=index, id=id, name=name):
+                function = {"name": name, "arguments": ""}
+                return self._delta(
+                    {"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]}
+                )
+            case CallGrown(index=index, text=text):
+                return self._delta({"tool_calls": [{"index": index, "function": {"arguments": text}}]})
+            case Ended(reason=reason):
+                return self._end(reason)
+            case Failure():
+                self.failure = piece
+                return b"data: %b\n\n" % encode(piece.body(self.pieces.warnings))
+            case _:
+                assert_never(piece)
+
+    def _delta(self, delta: dict[str, Any], **more: JsonValue) -> bytes:
+        choice = {"index": 0, "delta": delta, **more, "finish_reason": None}
+        return self._head + encode(choice) + b"]" + self._tail
+
+    def _end(self, reason: str) -> bytes:
+        last = self._head + encode({"index": 0, "delta": {}, "finish_reason": reason}) + b"]"
+        if warnings := self.end():
+            last += b',"warnings":' + encode(warnings)
+        last += self._tail
+        if self._wants_usage:
+            last += self._head + b'],"usage":' + encode(self.usage()) + b"}\n\n"
+        return last + DONE
+
+
+class Whole(Completion):
+    """Feed it entries, take the body when it `is_over`."""
+
+    __slots__ = ("_calls", "_logprobs", "_reason", "_texts", "_thoughts")
+
+    def __init__(self, request: Request, ask: Ask) -> None:
+        super().__init__(request, ask)
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._calls: list[tuple[CallBegun, list[str]]] = []
+        self._logprobs: list[Any] = []
+        self._reason: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self._reason is not None or self.failure is not None
+
+    def feed(self, entries: Sequence[Entry]) -> None:
+        for piece in self.pieces.feed(entry.event for entry in entries):
+            self._take(piece)
+
+    def _take(self, piece: Piece) -> None:
+        match piece:
+            case Said(text=text, logprobs=logprobs):
+                self._texts.append(text)
+                if isinstance(logprobs, list):
+                    self.reported = True
+                    self._logprobs += logprobs
+            case Thought(text=text):
+                self._thoughts.append(text)
+            case CallBegun():
+                self._calls.append((piece, []))
+            case CallGrown(index=index, text=text):
+                self._calls[index][1].append(text)
+            case Ended(reason=reason):
+                self._reason = reason
+            case Failure():
+                self.failure = piece
+            case _:
+                assert_never(piece)
+
+    def body(self) -> dict[str, Any]:
+        choice = {
+            "index": 0,
+            "message": self._message(),
+            "logprobs": told(self._logprobs) if self.reported else None,
+            "finish_reason": self._reason,
+        }
+        body: dict[str, Any] = {
+            "id": self.id,
+            "object": "chat.completion",
+            "created": self.created,
+            "model": self.model,
+            "choices": [choice],
+            "usage": self.usage(),
+        }
+        if warnings := self.end():
+            body["warnings"] = warnings
+        return body
+
+    def _message(self) -> dict[str, Any]:
+        text = "".join(self._texts)
+        message: dict[str, Any] = {"role": "assistant", "content": None if self._calls and not text else text}
+        message["refusal"] = None
+        if self._thoughts:
+            message["reasoning_content"] = "".join(self._thoughts)
+        if self._calls:
+            message["tool_calls"] = [written(call, "".join(pieces)) for call, pieces in self._calls]
+        return message
+
+
+def written(call: CallBegun, arguments: str) -> dict[str, Any]:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def told(logprobs: JsonValue) -> dict[str, JsonValue]:
+    return {"content": logprobs, "refusal": None}

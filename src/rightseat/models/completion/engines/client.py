@@ -1,0 +1,150 @@
+"""HTTP to one engine: its stream as it comes, its short answers whole, and what goes wrong as errors of ours."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+from pydantic import SecretStr
+
+from rightseat.core.errors import (
+    ModelBusy,
+    ModelError,
+    ModelLoading,
+    ModelRefused,
+    ModelRefusedKey,
+    ModelUnreachable,
+    PromptTooLong,
+)
+from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.wire import sse
+
+logger = logging.getLogger(__name__)
+
+TOO_LONG = re.compile(
+    r"exceed_context_size|context[ _](length|window|size)|too many tokens|(prompt|input) is too long",
+    re.IGNORECASE,
+)
+SAID = 500  # characters of an engine's own words that are passed on
+LARGEST = 8 << 20  # bytes of an answer that is read whole; a chat template may be long
+SOON = 10.0  # seconds for such an answer
+
+
+class Client:
+    def __init__(self, url: str, key: SecretStr | None = None, patience: float = 300.0) -> None:
+        self.where = url.partition("?")[0]
+        self._secret = key.get_secret_value() if key else ""
+        headers = {"accept-encoding": "identity", "user-agent": "rightseat"}
+        if self._secret:
+            headers["authorization"] = f"Bearer {self._secret}"
+        self._pool = Pool(url, headers, patience=patience)
+
+    @asynccontextmanager
+    async def events(self, path: str, body: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The data of each server-sent event. Leaving the block early closes the connection."""
+        async with self._asking(path, body) as answer:
+            yield _read_events(answer)
+            await answer.finish()
+
+    @asynccontextmanager
+    async def lines(self, path: str, body: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The same, of an engine that sends a line for each."""
+        async with self._asking(path, body) as answer:
+            yield _read_lines(answer)
+            await answer.finish()
+
+    async def ask(self, path: str, body: Mapping[str, object] | None = None, within: float = SOON) -> Any:
+        """A short answer in JSON: to a GET where there is no body."""
+        try:
+            async with asyncio.timeout(within), self._asking(path, body) as answer:
+                text = await answer.text(LARGEST, within)
+        except TimeoutError:
+            logger.warning("%s: no answer from %s within %g s", self.where, path, within)
+            raise ModelUnreachable(f"The model's engine said nothing within {within:g} s.") from None
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise self.broken(f"{path} is no JSON: {error}") from error
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+    @asynccontextmanager
+    async def _asking(self, path: str, body: Mapping[str, object] | None) -> AsyncIterator[Answer]:
+        asked = self._pool.get(path) if body is None else self._pool.post(path, _encode(body))
+        try:
+            async with asked as answer:
+                if answer.status != 200:
+                    raise self.refusal(answer.status, await answer.text())
+                yield answer
+        except Unreachable as error:
+            logger.warning("%s: %s", self.where, error)
+            raise ModelUnreachable(f"The model's engine cannot be relied on: {error}") from error
+
+    def refusal(self, status: int, body: str) -> ModelError:
+        """The engine's own words go to our log; to the client only where they help it."""
+        said = self._said(read_error(body))
+        logger.warning("%s answered %d: %s", self.where, status, said)
+        if status in (401, 403):
+            return ModelRefusedKey(f"The model's engine does not accept our key (HTTP {status}).")
+        if status == 429:
+            return ModelBusy("The model's engine has too much to do right now. Try again later.")
+        if status == 503:
+            return ModelLoading(f"The model's engine is not ready: {said or 'it does not say why'}.")
+        if TOO_LONG.search(body):
+            return PromptTooLong(f"The conversation is too long for the model: {said}", status)
+        if status < 500:
+            return ModelRefused(f"The model's engine does not accept the request (HTTP {status}): {said}", status)
+        return ModelUnreachable(f"The model's engine failed (HTTP {status}).")
+
+    def broken(self, problem: str) -> ModelUnreachable:
+        """For an answer that is not what this engine says."""
+        logger.warning("%s: %s", self.where, self._said(problem))
+        return ModelUnreachable("The model's engine broke its answer off, or answered what cannot be understood.")
+
+    def _said(self, text: str) -> str:
+        """In one line, and without our key, which some repeat."""
+        if self._secret:
+            text = text.replace(self._secret, "[key]")
+        return " ".join(text.split())[:SAID].rstrip(".")
+
+
+async def _read_events(answer: Answer) -> AsyncIterator[bytes]:
+    decoder = sse.Decoder()
+    feed: Callable[[bytes], list[bytes]] = decoder.feed
+    async for piece in answer:
+        for data in feed(piece):
+            yield data
+    for data in decoder.rest():
+        yield data
+
+
+async def _read_lines(answer: Answer) -> AsyncIterator[bytes]:
+    rest = b""
+    async for piece in answer:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield line
+    if rest.strip():
+        yield rest
+
+
+def read_error(body: str) -> str:
+    """What the engine says is wrong, in whichever of the usual forms it says so; else its text."""
+    try:
+        value = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body
+    match value:
+        case {"error": {"message": str(message)}} | {"error": str(message)}:
+            return message
+        case {"message": str(message)} | {"detail": str(message)}:
+            return message
+    return body
+
+
+_encode = msgspec.json.Encoder().encode

@@ -1,0 +1,245 @@
+"""llama.cpp's server, by its raw endpoint `/completion`."""
+
+import hashlib
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from pydantic import SecretStr
+
+from rightseat.core.errors import ModelError, ModelLoading, ModelRefused, ModelUnreachable
+from rightseat.core.events import StopReason
+from rightseat.core.values import JsonValue
+from rightseat.models.completion.engine import Constraint, Description, End, Piece, Request
+from rightseat.models.completion.engines.client import Client
+from rightseat.models.completion.grammar import gbnf, lark
+
+logger = logging.getLogger(__name__)
+
+
+STAND_IN = "d805df67b616e59d"
+"""How the hash of that template begins, without its white space."""
+
+
+class LlamaCpp:
+    """A server that runs at `url`. `has_llguidance`: it was built with LLGuidance, and is sent grammars for that.
+
+    `has_template`: whether the model has one, where that is known already.
+    """
+
+    grammars = frozenset({"grammar", "schema", "triggers"})
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: SecretStr | None = None,
+        patience: float = 300.0,
+        has_llguidance: bool = False,
+        has_template: bool | None = None,
+    ) -> None:
+        self.client = Client(url, api_key, patience)
+        self._has_llguidance = has_llguidance
+        self._has_template = has_template
+        self._known: Description | None = None
+        self._adds_bos = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.aclose()
+
+    @property
+    def place(self) -> str:
+        return f"llama-server at {self.client.where}"
+
+    async def describe(self) -> Description:
+        if self._known is None:
+            described = read_props(await self.client.ask("/props"))
+            self._adds_bos = bool(await self._tokens(""))
+            if is_stand_in(described.template) and not await self._has_own_template():
+                described = msgspec.structs.replace(described, template="")
+            self._known = described
+        return self._known
+
+    async def _has_own_template(self) -> bool:
+        if self._has_template is not None:
+            return self._has_template
+        return len(await self._tokens("<|im_start|>")) == 1 + self._adds_bos
+
+    async def _tokens(self, text: str) -> Sequence[object]:
+        """What the engine makes of a prompt. An older build without this endpoint is taken to add nothing."""
+        try:
+            answer = await self.client.ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+        except ModelRefused:
+            return ()
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        return tokens if isinstance(tokens, list) else ()
+
+    def forget(self) -> None:
+        """What is known may be of an engine that is no more: it is asked again before the next answer."""
+        self._known = None
+
+    async def generate(self, request: Request, slot: int | None = None) -> AsyncIterator[Piece | End]:
+        """`slot` is the one to go on in; without it the engine chooses."""
+        end: End | None = None
+        try:
+            described = await self.describe()
+            body = write_request(request, self._has_llguidance) | ({} if slot is None else {"id_slot": slot})
+            if self._adds_bos and described.bos:
+                body["prompt"] = request.prompt.removeprefix(described.bos)
+            async with self.client.events("/completion", body) as events:
+                async for data in events:
+                    event = self._read(data)
+                    if event.content:
+                        yield Piece(event.content, read_logprobs(event))
+                    if event.stop:
+                        end = read_end(event)
+                        if described.model and event.model not in ("", described.model):
+                            self.forget()
+                        break
+        except (ModelUnreachable, ModelLoading):
+            self.forget()
+            raise
+        if end is None:
+            self.forget()
+            raise self.client.broken("its answer ended without its last event")
+        yield end
+
+    def _read(self, data: bytes) -> "_Event":
+        try:
+            event = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self.client.broken(f"an event that cannot be read: {error}") from error
+        if event.error is not None:
+            raise self._failure(event.error)
+        return event
+
+    def _failure(self, error: Any) -> ModelError:
+        """An error inside the answer: its `code` is the status that it would have been."""
+        status = error.get("code") if isinstance(error, dict) else None
+        body = msgspec.json.encode({"error": error}).decode()
+        return self.client.refusal(status if isinstance(status, int) else 500, body)
+
+
+def read_props(props: Any) -> Description:
+    """From `/props`. What a build leaves out stays unknown."""
+    if not isinstance(props, dict):
+        props = {}
+    settings = props.get("default_generation_settings")
+    caps = props.get("chat_template_caps")
+    return Description(
+        model=_text(props.get("model_alias")) or _text(props.get("model_path")),
+        template=_text(props.get("chat_template")),
+        caps={name: bool(value) for name, value in caps.items()} if isinstance(caps, dict) else {},
+        bos=_text(props.get("bos_token")),
+        eos=_text(props.get("eos_token")),
+        context=_number(settings.get("n_ctx")) if isinstance(settings, dict) else None,
+        slots=_number(props.get("total_slots")) or 1,
+    )
+
+
+def is_stand_in(template: str) -> bool:
+    """Is it the one that llama-server shows for a model without any? Such a model may know nothing of its markers."""
+    return hashlib.sha256("".join(template.split()).encode()).hexdigest().startswith(STAND_IN)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def write_request(request: Request, has_llguidance: bool = False) -> dict[str, object]:
+    body: dict[str, object] = {
+        "prompt": request.prompt,
+        "stream": True,
+        "cache_prompt": True,
+        "n_predict": -1 if request.max_tokens is None else request.max_tokens,
+    }
+    wanted: dict[str, object] = {
+        "temperature": request.temperature,
+        "top_p": request.top_p,
+        "seed": request.seed,
+        "presence_penalty": request.presence_penalty,
+        "frequency_penalty": request.frequency_penalty,
+        "n_probs": request.logprobs,
+        "stop": list(request.stop) or None,
+    }
+    body |= {name: value for name, value in wanted.items() if value is not None}
+    preserved = list(request.preserved)
+    if request.constraint is not None:
+        body |= write_constraint(request.constraint, has_llguidance)
+        preserved += request.constraint.preserved
+    if preserved:
+        body["preserved_tokens"] = list(dict.fromkeys(preserved))
+    return body
+
+
+def write_constraint(constraint: Constraint, has_llguidance: bool) -> Mapping[str, object]:
+    """Lazy only with triggers: without one the engine would leave the grammar out, and say nothing.
+
+    A build without LLGuidance ends its process over the first line of a grammar for it.
+    """
+    if has_llguidance and not constraint.triggers:
+        return {"grammar": lark.write(constraint.grammar)}
+    body: dict[str, object] = {"grammar": gbnf.write(constraint.grammar)}
+    if constraint.triggers:
+        body["grammar_lazy"] = True
+        body["grammar_triggers"] = [
+            {"type": _TRIGGERS[trigger.kind], "value": trigger.value} for trigger in constraint.triggers
+        ]
+    return body
+
+
+_TRIGGERS = {"word": 1, "pattern": 2}
+
+
+class _Timings(msgspec.Struct, gc=False):
+    cache_n: int = 0
+
+
+class _Event(msgspec.Struct, gc=False):
+    content: str = ""
+    stop: bool = False
+    model: str = ""
+    stop_type: str = ""
+    stopping_word: str = ""
+    tokens_predicted: int = 0
+    tokens_evaluated: int = 0
+    timings: _Timings | None = None
+    completion_probabilities: list[dict[str, Any]] | None = None
+    error: Any = None
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+
+_REASONS: dict[str, StopReason] = {"limit": "length"}
+
+
+def read_end(event: _Event) -> End:
+    return End(
+        reason=_REASONS.get(event.stop_type, "stop"),
+        input_tokens=event.tokens_evaluated,
+        output_tokens=event.tokens_predicted,
+        cached_tokens=event.timings.cache_n if event.timings else 0,
+        stop=event.stopping_word or None,
+    )
+
+
+def read_logprobs(event: _Event) -> tuple[JsonValue, ...]:
+    """The engine's form is OpenAI's, with the numbers of the tokens besides."""
+    return tuple(_without_id(token) for token in event.completion_probabilities or ())
+
+
+def _without_id(token: dict[str, Any]) -> JsonValue:
+    top: list[JsonValue] = [_without_id(other) for other in token.get("top_logprobs", ())]
+    plain: dict[str, JsonValue] = {name: token.get(name) for name in ("token", "logprob", "bytes")}
+    return plain | {"top_logprobs": top} if "top_logprobs" in token else plain

@@ -1,0 +1,146 @@
+"""What the configuration may say of engines."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, SecretStr, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from rightseat.egress.http import read_address, write_headers
+from rightseat.parts import BesidePath, StatePath
+
+DEFAULT = "llama_cpp"
+
+
+def _check_address(url: str) -> str:
+    try:
+        read_address(url)
+    except ValueError as error:
+        raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
+    return url.rstrip("/")
+
+
+def _check_value(value: SecretStr) -> SecretStr:
+    try:
+        write_headers({"authorization": value.get_secret_value()})
+    except ValueError:
+        raise PydanticCustomError("header", "should be one line of plain characters") from None
+    return value
+
+
+Address = Annotated[str, AfterValidator(_check_address)]
+Key = Annotated[SecretStr, AfterValidator(_check_value)]
+
+
+class Served(BaseModel):
+    """What is said of any engine that runs already."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    url: Address
+    """Where the engine answers, for example `http://127.0.0.1:8000`."""
+    api_key: Key | None = None
+    """Sent as `Authorization: Bearer …`, where the engine wants one."""
+    patience: float = Field(default=300.0, gt=0)
+    """The longest silence, in seconds, before an answer is given up."""
+
+    @property
+    def place(self) -> str:
+        """In a word or two, for the operator."""
+        return f"at {self.url}"
+
+
+class SessionOptions(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        revalidate_instances="always",  # the default below knows no folder yet
+    )
+    folder: StatePath = Path("sessions")
+    """Where they are saved. A relative path is one in the folder `server.state`."""
+    number: int = Field(default=16, ge=0)
+    """How many are saved at most; 0 saves none, and leaves the choice of slots to the engine."""
+    megabytes: int = Field(default=4096, ge=1)
+    """How large they may be, all together."""
+
+
+class LlamaCppOptions(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=True
+    )
+    type: Literal["llama_cpp"] = "llama_cpp"
+    url: Address | None = None
+    """Where a llama-server runs already, for example `http://127.0.0.1:8080`. A path below it is kept."""
+    model: BesidePath | None = None
+    """A GGUF file, a relative path beside this one. We start llama-server with it and look after it, in place of
+    `url`."""
+    api_key: Key | None = None
+    """Sent as `Authorization: Bearer …`, for a server that was started with `--api-key`."""
+    patience: float = Field(default=300.0, gt=0)
+    """The longest silence, in seconds, before an answer is given up."""
+    llguidance: bool = False
+    """The engine was built with LLGuidance, and may be sent grammars for it. A build without it would end over one."""
+    binary: Path | None = None
+    """The llama-server to start. Left out: the one on the PATH, or of an installed package."""
+    port: int = Field(default=0, ge=0, le=65535)
+    """Where the one we start listens, on 127.0.0.1 alone; 0 takes a free port."""
+    threads: int | None = Field(default=None, ge=1)
+    """How many it may use. Left out: as many as it thinks right."""
+    context: int = Field(default=8192, ge=256)
+    """How many tokens a conversation may have."""
+    slots: int = Field(default=2, ge=1, le=64)
+    """How many conversations it works on side by side. Each takes memory for a whole context."""
+    arguments: tuple[str, ...] = ()
+    """More of llama-server's own, such as `["-ngl", "99"]`."""
+    sessions: SessionOptions = SessionOptions()
+    """Conversations that are saved, so that the one we start need not read them again after a restart."""
+
+    @property
+    def place(self) -> str:
+        """In a word or two, for the operator."""
+        return f"at {self.url}" if self.url else f"with {self.model}"
+
+    @model_validator(mode="after")
+    def _one_engine(self) -> Self:
+        if (self.url is None) == (self.model is None):
+            text = "either `url`, of a llama-server that runs, or `model`, a GGUF file to start one with"
+            raise PydanticCustomError("engine", "should have {text}", {"text": text})
+        return self
+
+
+class VllmOptions(Served):
+    type: Literal["vllm"]
+    tokenizer: BesidePath | None = None
+    """The model's folder, or its `tokenizer_config.json`: vLLM does not tell its chat template. Left out: plain
+    text."""
+    model: str
+    """The name that vLLM serves the model by."""
+
+
+class SglangOptions(Served):
+    type: Literal["sglang"]
+    tokenizer: BesidePath | None = None
+    """The model's folder, or its `tokenizer_config.json`: SGLang does not tell its chat template. Left out: plain
+    text."""
+
+
+class OllamaOptions(Served):
+    type: Literal["ollama"]
+    url: Address = "http://127.0.0.1:11434"
+    model: str
+    """The name that Ollama knows the model by, such as `qwen3:8b`."""
+
+
+def _type_of(value: Any) -> Any:
+    return value.get("type", DEFAULT) if isinstance(value, dict) else getattr(value, "type", DEFAULT)
+
+
+AnyOptions = LlamaCppOptions | VllmOptions | SglangOptions | OllamaOptions
+
+EngineOptions = Annotated[
+    Annotated[LlamaCppOptions, Tag("llama_cpp")]
+    | Annotated[VllmOptions, Tag("vllm")]
+    | Annotated[SglangOptions, Tag("sglang")]
+    | Annotated[OllamaOptions, Tag("ollama")],
+    Discriminator(_type_of),
+]

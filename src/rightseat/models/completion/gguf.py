@@ -1,0 +1,157 @@
+"""What a GGUF file says of its model, read from its head alone.
+
+    "GGUF"  version  how many tensors  how many entries  entry …
+    entry   key  kind  value
+    text    its length in eight bytes, and its bytes
+    array   the kind of its items  how many  item …
+
+Numbers are little-endian. A vocabulary is an array of a hundred thousand texts, so arrays are walked over, not read.
+"""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rightseat.core.errors import ConfigError
+
+SIZES = (1 << 23, 1 << 26, 1 << 28)  # bytes of the head that are tried, one after another
+MOST_ENTRIES = 10_000
+MOST_ITEMS = 8_000_000  # of all arrays together
+LONGEST = 1 << 24  # bytes of a text that is kept
+
+_NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
+_TEXT, _ARRAY = 8, 9
+_length = struct.Struct("<Q").unpack_from
+_kind = struct.Struct("<I").unpack_from
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """`template` is empty where the model has none; `context` is what it was trained on."""
+
+    architecture: str = ""
+    name: str = ""
+    template: str = ""
+    context: int | None = None
+    bos: str = ""
+    eos: str = ""
+    size: int = 0
+
+
+def read(path: Path) -> Header:
+    """Raises `ConfigError` where the file cannot be read, or is none of this kind."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            for most in SIZES:
+                file.seek(0)
+                try:
+                    return _header(_Walk(file.read(most)), size)
+                except struct.error:
+                    if size <= most:
+                        raise ConfigError(f"{path} is no whole GGUF file: it ends within its head.") from None
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise ConfigError(f"{path} is no GGUF file that we can read: {error}.") from None
+    raise ConfigError(f"{path} is no GGUF file that we can read: its head is larger than {SIZES[-1]:,} bytes.")
+
+
+def _header(walk: "_Walk", size: int) -> Header:
+    entries, vocabulary = walk.entries()
+    architecture = _text(entries.get("general.architecture"))
+    context = entries.get(f"{architecture}.context_length")
+    return Header(
+        architecture=architecture,
+        name=_text(entries.get("general.name")),
+        template=_text(entries.get("tokenizer.chat_template")),
+        context=context if isinstance(context, int) and context > 0 else None,
+        bos=walk.token(vocabulary, entries.get("tokenizer.ggml.bos_token_id")),
+        eos=walk.token(vocabulary, entries.get("tokenizer.ggml.eos_token_id")),
+        size=size,
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class _Walk:
+    """Through the bytes of a head. Beyond their end is a `struct.error`."""
+
+    def __init__(self, data: bytes) -> None:
+        if data[:4] != b"GGUF":
+            raise ValueError("it does not begin with GGUF")
+        (version,) = _kind(data, 4)
+        if version not in (2, 3):
+            raise ValueError(f"its version is {version}, and we know 2 and 3")
+        self._data = data
+        self._at = 8
+        self._items = 0
+
+    def entries(self) -> tuple[dict[str, Any], tuple[int, int]]:
+        """Plain values by their keys, and where the texts of the vocabulary begin, and how many there are."""
+        self._number("<Q")  # tensors
+        count = self._number("<Q")
+        if count > MOST_ENTRIES:
+            raise ValueError(f"it claims {count:,} entries")
+        found: dict[str, Any] = {}
+        vocabulary = (0, 0)
+        for _ in range(count):
+            key, kind = self._string(), self._number("<I")
+            if kind == _ARRAY:
+                begin, items = self._skip_array()
+                vocabulary = (begin, items) if key == "tokenizer.ggml.tokens" else vocabulary
+            else:
+                found[key] = self._string() if kind == _TEXT else self._number(_form(kind))
+        return found, vocabulary
+
+    def token(self, vocabulary: tuple[int, int], number: Any) -> str:
+        """The text of a token; empty where there is none of that number."""
+        begin, count = vocabulary
+        if not isinstance(number, int) or not 0 <= number < count:
+            return ""
+        self._at = begin
+        self._skip_strings(number)
+        return self._string()
+
+    def _number(self, form: str) -> Any:
+        (value,) = struct.unpack_from(form, self._data, self._at)
+        self._at += struct.calcsize(form)
+        return value
+
+    def _string(self) -> str:
+        length = self._number("<Q")
+        if length > LONGEST:
+            raise ValueError(f"it claims a text of {length:,} bytes")
+        end = self._at + length
+        if end > len(self._data):
+            raise struct.error
+        text = self._data[self._at : end].decode("utf-8", "replace")
+        self._at = end
+        return text
+
+    def _skip_array(self) -> tuple[int, int]:
+        kind, count = self._number("<I"), self._number("<Q")
+        self._items += count
+        if self._items > MOST_ITEMS:
+            raise ValueError(f"it claims {self._items:,} items in its arrays")
+        begin = self._at
+        if kind == _TEXT:
+            self._skip_strings(count)
+        else:
+            self._at += count * struct.calcsize(_form(kind))
+        return begin, count
+
+    def _skip_strings(self, count: int) -> None:
+        data, at = self._data, self._at
+        for _ in range(count):
+            at += 8 + _length(data, at)[0]
+        self._at = at
+
+
+def _form(kind: int) -> str:
+    if kind not in _NUMBERS:
+        raise ValueError(f"it has a value of the kind {kind}, which we do not know")
+    return _NUMBERS[kind]

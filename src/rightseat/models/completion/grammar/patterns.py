@@ -1,0 +1,250 @@
+"""Regular expressions of JSON Schema (ECMA 262) → nodes over the characters of a string.
+
+A pattern is searched for, so what is not anchored may have any text before and behind it. What is not regular
+(look-around, back references) and what has no fixed place (`\\b`, an anchor in the middle) is refused by name. Sets
+are narrowed where validators disagree: `\\W` and `\\D` leave out letters and digits beyond ASCII.
+"""
+
+from typing import NoReturn
+
+from rightseat.models.completion.grammar import lengths
+from rightseat.models.completion.grammar.charsets import CLASSES, DOT, PROPERTIES, SURROGATES, UNICODE, minus
+from rightseat.models.completion.grammar.literals import choice
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Literal, Node, Repeat, Sequence
+
+ANY = Chars(((0, 0x1F), (0x20, 0xD7FF), (0xE000, 0x10FFFF)))
+BEFORE, BEHIND = 64, 256
+"""Characters around a pattern that is not anchored."""
+DEEPEST = 32
+LONGEST = 5_000
+LARGEST = 100_000
+ESCAPES = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "0": 0}
+OPEN, CLOSE = "open", "close"
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+class NotRegular(ValueError):
+    """Says what in the pattern cannot be kept, or read."""
+
+
+def read(pattern: str) -> Node:
+    node = Reader(pattern).whole()
+    _, longest = lengths.of(node)
+    if longest is not None and longest > LARGEST:
+        raise NotRegular(f"has repetitions that come to {longest} characters; {LARGEST} are the most")
+    return node
+
+
+class Reader:
+    def __init__(self, pattern: str) -> None:
+        if len(pattern) > LONGEST:
+            raise NotRegular(f"has {len(pattern)} characters; {LONGEST} are the most")
+        self.pattern = pattern
+        self.at = 0
+        self.depth = 0
+
+    def whole(self) -> Node:
+        """Each alternative has anchors of its own."""
+        options: list[Node] = []
+        while True:
+            options.append(self.anchored())
+            if self.at == len(self.pattern):
+                return choice(options)
+            if self.pattern[self.at] == ")":
+                self.fail("has a `)` without its `(`")
+            self.at += 1
+
+    def anchored(self) -> Node:
+        start = self.take("^")
+        parts = self.parts(top=True)
+        end = bool(parts) and parts[-1] is END
+        parts = parts[:-1] if end else parts
+        if any(part is END for part in parts):
+            self.fail("has an anchor in the middle")
+        before = [] if start else [Repeat(ANY, 0, BEFORE)]
+        behind = [] if end else [Repeat(ANY, 0, BEHIND)]
+        return Sequence((*before, *parts, *behind))
+
+    def group(self) -> Node:
+        options: list[Node] = []
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.fail(f"has more than {DEEPEST} groups within each other")
+        while True:
+            options.append(Sequence(tuple(self.parts(top=False))))
+            if self.at == len(self.pattern):
+                self.fail("has a `(` without its `)`")
+            self.at += 1
+            if self.pattern[self.at - 1] == ")":
+                self.depth -= 1
+                return choice(options)
+
+    def parts(self, *, top: bool) -> list[Node]:
+        parts: list[Node] = []
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            if self.pattern[self.at] == "$" and top:
+                self.at += 1
+                parts.append(END)
+            else:
+                parts.append(self.counted(self.atom()))
+        return parts
+
+    def atom(self) -> Node:
+        sign = self.pattern[self.at]
+        self.at += 1
+        if sign == "(":
+            return self.opened()
+        if sign == "[":
+            return Chars(self.bracket())
+        if sign == "\\":
+            return Chars(self.escape())
+        if sign == ".":
+            return Chars(DOT)
+        if sign in "^$":
+            self.fail("has an anchor in the middle")
+        if sign in "*+?":
+            self.fail(f"has a `{sign}` with nothing to repeat")
+        return Literal(sign) if not 0xD800 <= ord(sign) < 0xE000 else self.fail("has half of a surrogate pair")
+
+    def opened(self) -> Node:
+        if not self.take("?"):
+            return self.group()
+        if self.take(":"):
+            return self.group()
+        if self.pattern.startswith(("<=", "<!", "=", "!"), self.at):
+            self.fail("looks ahead or behind, which no grammar can")
+        if self.take("<"):
+            end = self.pattern.find(">", self.at)
+            if end < 0:
+                self.fail("has a group's name without its `>`")
+            self.at = end + 1
+            return self.group()
+        self.fail("has a group that JSON Schema does not know")
+
+    def counted(self, part: Node) -> Node:
+        times = 0
+        while (count := self.times()) is not None:
+            least, most = count
+            self.take("?")  # lazy or greedy, it is the same language
+            part = Repeat(self.said(part), 0, most) if lengths.of(part)[0] == 0 else Repeat(part, least, most)
+            times += 1
+            if times > DEEPEST:
+                self.fail("repeats repetitions")
+        return part
+
+    def said(self, part: Node) -> Node:
+        """A part that may be empty, when it is not: repeated, empty turns could be taken in endless ways."""
+        longest = lengths.of(part)[1]
+        return lengths.fit(part, 1, LARGEST if longest is None else max(longest, 1)) or part
+
+    def times(self) -> tuple[int, int | None] | None:
+        if self.at == len(self.pattern):
+            return None
+        sign = self.pattern[self.at]
+        if sign in "*+?":
+            self.at += 1
+            return {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
+        return self.braces() if sign == "{" else None
+
+    def braces(self) -> tuple[int, int | None] | None:
+        end = self.pattern.find("}", self.at)
+        inner = self.pattern[self.at + 1 : end] if end > 0 else ""
+        low, comma, high = inner.partition(",")
+        if not low.isdecimal() or not low.isascii() or not (not high or (high.isdecimal() and high.isascii())):
+            self.fail("has a `{` that is no repetition")
+        if len(low) > 6 or len(high) > 6:
+            self.fail(f"repeats something {{{inner}}} times")
+        self.at = end + 1
+        least = int(low)
+        most = int(high) if high else None if comma else least
+        if most is not None and most < least:
+            self.fail(f"has a repetition {{{inner}}} whose ends are the wrong way round")
+        return least, most
+
+    def bracket(self) -> Ranges:
+        negated = self.take("^")
+        ranges: list[tuple[int, int]] = []
+        while not self.take("]"):
+            if self.at >= len(self.pattern):
+                self.fail("has a `[` without its `]`")
+            low = self.member()
+            if self.pattern.startswith("-", self.at) and not self.pattern.startswith("-]", self.at) and len(low) == 1:
+                self.at += 1
+                high = self.member()
+                if len(high) != 1 or low[0][0] != low[0][1] or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
+                    self.fail("has a range in `[ ]` whose ends are no characters, or the wrong way round")
+                ranges.append((low[0][0], high[0][0]))
+            else:
+                ranges += low
+        found = minus(UNICODE, ranges) if negated else minus(ranges, SURROGATES)
+        return found or self.fail("has a set without characters")
+
+    def member(self) -> Ranges:
+        if self.at >= len(self.pattern):
+            self.fail("has a `[` without its `]`")
+        sign = self.pattern[self.at]
+        self.at += 1
+        return self.escape() if sign == "\\" else ((ord(sign), ord(sign)),)
+
+    def escape(self) -> Ranges:
+        if self.at >= len(self.pattern):
+            self.fail("ends with a backslash")
+        sign = self.pattern[self.at]
+        self.at += 1
+        if sign in CLASSES:
+            return CLASSES[sign]
+        if sign in ESCAPES:
+            return ((ESCAPES[sign], ESCAPES[sign]),)
+        if sign in "bB":
+            self.fail(f"has `\\{sign}`, a place between characters")
+        if sign.isdecimal() or sign == "k":
+            self.fail("refers back to a group, which no grammar can")
+        if sign in "pP":
+            return self.unicode_property(sign == "P")
+        if sign in "uxc":
+            code = self.code(sign)
+            return ((code, code),)
+        if sign.isascii() and sign.isalpha():
+            self.fail(f"has an unknown escape `\\{sign}`")
+        return ((ord(sign), ord(sign)),)
+
+    def unicode_property(self, negated: bool) -> Ranges:
+        end = self.pattern.find("}", self.at)
+        name = self.pattern[self.at + 1 : end] if end > 0 and self.pattern[self.at : self.at + 1] == "{" else ""
+        if negated or name not in PROPERTIES:
+            said = f"\\{'P' if negated else 'p'}{{{name}}}"
+            self.fail(f"has `{said}`; known are {', '.join(sorted(PROPERTIES))}, with a small p")
+        self.at = end + 1
+        return PROPERTIES[name]
+
+    def code(self, sign: str) -> int:
+        if sign == "c":
+            letter = self.pattern[self.at : self.at + 1]
+            self.at += 1
+            return ord(letter.upper()) & 31 if letter.isalpha() else self.fail("has an unknown escape `\\c`")
+        width = 4 if sign == "u" else 2
+        digits = self.pattern[self.at : self.at + width]
+        if sign == "u" and self.take("{"):
+            end = self.pattern.find("}", self.at)
+            digits, self.at = self.pattern[self.at : end], end + 1
+        else:
+            self.at += width
+        try:
+            code = int(digits, 16)
+        except ValueError:
+            self.fail(f"has an unknown escape `\\{sign}`")
+        return code if code <= 0x10FFFF else self.fail(f"has an unknown escape `\\{sign}`")
+
+    def take(self, sign: str) -> bool:
+        if self.pattern.startswith(sign, self.at):
+            self.at += len(sign)
+            return True
+        return False
+
+    def fail(self, problem: str) -> NoReturn:
+        raise NotRegular(problem)
+
+
+END: Node = Choice(())
+"""The anchor at the end, while a pattern is read."""

@@ -1,0 +1,1 @@
+"""What a model said, as text that comes in pieces → chunks."""

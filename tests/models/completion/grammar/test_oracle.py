@@ -1,0 +1,86 @@
+"""No word of a grammar is outside its schema: jsonschema-rs and llguidance say so, for schemas made by chance."""
+
+import json
+from typing import Any
+
+import jsonschema_rs
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rightseat.core.errors import Unenforceable
+from rightseat.models.completion.grammar import gbnf, json_schema, lark
+from rightseat.models.completion.grammar.bounds import Bounds
+from rightseat.models.completion.grammar.nodes import Grammar
+from rightseat.models.completion.grammar.schema import Builder
+from tests.models.completion.grammar import oracle, reading, words
+from tests.models.completion.grammar.schemas import schemas
+
+Schema = dict[str, Any] | bool
+SMALL = Bounds(text=20, items=4, entries=3, any_depth=1)
+"""So that words are short; the bounds themselves are tested elsewhere."""
+PAINLESS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
+A_WORD = 8
+
+
+def built(schema: Schema) -> Grammar | None:
+    builder = Builder(SMALL)
+    try:
+        return builder.grammar(builder.value(schema, "schema"))
+    except Unenforceable:
+        return None
+
+
+def judged(schema: Schema, seed: int) -> None:
+    grammar = built(schema)
+    if grammar is None:
+        return
+    validator = jsonschema_rs.validator_for(schema, validate_formats=True)
+    peer, ours = oracle.of_schema(schema), oracle.of_lark(lark.write(grammar))
+    read = reading.read(gbnf.write(grammar))
+    assert not ours.problem
+    for turn in range(A_WORD):
+        word = words.Speaker(grammar, seed + turn).word()
+        assert validator.is_valid(json.loads(word)), word
+        assert ours.accepts(word), word
+        if len(word) < 400:
+            assert words.accepts(read, word), word
+        if not peer.problem and comparable(schema):
+            assert peer.accepts(word) or peer.accepts(tidy(word)), word
+
+
+def comparable(schema: Schema) -> bool:
+    """llguidance 1.9 is narrower than JSON Schema in a few places, or wrong."""
+    text = json.dumps(schema)
+    odd = ("multipleOf", "inimum", "aximum", "format", "patternProperties", "allOf", "anyOf", "oneOf", "minProperties")
+    return not any(f"{word}" in text for word in odd)
+
+
+def tidy(word: str) -> str:
+    return msgspec.json.encode(msgspec.json.decode(word)).decode()
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=PAINLESS, derandomize=True)
+@given(schemas, st.integers(0, 1_000))
+def test_every_word_fits_its_schema(schema: Schema, seed: int) -> None:
+    judged(schema, seed)
+
+
+@pytest.mark.whole
+@settings(max_examples=400, deadline=None, suppress_health_check=PAINLESS)
+@given(schemas, st.integers(0, 1_000))
+def test_every_word_fits_its_schema_in_many_tries(schema: Schema, seed: int) -> None:
+    judged(schema, seed)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=PAINLESS, derandomize=True)
+@given(schemas)
+def test_a_bounded_schema_is_narrower(schema: Schema) -> None:
+    grammar = built(json_schema.bounded(schema, SMALL))
+    if grammar is None:
+        return
+
+    validator = jsonschema_rs.validator_for(schema)
+    for seed in range(4):
+        assert validator.is_valid(json.loads(words.Speaker(grammar, seed).word()))

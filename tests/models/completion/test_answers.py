@@ -1,0 +1,143 @@
+"""Answers in a form that a model was not told to use, thoughts, and where text ends."""
+
+import json
+
+import pytest
+
+from rightseat.core.model import TextChunk, ThoughtChunk
+from rightseat.core.tools import Tool
+from rightseat.models.completion.reading.reader import Reader
+from rightseat.models.completion.styles import STYLES
+from tests.models.completion.families import TOOLS, WEATHER
+from tests.models.completion.playing import calls_of, cut, joined, read, reading
+
+CALL = json.dumps({"name": "get_weather", "arguments": {"city": "Paris"}})
+HERMES = STYLES["hermes"]
+pieces = pytest.mark.parametrize("size", [1, 2, 5, 1000])
+
+
+@pieces
+@pytest.mark.parametrize(
+    "raw",
+    [
+        CALL,
+        f"  {CALL}\n",
+        f"```json\n{CALL}\n```",
+        f"```json\n{json.dumps(json.loads(CALL), indent=2)}\n```",
+        CALL.replace("arguments", "parameters"),
+    ],
+)
+def test_a_call_that_cannot_be_meant_otherwise_is_one(raw: str, size: int) -> None:
+    chunks = read(reading(HERMES, TOOLS), cut(raw, (size,)))
+
+    assert [(name, json.loads(said)) for name, said in calls_of(chunks)] == [("get_weather", {"city": "Paris"})]
+    assert joined(chunks).strip() == ""
+
+
+@pieces
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '```json\n{"name": "Bob", "age": 3}\n```',
+        '{"name": "get_weather_report", "arguments": {}}',
+        '{"name": "get_weather", "arguments": {"city": 5}}',
+        '{"name": "get_weather", "arguments": {"city": "Par',
+        'Here: {"city": "Paris"}.',
+        f"So: {CALL}",
+        "a\n\n```json\n[1]\n```\n b ",
+        "The tag <tool_cal is not whole, <tool_call is neither; 3 < 4.",
+        "``` and ```js and trailing spaces \n",
+    ],
+)
+def test_anything_else_is_text_to_the_last_character(raw: str, size: int) -> None:
+    chunks = read(reading(HERMES, TOOLS), cut(raw, (size,)))
+
+    assert (joined(chunks), calls_of(chunks)) == (raw, [])
+
+
+def test_json_that_is_no_call_is_not_held_back() -> None:
+    reader = reading(HERMES, TOOLS)
+
+    assert joined(reader.feed('{"city": "Par')) == '{"city": "Par'
+
+
+@pieces
+def test_without_tools_a_mark_is_text(size: int) -> None:
+    raw = f"<tool_call>\n{CALL}\n</tool_call>"
+
+    assert joined(read(reading(HERMES, ()), cut(raw, (size,)))) == raw
+
+
+@pieces
+def test_a_text_around_a_fenced_call_stays(size: int) -> None:
+    chunks = read(reading(HERMES, TOOLS), cut(f"Sure:\n```json\n{CALL}\n```\nDone.", (size,)))
+
+    assert [name for name, _ in calls_of(chunks)] == ["get_weather"]
+    assert joined(chunks) == "Sure:\nDone."
+
+
+@pieces
+def test_what_a_model_thinks_is_no_text(size: int) -> None:
+    raw = f"<think>\nParis, 3 < 4.\n</think>\n\nLet me see.\n<tool_call>\n{CALL}\n</tool_call>"
+
+    chunks = read(reading(HERMES, TOOLS), cut(raw, (size,)))
+
+    assert joined(chunks, ThoughtChunk).strip() == "Paris, 3 < 4."
+    assert joined(chunks) == "Let me see."
+    assert len(calls_of(chunks)) == 1
+
+
+def test_a_thought_that_the_prompt_began_goes_on() -> None:
+    chunks = read(reading(HERMES, TOOLS, "<think>"), ["Hm.</thi", "nk>\n\nHi."])
+
+    assert (joined(chunks, ThoughtChunk), joined(chunks)) == ("Hm.", "Hi.")
+
+
+@pieces
+def test_channels_of_harmony_are_thought_and_text(size: int) -> None:
+    raw = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Hi there.<|return|>"
+
+    chunks = read(reading(STYLES["harmony"], TOOLS), cut(raw, (size,)))
+
+    assert (joined(chunks, ThoughtChunk), joined(chunks)) == ("Hm.", "Hi there.")
+
+
+@pieces
+def test_a_call_of_harmony_may_be_addressed_before_its_channel(size: int) -> None:
+    raw = ' to=functions.get_weather<|channel|>commentary json<|message|>{"city": "Rome"}<|call|>'
+
+    chunks = read(reading(STYLES["harmony"], TOOLS), cut(raw, (size,)))
+
+    assert calls_of(chunks) == [("get_weather", '{"city": "Rome"}')]
+
+
+@pieces
+@pytest.mark.parametrize(
+    ("name", "said", "arguments"),
+    [
+        ("brave_search", 'brave_search.call(query="a \\"b\\" (c), é")', {"query": 'a "b" (c), é'}),
+        ("wolfram_alpha", 'wolfram_alpha.call(query="2 + 2")', {"query": "2 + 2"}),
+        ("ipython", "for i in x:\n    print({'i': \"}\"})\n", {"code": "for i in x:\n    print({'i': \"}\"})\n"}),
+    ],
+)
+def test_the_builtin_tools_of_llama(name: str, said: str, arguments: dict[str, str], size: int) -> None:
+    key = next(iter(arguments))
+    tool = Tool(name, "", {"type": "object", "properties": {key: {"type": "string"}}, "required": [key]})
+
+    chunks = read(reading(STYLES["llama-3.1"], (tool, WEATHER)), cut(f"<|python_tag|>{said}", (size,)))
+
+    assert [(called, json.loads(text)) for called, text in calls_of(chunks)] == [(name, arguments)]
+
+
+def test_a_text_ends_with_its_own_spaces() -> None:
+    assert read(reading(HERMES, TOOLS), ["one ", "two "])[-1] == TextChunk(" ")
+
+
+def test_more_calls_than_an_answer_may_have_are_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    one = f"<tool_call>\n{CALL}\n</tool_call>\n"
+    reader = Reader(lambda it: HERMES.answer(it, HERMES), {"get_weather": WEATHER.parameters}, most=1)
+
+    chunks = read(reader, [one, one, "and text"])
+
+    assert len(calls_of(chunks)) == 1
+    assert "more calls" in caplog.text

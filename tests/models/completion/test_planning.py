@@ -1,0 +1,177 @@
+"""Which tools are offered, and what holds the model."""
+
+from typing import Any
+
+import pytest
+
+from rightseat.core.ask import Named, Parameters
+from rightseat.core.errors import BadAsk, PromptTooLong, Unenforceable
+from rightseat.core.messages import system, user
+from rightseat.core.model import Prompt
+from rightseat.core.tools import Tool
+from rightseat.models.completion import planning
+from rightseat.models.completion.engine import Constraint, Description
+from rightseat.models.completion.grammar import lark
+from rightseat.models.completion.offered import too_long
+from rightseat.models.completion.styles import STYLES
+from tests.models.completion.families import PARIS, TOOLS, WEATHER, hermes
+from tests.models.completion.grammar.oracle import Judge
+
+BAD = Tool(
+    "broken_lookup", "Look up.", {"type": "object", "properties": {"q": {"type": "string", "not": {"enum": ["x"]}}}}
+)
+
+
+def plan(style: str = "hermes", tools: tuple[Tool, ...] = TOOLS, triggers: bool = True, **asked: Any) -> planning.Plan:
+    prompt = Prompt((system("Be brief."), user("Hi")), tools, Parameters(**asked))
+    return planning.plan(prompt, STYLES[style], triggers=triggers)
+
+
+def constraint(made: planning.Plan, prompt: str = "", *, thinks: bool = False) -> Constraint:
+    found = made.constraint(prompt, thinks=thinks)
+    assert found is not None
+    return found
+
+
+def accepts(found: Constraint, text: str) -> bool:
+    return Judge(lark.write(found.grammar)).accepts(text)
+
+
+def test_a_trained_model_is_held_once_it_begins_a_call() -> None:
+    found = constraint(plan())
+
+    assert [trigger.value for trigger in found.triggers] == ["<tool_call>"]
+    assert "<tool_call>" in found.preserved
+    assert accepts(found, hermes("", [PARIS]))
+
+
+def test_and_from_its_first_token_on_where_a_call_is_demanded() -> None:
+    assert constraint(plan(tool_choice="required")).triggers == ()
+    assert constraint(plan(tool_choice=Named("get_weather"))).triggers == ()
+
+
+def test_and_where_the_engine_knows_no_triggers_or_the_model_was_not_trained() -> None:
+    assert constraint(plan(triggers=False)).triggers == ()
+    assert constraint(plan("forced-hermes")).triggers == ()
+
+
+def test_without_tools_nothing_holds_the_model() -> None:
+    assert plan(tools=()).root is None
+    assert plan(tool_choice="none").root is None
+    assert plan(tool_choice="none").tools == ()
+
+
+def test_a_bad_tool_among_good_ones_is_left_out_and_named() -> None:
+    made = plan(tools=(WEATHER, BAD))
+
+    assert [tool.name for tool in made.tools] == ["get_weather"]
+    assert len(made.warnings) == 1
+    assert "broken_lookup" in made.warnings[0]
+    assert "`not`" in made.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("tools", "choice"), [((BAD,), "auto"), ((WEATHER, BAD), Named("broken_lookup")), ((BAD,), "required")]
+)
+def test_alone_or_demanded_it_is_refused(tools: tuple[Tool, ...], choice: Any) -> None:
+    with pytest.raises(Unenforceable, match=r"broken_lookup.*`not`"):
+        plan(tools=tools, tool_choice=choice)
+
+
+@pytest.mark.parametrize("name", ["", "a b", 'x", "y', "x\n</tool_call>", "n" * 300, "<tool_call>"])
+def test_a_name_that_no_call_can_hold_is_refused(name: str) -> None:
+    with pytest.raises(Unenforceable, match="`name`"):
+        plan(tools=(Tool(name, "", {"type": "object"}),))
+
+
+def test_what_cannot_be_asked_is_said() -> None:
+    with pytest.raises(BadAsk, match="'get_weather'"):
+        plan(tools=(WEATHER, WEATHER))
+    with pytest.raises(BadAsk, match="'nowhere' is demanded"):
+        plan(tool_choice=Named("nowhere"))
+    with pytest.raises(BadAsk, match="no tools"):
+        plan(tools=(), tool_choice="required")
+
+
+def test_what_the_prompt_ends_with_is_not_said_again() -> None:
+    made = plan("functionary-v2", tool_choice="required")
+    call = 'get_weather\n<|content|>{"city": "Oslo"}'
+
+    assert accepts(constraint(made, "<|from|>assistant\n<|recipient|>"), call)
+    assert accepts(constraint(made, "<|from|>assistant\n"), f"<|recipient|>{call}")
+
+
+def test_a_model_that_thinks_may_do_so_before_a_demanded_call() -> None:
+    made, call = plan(tool_choice="required"), hermes("", [PARIS])
+
+    assert accepts(constraint(made, thinks=True), f"<think>\nHm.\n</think>\n\n{call}")
+    assert accepts(constraint(made, thinks=True), call)
+    assert accepts(constraint(made, "<think>\n", thinks=True), f"Hm.\n</think>\n\n{call}")
+    assert not accepts(constraint(made), f"<think>\nHm.\n</think>\n\n{call}")
+
+
+def test_an_answer_with_a_schema_is_that_alone() -> None:
+    schema = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    found = constraint(plan(tools=(), response_schema=schema))
+
+    assert found.schema == schema
+    assert accepts(found, '{"age": 3}')
+    assert not accepts(found, "Three.")
+
+
+def test_the_generic_style_is_a_json_schema_too() -> None:
+    schema: Any = constraint(plan("generic", tool_choice="required", parallel_calls=False)).schema
+
+    step = schema["properties"]["next_step"]["anyOf"]
+    assert [*schema["properties"]] == ["thought_about_next_step_only", "next_step"]
+    assert [[*option["properties"]] for option in step] == [["tool_calls"]]
+    assert step[0]["properties"]["tool_calls"]["maxItems"] == 1
+
+
+def write(style: str, description: Description, tools: tuple[Tool, ...] = TOOLS, **more: Any) -> planning.Written:
+    prompt = Prompt((system("Be brief."), user("Hi")), tools)
+    made = planning.plan(prompt, STYLES[style], triggers=True)
+    return planning.write(made, prompt, description, **{"signatures": None, **more})
+
+
+def test_a_template_that_prints_tools_is_given_them() -> None:
+    written = write("hermes", Description(template="{{ tools }}"))
+
+    assert [tool["function"]["name"] for tool in written.tools or ()] == ["get_weather", "send_note"]
+    assert "get_weather" not in str(written.turns)
+
+
+@pytest.mark.parametrize("style", ["forced-hermes", "generic", "functionary-v2", "hermes"])
+def test_tools_are_in_the_turns_where_the_template_prints_none(style: str) -> None:
+    written = write(style, Description(template="{{ messages }}", caps={"supports_tools": False}))
+
+    assert written.tools is None
+    assert "get_weather" in written.turns[0]["content"]
+    assert any("Be brief." in turn["content"] for turn in written.turns)
+
+
+def test_signatures_in_typescript_are_shorter() -> None:
+    plain = Description(template="{{ messages }}")
+    short = write("generic", plain, signatures="typescript").turns[0]["content"]
+    long = write("generic", plain, signatures="json_schema").turns[0]["content"]
+
+    assert 'unit?: "celsius" | "fahrenheit"' in short
+    assert '"type": "string"' in long
+    assert len(short) < len(long)
+
+
+def test_builtin_tools_of_llama_are_named_apart() -> None:
+    search = Tool("brave_search", "", {"type": "object", "properties": {"query": {"type": "string"}}})
+
+    written = write("llama-3.1", Description(template="{{ tools }} {{ builtin_tools }}"), (search, WEATHER))
+
+    assert written.more == {"builtin_tools": ["brave_search"]}
+    assert [tool["function"]["name"] for tool in written.tools or ()] == ["get_weather"]
+
+
+def test_a_prompt_that_is_too_long_names_the_longest_tool() -> None:
+    long = Tool("long_lookup", "Look up. " * 200, {"type": "object"})
+    error = PromptTooLong("Too long.", 400)
+
+    assert "'long_lookup'" in str(too_long(error, (WEATHER, long), "x" * 2000))
+    assert str(too_long(error, (WEATHER,), "x" * 20_000)) == "Too long."

@@ -1,0 +1,74 @@
+"""Chat completions as their clients speak them. tests/models holds the same against whole answers of real servers."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from rightseat.core.ask import Named
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk
+from rightseat.core.tools import Tool
+from rightseat.wire.openai_chat import Reader, StreamError, write_format, write_tool, write_tool_choice
+
+
+def read(**choice: Any) -> list[Chunk]:
+    return list(Reader().read(json.dumps({"choices": [choice]}).encode()))
+
+
+@pytest.mark.parametrize(
+    ("schema", "strict", "written"),
+    [
+        ({"type": "object"}, None, {"type": "json_object"}),
+        ({"enum": [1]}, None, {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"enum": [1]}}}),
+        (
+            {"enum": [1]},
+            True,
+            {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"enum": [1]}, "strict": True}},
+        ),
+    ],
+)
+def test_the_form_of_an_answer_is_written(schema: dict[str, Any], strict: bool | None, written: Any) -> None:
+    assert write_format(schema, strict) == written
+
+
+@pytest.mark.parametrize("strict", [None, True, False])
+def test_a_tool_says_strict_only_if_it_was_said(strict: bool | None) -> None:
+    function: Any = write_tool(Tool("t", "T.", {"type": "object"}, strict=strict))["function"]
+
+    assert function.get("strict") is strict
+    assert ("strict" in function) is (strict is not None)
+
+
+def test_a_choice_of_a_tool_is_written_by_name() -> None:
+    assert write_tool_choice("required") == "required"
+    assert write_tool_choice(Named("t")) == {"type": "function", "function": {"name": "t"}}
+
+
+def test_log_probabilities_come_before_their_text() -> None:
+    tokens: JsonValue = [{"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}]
+
+    assert read(delta={"content": "Hi"}, logprobs={"content": tokens, "refusal": None}) == [
+        NoteChunk("logprobs", tokens),
+        TextChunk("Hi"),
+    ]
+
+
+@pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, {"content": []}])
+def test_no_log_probabilities_are_none(logprobs: Any) -> None:
+    assert read(delta={"content": "Hi"}, logprobs=logprobs) == [TextChunk("Hi")]
+
+
+def test_all_that_a_delta_holds_is_read() -> None:
+    call = {"index": 2, "id": "c", "function": {"name": "t", "arguments": "{}"}}
+
+    assert read(delta={"content": "Hi", "tool_calls": [call]}, finish_reason="tool_calls") == [
+        TextChunk("Hi"),
+        CallChunk(2, "{}", "c", "t"),
+        StopChunk("calls"),
+    ]
+
+
+def test_an_error_inside_of_an_answer_is_raised() -> None:
+    with pytest.raises(StreamError, match="overloaded"):
+        Reader().read(b'{"error": {"message": "overloaded"}}')
