@@ -14,8 +14,11 @@ from rightseat.core.errors import ConfigError
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
+ENGINES = ("llama_cpp", "vllm", "sglang", "ollama")
+
 CANARIES = {
-    name: f"canary-{name}-6b1f" for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "DATABASE")
+    name: f"canary-{name}-6b1f"
+    for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "DATABASE", *ENGINES)
 }
 
 TEXT = """
@@ -26,6 +29,10 @@ models:
     base_url: http://127.0.0.1:1/v1
     api_key: ${{MODEL}}
     headers: {{x-app: "${{HEADER}}"}}
+  llama_cpp: {{type: completion, engine: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}"}}}}
+  vllm: {{type: completion, engine: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
+  sglang: {{type: completion, engine: {{type: sglang, url: "http://127.0.0.1:1", api_key: "${{sglang}}"}}}}
+  ollama: {{type: completion, engine: {{type: ollama, url: "http://127.0.0.1:1", model: m, api_key: "${{ollama}}"}}}}
 log: {{type: memory}}
 threads: {{type: memory}}
 access:
@@ -64,6 +71,10 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
     assert slots == {
         "models.openai.api_key",
         "models.openai.headers",
+        "models.completion.LlamaCppOptions.api_key",
+        "models.completion.VllmOptions.api_key",
+        "models.completion.SglangOptions.api_key",
+        "models.completion.OllamaOptions.api_key",
         "access.ApiKey.key",
         "faces.copilotkit.Options.api_key",
         "faces.openai.Options.api_key",
@@ -106,6 +117,7 @@ REQUESTS = [
     ("/copilotkit/transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}),
     ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}),
     ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}], "stream": True}),
+    *(("/v1/chat/completions", {"model": name, "messages": [{"role": "user", "content": "Hi"}]}) for name in ENGINES),
     ("/v1/embeddings", {"model": "default", "input": "Hi"}),
     ("/v1/audio/transcriptions", {"file": "UklGRg=="}),
 ]

@@ -6,6 +6,7 @@ import pytest
 
 from rightseat.core.model import TextChunk, ThoughtChunk
 from rightseat.core.tools import Tool
+from rightseat.core.values import JsonValue
 from rightseat.models.completion.reading.reader import Reader
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.families import TOOLS, WEATHER
@@ -141,3 +142,31 @@ def test_more_calls_than_an_answer_may_have_are_left_out(caplog: pytest.LogCaptu
 
     assert len(calls_of(chunks)) == 1
     assert "more calls" in caplog.text
+
+
+def test_an_answer_that_is_cut_within_a_string_ends_there() -> None:
+    raw = "<tool_call>\n<function=get_weather>\n<parameter=city>\nPar"
+
+    chunks = read(reading(STYLES["qwen3-coder"], TOOLS), [raw], was_cut=True)
+
+    assert calls_of(chunks) == [("get_weather", '{"city": "Par')]
+
+
+@pytest.mark.parametrize(
+    ("schema", "said", "meant"),
+    [
+        ({"type": "string"}, "5", "5"),
+        ({"$ref": "#/$defs/text"}, "5", "5"),
+        ({"type": ["string", "integer"]}, "5", 5),
+        ({"type": ["string", "integer"]}, "five", "five"),
+        ({"type": "array"}, "[1, 2]", [1, 2]),
+        ({}, "true", True),
+    ],
+)
+def test_a_value_without_quotes_is_what_its_schema_says(schema: dict[str, JsonValue], said: str, meant: object) -> None:
+    parameters: dict[str, JsonValue] = {"properties": {"x": schema}, "$defs": {"text": {"type": "string"}}}
+    raw = f"<tool_call>\n<function=f>\n<parameter=x>\n{said}\n</parameter>\n</function>\n</tool_call>"
+
+    ((_, arguments),) = calls_of(read(reading(STYLES["qwen3-coder"], (Tool("f", "", parameters),)), cut(raw, (3,))))
+
+    assert json.loads(arguments) == {"x": meant}

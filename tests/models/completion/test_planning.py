@@ -9,6 +9,7 @@ from rightseat.core.errors import BadAsk, PromptTooLong, Unenforceable
 from rightseat.core.messages import system, user
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
+from rightseat.core.values import JsonValue
 from rightseat.models.completion import planning
 from rightseat.models.completion.engine import Constraint, Description
 from rightseat.models.completion.grammar import lark
@@ -141,7 +142,7 @@ def test_a_template_that_prints_tools_is_given_them() -> None:
     assert "get_weather" not in str(written.turns)
 
 
-@pytest.mark.parametrize("style", ["forced-hermes", "generic", "functionary-v2", "hermes"])
+@pytest.mark.parametrize("style", ["forced-hermes", "generic", "functionary-v2", "hermes", "phi-4"])
 def test_tools_are_in_the_turns_where_the_template_prints_none(style: str) -> None:
     written = write(style, Description(template="{{ messages }}", caps={"supports_tools": False}))
 
@@ -175,3 +176,24 @@ def test_a_prompt_that_is_too_long_names_the_longest_tool() -> None:
 
     assert "'long_lookup'" in str(too_long(error, (WEATHER, long), "x" * 2000))
     assert str(too_long(error, (WEATHER,), "x" * 20_000)) == "Too long."
+
+
+@pytest.mark.parametrize(("max_tokens", "most"), [(None, 1000), (300, 200), (9, 32), (100_000, 1000)])
+def test_a_string_that_runs_away_ends_before_the_answer_does(max_tokens: int | None, most: int) -> None:
+    note = Tool("note", "", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
+    found = constraint(plan(tools=(note,), tool_choice="required", max_tokens=max_tokens))
+
+    assert accepts(found, hermes("", [("note", {"text": "5" * most})]))
+    assert not accepts(found, hermes("", [("note", {"text": "5" * (most + 1)})]))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "keyword"),
+    [
+        ({"type": "object", "properties": {"a": {}, "b": {}}, "minProperties": 1}, "minProperties"),
+        ({"type": "object", "properties": {"a>b": {"type": "string"}}}, "properties"),
+    ],
+)
+def test_what_tags_cannot_hold_a_model_to_is_refused_by_name(parameters: dict[str, JsonValue], keyword: str) -> None:
+    with pytest.raises(Unenforceable, match=f"tool 'odd'.*`{keyword}`"):
+        plan("qwen3-coder", tools=(Tool("odd", "", parameters),))

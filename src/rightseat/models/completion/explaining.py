@@ -23,7 +23,7 @@ async def explain(engine: AnyEngine, wanted: str) -> AsyncIterator[str]:
     except RightseatError as error:
         yield f"style: not known yet. {error.message}"
         return
-    style, why = choose(description, wanted)
+    style, why = choose(description, wanted, engine.grammars)
     yield f"style: {style.name}, because {why}"
     if "grammar" not in engine.grammars and style.name != "generic":
         yield "this engine takes JSON Schemas only: set `style: generic`, or tools will be refused"

@@ -5,6 +5,7 @@ keeps what it was told to save. A file `slow` in the folder of its model keeps i
 """
 
 import json
+import os
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -32,7 +33,8 @@ class Handler(BaseHTTPRequestHandler):
         if (folder / "slow").exists():
             return self.reply({"error": {"code": 503, "message": "Loading model"}}, 503)
         if self.path == "/props":
-            props = {"model_alias": "stand-in", "chat_template": "x", "total_slots": len(slots), "arguments": arguments}
+            props = {"model_alias": "stand-in", "chat_template": "x", "total_slots": len(slots)}
+            props |= {"arguments": arguments, "key": os.environ.get("LLAMA_API_KEY")}
             return self.reply(props)
         return self.reply({"status": "ok"})
 

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr, ValidationError
 
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.models.completion.engine import End, Request
@@ -182,6 +183,20 @@ async def test_what_cannot_work_is_said_when_it_is_opened(
     with pytest.raises(ConfigError, match=said):
         async with spawned(options.model_copy(update=change)):
             pass
+
+
+async def test_it_takes_the_key_and_nobody_sees_it_among_its_arguments(options: LlamaCppOptions) -> None:
+    async with asyncio.timeout(20), spawned(options.model_copy(update={"api_key": SecretStr("sk-canary")})) as engine:
+        await engine.wait()
+        props = await engine._working().client.ask("/props")
+
+    assert props["key"] == "sk-canary"
+    assert "sk-canary" not in props["arguments"]
+
+
+def test_what_is_said_of_an_engine_that_we_do_not_start_is_not_ignored() -> None:
+    with pytest.raises(ValidationError, match="should not have slots, threads beside `url`"):
+        LlamaCppOptions(url="http://127.0.0.1:1", threads=2, slots=3)
 
 
 async def test_a_preview_starts_nothing(options: LlamaCppOptions) -> None:

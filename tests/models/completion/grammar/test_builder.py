@@ -115,6 +115,17 @@ def test_a_string_can_be_written_bare(schema: Schema, right: str, wrong: str) ->
     assert not words.accepts(grammar, wrong)
 
 
+def test_a_bare_string_does_not_say_its_end() -> None:
+    builder = Builder()
+    node = builder.text({"type": "string", "pattern": r"^[\s\S]+$"}, "tool", "</p>")
+
+    assert node is not None
+    assert accepts(builder, node, "a > b\n")
+    assert not accepts(builder, node, "a</p>")
+    with pytest.raises(Unenforceable, match="`enum` has a value with '</p>' in it"):
+        builder.text({"enum": ["a", "b</p>"]}, "tool", "</p>")
+
+
 @pytest.mark.parametrize("schema", [{"type": "integer"}, {"type": ["string", "null"]}, True, {"enum": ["a", 1]}])
 def test_what_may_be_something_else_than_a_string_is_not_written_bare(schema: object) -> None:
     assert Builder().text(schema, "tool", "</p>") is None

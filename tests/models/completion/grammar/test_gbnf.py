@@ -93,6 +93,12 @@ def test_what_is_repeated_is_one_rule() -> None:
     assert text == 'root ::= part-0{2,5}\npart-0 ::= "ab" | "c"\n'
 
 
+def test_a_repetition_of_a_repetition_is_read_as_such() -> None:
+    grammar = both(Repeat(Repeat(Repeat(Literal("a"), 2, 2), 0, 1), 0, 3))
+
+    assert [count for count in range(9) if words.accepts(grammar, "a" * count)] == [0, 2, 4, 6]
+
+
 def test_many_texts_share_their_beginnings() -> None:
     texts = [f"value number {number}" for number in range(3_000)]
     node = one_of(texts)

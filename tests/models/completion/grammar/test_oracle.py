@@ -51,13 +51,12 @@ def judged(schema: Schema, seed: int) -> None:
 
 
 def comparable(schema: Schema) -> bool:
-    """llguidance 1.9 is narrower than JSON Schema in a few places, or wrong."""
-    text = json.dumps(schema)
-    odd = ("multipleOf", "inimum", "aximum", "format", "patternProperties", "allOf", "anyOf", "oneOf", "minProperties")
-    return not any(f"{word}" in text for word in odd)
+    """llguidance 1.9 takes 1.5 for no multiple of 0.25."""
+    return "multipleOf" not in json.dumps(schema)
 
 
 def tidy(word: str) -> str:
+    """The same value in another spelling: llguidance takes no zeros behind a bounded fraction."""
     return msgspec.json.encode(msgspec.json.decode(word)).decode()
 
 

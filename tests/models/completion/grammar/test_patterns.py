@@ -118,6 +118,21 @@ def test_a_pattern_is_narrowed_to_its_lengths(
     assert not any(words.accepts(Grammar(node, {}), text) for text in wrong)
 
 
+@pytest.mark.parametrize(
+    ("tangled", "plain"),
+    [
+        ("^(a+)+$", "^a+$"),
+        ("^(a*)*$", "^a*$"),
+        ("^((a+)*)+$", "^a*$"),
+        ("^(a{1,3}){2,5}$", "^a{2,15}$"),
+        (r"^\w*\w*\w+$", r"^\w+$"),
+        ("^a{2}a?$", "^a{2,3}$"),
+    ],
+)
+def test_what_could_be_counted_in_many_ways_is_counted_in_one(tangled: str, plain: str) -> None:
+    assert lengths.fit(patterns.read(tangled), 0, SHORT) == lengths.fit(patterns.read(plain), 0, SHORT)
+
+
 def test_a_pattern_that_cannot_be_so_short_is_none() -> None:
     assert lengths.fit(patterns.read("^abc$"), 0, 2) is None
     assert lengths.fit(patterns.read("^abc$"), 4, 9) is None

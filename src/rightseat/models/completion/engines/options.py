@@ -64,6 +64,9 @@ class SessionOptions(BaseModel):
     """How large they may be, all together."""
 
 
+OF_OURS = {"arguments", "binary", "context", "port", "sessions", "slots", "threads"}
+
+
 class LlamaCppOptions(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=True
@@ -75,7 +78,8 @@ class LlamaCppOptions(BaseModel):
     """A GGUF file, a relative path beside this one. We start llama-server with it and look after it, in place of
     `url`."""
     api_key: Key | None = None
-    """Sent as `Authorization: Bearer …`, for a server that was started with `--api-key`."""
+    """Sent as `Authorization: Bearer …`, for a server that was started with `--api-key`; the one we start takes no
+    other."""
     patience: float = Field(default=300.0, gt=0)
     """The longest silence, in seconds, before an answer is given up."""
     llguidance: bool = False
@@ -105,6 +109,9 @@ class LlamaCppOptions(BaseModel):
         if (self.url is None) == (self.model is None):
             text = "either `url`, of a llama-server that runs, or `model`, a GGUF file to start one with"
             raise PydanticCustomError("engine", "should have {text}", {"text": text})
+        if self.url is not None and (idle := sorted(OF_OURS & self.model_fields_set)):
+            text = f"{', '.join(idle)} beside `url`: it is for an engine that we start"
+            raise PydanticCustomError("engine", "should not have {text}", {"text": text})
         return self
 
 

@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 LEASH = Path(__file__).with_name("leash.py")
 LOOK_EVERY = 0.1  # seconds between two looks at whether it is ready
-TELL_EVERY = 5.0  # seconds between two lines about how far it is
+TELL_EVERY = 2.0  # seconds between two lines about how far it is
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before it is started again
 STEADY = 60.0  # seconds of work after which a death is taken for a first one
 LAST_WORDS = 5.0  # seconds that it has to end by itself
@@ -184,10 +184,16 @@ class Spawned:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.STDOUT,
+                env=self._environment(),
                 start_new_session=True,  # Ctrl-C is for us; we end the engine in good order
             )
         except OSError as error:
             raise ConfigError(f"{command[0]} cannot be started: {error.strerror}.") from error
+
+    def _environment(self) -> dict[str, str]:
+        """Ours, and the key: as an argument everybody on this machine could read it."""
+        key = self.options.api_key
+        return {**os.environ, **({"LLAMA_API_KEY": key.get_secret_value()} if key else {})}
 
     async def _read_lines(self) -> None:
         output = self._process.stdout if self._process else None

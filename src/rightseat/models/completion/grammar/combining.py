@@ -19,16 +19,17 @@ DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
 def options(work: "Work", schema: dict[str, Any], keyword: str, where: str) -> Node:
     given: list[Schema] = schema[keyword]
     merging.count(work, len(given), where)
+    beside = {key: value for key, value in schema.items() if key != keyword}
+    places = [f"{where}/{keyword}/{place}" for place in range(len(given))]
+    if significant(beside):
+        given = [merging.merge(work, beside, option, place) for option, place in zip(given, places, strict=True)]
     if keyword == "oneOf":
         _must_be_apart(work, given, where)
-    beside = {key: value for key, value in schema.items() if key != keyword}
-    alone = not significant(beside)
     nodes: list[Node] = []
     failure: Impossible | None = None
-    for place, option in enumerate(given):
-        inside = f"{where}/{keyword}/{place}"
+    for option, place in zip(given, places, strict=True):
         try:
-            nodes.append(work.build(option if alone else merging.merge(work, beside, option, inside), inside))
+            nodes.append(work.build(option, place))
         except Impossible as error:
             failure = error
     if failure and not nodes:

@@ -93,7 +93,7 @@ class Writer:
             return self.one(part)
         single = self.one(part)
         if (least, most) == (0, 1):
-            return f"{single}?"
+            return f"({single})?" if isinstance(part, Repeat) else f"{single}?"
         if not isinstance(part, Chars | Rule):
             single = self.part(single)
         if most is None and least < 2:

@@ -64,7 +64,7 @@ class Reader:
             self.fail("has an anchor in the middle")
         before = [] if start else [Repeat(ANY, 0, BEFORE)]
         behind = [] if end else [Repeat(ANY, 0, BEHIND)]
-        return Sequence((*before, *parts, *behind))
+        return in_a_row([*before, *parts, *behind])
 
     def group(self) -> Node:
         options: list[Node] = []
@@ -72,7 +72,7 @@ class Reader:
         if self.depth > DEEPEST:
             self.fail(f"has more than {DEEPEST} groups within each other")
         while True:
-            options.append(Sequence(tuple(self.parts(top=False))))
+            options.append(in_a_row(self.parts(top=False)))
             if self.at == len(self.pattern):
                 self.fail("has a `(` without its `)`")
             self.at += 1
@@ -127,7 +127,7 @@ class Reader:
         while (count := self.times()) is not None:
             least, most = count
             self.take("?")  # lazy or greedy, it is the same language
-            part = Repeat(self.said(part), 0, most) if lengths.of(part)[0] == 0 else Repeat(part, least, most)
+            part = repeated(self.said(part), 0, most) if lengths.of(part)[0] == 0 else repeated(part, least, most)
             times += 1
             if times > DEEPEST:
                 self.fail("repeats repetitions")
@@ -244,6 +244,28 @@ class Reader:
 
     def fail(self, problem: str) -> NoReturn:
         raise NotRegular(problem)
+
+
+def repeated(part: Node, least: int, most: int | None) -> Node:
+    """A repetition of a repetition is one: `(a+)*` is `a*`. Otherwise each `a` could be counted in many ways."""
+    if isinstance(part, Repeat) and part.least <= 1 and part.most != 0:
+        all_of_it = None if part.most is None or most is None else part.most * most
+        return Repeat(part.part, part.least * least, all_of_it)
+    return Repeat(part, least, most)
+
+
+def in_a_row(parts: list[Node]) -> Node:
+    """A sequence in which repetitions of the same beside each other are one: `a*a+` is `a+`."""
+    joined: list[Node] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(last, Repeat) and (last.part == part or (isinstance(part, Repeat) and part.part == last.part)):
+            least, most = (part.least, part.most) if isinstance(part, Repeat) and part.part == last.part else (1, 1)
+            together = None if last.most is None or most is None else last.most + most
+            joined[-1] = Repeat(last.part, last.least + least, together)
+        else:
+            joined.append(part)
+    return joined[0] if len(joined) == 1 else Sequence(tuple(joined))
 
 
 END: Node = Choice(())

@@ -142,11 +142,14 @@ def bare(work: Work, end: str) -> Node | None:
         return None
     work.refuse(schema, work.where)
     if (values := listing.listed(schema)) is not None:
-        return one_of(listing.fitting(work, schema, values, work.where))
+        values = listing.fitting(work, schema, values, work.where)
+        if any((value + end).find(end) < len(value) for value in values):
+            work.fail(work.where, "enum", f"has a value with {end!r} in it, which ends it")
+        return one_of(values)
     least, most = strings.length(work, schema, work.where)
     pattern = strings.expected(work, schema, work.where)
     if pattern is not None:
-        return strings.fitted(work, schema, pattern, least, most, work.where)
+        return strings.before(strings.fitted(work, schema, pattern, least, most, work.where), end)
     if least:
         return Repeat(strings.without(end), least, most)
     return Until(end, most if "maxLength" in schema else None)

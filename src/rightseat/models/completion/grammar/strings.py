@@ -4,6 +4,7 @@ any      "…" of characters that need no escape, and of escapes
 pattern  each character of it as JSON writes it, so that no pattern breaks out of its quotes
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rightseat.models.completion.grammar import charsets, formats, lengths, patterns
@@ -74,17 +75,27 @@ def fitted(work: "Work", schema: dict[str, Any], pattern: Node, least: int, most
 
 def written(node: Node) -> Node:
     """A pattern's node, its characters as they stand between the quotes of a JSON string."""
+    return _changed(node, lambda text: "".join(map(escaped, text)), _set)
+
+
+def before(node: Node, end: str) -> Node:
+    """A pattern's node, its sets without the character that begins `end`, which ends the string."""
+    first = ((ord(end[0]), ord(end[0])),)
+    return _changed(node, str, lambda ranges: Chars(charsets.minus(ranges, first) or ranges))
+
+
+def _changed(node: Node, text: Callable[[str], str], chars: Callable[[charsets.Ranges], Node]) -> Node:
     match node:
-        case Literal(text):
-            return Literal("".join(map(escaped, text)))
+        case Literal(said):
+            return Literal(text(said))
         case Chars(ranges):
-            return _set(ranges)
+            return chars(ranges)
         case Sequence(parts):
-            return Sequence(tuple(written(part) for part in parts))
+            return Sequence(tuple(_changed(part, text, chars) for part in parts))
         case Choice(options):
-            return Choice(tuple(written(option) for option in options))
+            return Choice(tuple(_changed(option, text, chars) for option in options))
         case Repeat(part, least, most):
-            return Repeat(written(part), least, most)
+            return Repeat(_changed(part, text, chars), least, most)
     raise TypeError(f"{type(node).__name__} is not in a pattern")
 
 

@@ -184,13 +184,13 @@ class Broken(ModelUnreachable):
         super().__init__(f"The model broke the form of its answer: {problem}. Nothing was run.")
 
 
-def misfit(text: str, schema: Mapping[str, JsonValue]) -> str:
+def misfit(text: str, schema: JsonValue | Mapping[str, JsonValue]) -> str:
     """Why this JSON does not fit the schema; nothing where it does."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         return f"it is no JSON ({error})"
-    return checking.compile(dict(schema))(value) or ""
+    return checking.compile(dict(schema) if isinstance(schema, Mapping) else bool(schema))(value) or ""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Phi 4 mini: a JSON array behind `functools`. Its template prints the tools that a system turn carries."""
+"""Phi 4 mini: a JSON array behind `functools`. The tools end the system turn, in tokens of their own."""
 
 from collections.abc import Sequence
 
@@ -10,10 +10,11 @@ from rightseat.models.completion.styles.style import Signatures, Style, Turn
 
 
 def offer(turns: Sequence[Turn], tools: Sequence[Tool], signatures: Signatures) -> list[Turn]:
-    head, rest = ({"role": "system", "content": "You are a helpful assistant with some tools."}, list(turns))
+    head, rest = "You are a helpful assistant with some tools.", turns
     if turns and turns[0]["role"] == "system":
-        head, rest = dict(turns[0]), list(turns[1:])
-    return [{**head, "tools": f"[{', '.join(json_tools(tools))}]"}, *rest]
+        head, rest = turns[0]["content"], turns[1:]
+    listed = ", ".join(json_tools(tools))
+    return [{"role": "system", "content": f"{head}<|tool|>[{listed}]<|/tool|>"}, *rest]
 
 
 STYLE = Style(

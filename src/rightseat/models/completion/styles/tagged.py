@@ -3,17 +3,33 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from rightseat.core.errors import Unenforceable
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.grammar.nodes import Literal, Node
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
-from rightseat.models.completion.reading.reader import Broken, Reader
+from rightseat.models.completion.reading.reader import Broken, Reader, misfit
 from rightseat.models.completion.reading.source import Reading, Source
 from rightseat.models.completion.styles.forms import json, optional, where
+
+COMBINED = frozenset(
+    {
+        "$ref",
+        "allOf",
+        "anyOf",
+        "const",
+        "dependencies",
+        "dependentRequired",
+        "dependentSchemas",
+        "enum",
+        "maxProperties",
+        "minProperties",
+        "oneOf",
+        "patternProperties",
+    }
+)
+"""What says more of an object than which members it has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,25 +52,34 @@ class Tagged:
 
     def node(self, tool: Tool, builder: Builder) -> Node:
         builder.arguments(tool.parameters, where(tool))  # refuses what no grammar can hold a model to
-        properties, required = members(tool)
+        self._check(tool)
+        properties, required = members(tool.parameters)
         parts: list[Node] = [Literal(self.mark)]
         if self.before:  # a token may hold the end of the mark and the line's end
             parts += [optional(Literal(self.gap)), Literal(self.before)]
         parts.append(Literal(tool.name + self.then.rstrip() + self.gap))
         for key, schema in properties.items():
-            if any(mark in key for mark in (self.value, self.end, "\n", "<", ">", '"')):
-                raise Unenforceable(
-                    f"The tool {tool.name!r} has a property {key!r} (properties), which this model's form of a call "
-                    "cannot hold. Name it with letters, digits and underscores."
-                )
             parameter = self._parameter(key, schema, tool, builder)
             parts.append(parameter if key in required else optional(parameter))
         return Order((*parts, Literal(self.close)))
 
+    def _check(self, tool: Tool) -> None:
+        """Refuse what can be said in JSON, and not in tags."""
+        if found := COMBINED.intersection(tool.parameters):
+            raise Unenforceable(
+                f"{where(tool)}: `{min(found)}` cannot be enforced in this model's form of a call. Declare the "
+                "arguments with `properties` and `required` alone."
+            )
+        for key in members(tool.parameters)[0]:
+            if any(mark in key for mark in (self.end, "\n", "<", ">", '"')) or not key:
+                raise Unenforceable(
+                    f"{where(tool)}: `properties` has the name {key[:80]!r}, which this model's form of a call cannot "
+                    "hold. Use letters, digits and underscores."
+                )
+
     def _parameter(self, key: str, schema: JsonValue, tool: Tool, builder: Builder) -> Node:
         head, tail = self.key + key + self.value, self.inner + self.end + self.gap
-        around = {name: tool.parameters[name] for name in ("$defs", "definitions") if name in tool.parameters}
-        whole = {**around, **schema} if isinstance(schema, dict) else schema
+        whole = standing(schema, tool.parameters)
         place = f"{where(tool)}/properties/{key}"
         if (text := builder.text(whole, place, self.inner + self.end)) is not None:
             return Order((Literal(head + self.kinds[0] + self.inner), text, Literal(tail)))
@@ -70,7 +95,7 @@ class Tagged:
             raise Broken("a call without a name")
         name = name.strip()
         reader.begin(name)
-        properties, first = members_of(reader.schemas[name])[0], True
+        first = True
         while True:
             yield from source.spaces()
             if not (yield from source.literal(self.key)):
@@ -80,11 +105,11 @@ class Tagged:
                 raise Broken(f"a parameter of {name!r} without a name")
             kind = yield from source.one_of(*self.kinds) if self.kinds[0] else _none()
             reader.argue(f"{'{' if first else ', '}{json(key)}: ")
-            yield from self._read_value(reader, properties.get(key), kind)
+            yield from self._read_value(reader, name, key, kind)
             first = False
-        reader.argue("{}" if first else "}")
         if not (yield from self._read_close(source)):
             raise Broken(f"the call of {name!r} has no end")
+        reader.argue("{}" if first else "}")
         reader.finish()
 
     def _read_key(self, source: Source) -> Reading[str | None]:
@@ -95,14 +120,13 @@ class Tagged:
             yield from source.literal(rest)
         return key
 
-    def _read_value(self, reader: Reader, schema: JsonValue, kind: str | None) -> Reading[None]:
+    def _read_value(self, reader: Reader, name: str, key: str, kind: str | None) -> Reading[None]:
+        schema = standing(members(reader.schemas[name])[0].get(key, True), reader.schemas[name])
         text = kind == self.kinds[0] if kind else is_string(schema)
-        piece = Escaping(reader) if text else Gathering(reader, schema)
+        piece = Escaping(reader) if text else Gathering(reader, True if kind else schema)
         if self.inner:
             yield from reader.source.literal(self.inner)
         if not (yield from reader.source.until(self.end, piece.add)):
-            if text:
-                return  # cut short
             raise Broken("a parameter has no end")
         piece.close()
 
@@ -138,7 +162,7 @@ class Escaping:
 
 
 class Gathering:
-    """A value that is JSON; or, where the schema leaves it open, a string that looks like none."""
+    """A value that is JSON; or a string, where that is what fits."""
 
     def __init__(self, reader: Reader, schema: JsonValue) -> None:
         self._reader = reader
@@ -149,12 +173,16 @@ class Gathering:
         self._parts.append(text)
 
     def close(self) -> None:
-        text = "".join(self._parts)
-        try:
-            msgspec.json.decode(text)
-        except (msgspec.DecodeError, RecursionError):
-            text = json(text.removesuffix("\n"))
-        self._reader.argue(text.strip())
+        text = "".join(self._parts).removesuffix("\n")
+        as_string = json(text)
+        is_json = not misfit(text, self._schema) or misfit(as_string, self._schema)
+        self._reader.argue(text.strip() if is_json else as_string)
+
+
+def standing(schema: JsonValue, root: Mapping[str, JsonValue]) -> JsonValue:
+    """The schema of a parameter by itself, with what it may refer to."""
+    around = {name: root[name] for name in ("$defs", "definitions") if name in root}
+    return {**around, **schema} if isinstance(schema, dict) else schema
 
 
 def is_string(schema: JsonValue) -> bool:
@@ -168,11 +196,7 @@ def is_string(schema: JsonValue) -> bool:
     return False
 
 
-def members(tool: Tool) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
-    return members_of(tool.parameters)
-
-
-def members_of(schema: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
+def members(schema: Mapping[str, JsonValue]) -> tuple[Mapping[str, JsonValue], Sequence[str]]:
     """The properties of an object, and which of them must be there."""
     properties, required = schema.get("properties"), schema.get("required")
     return (
