@@ -16,6 +16,10 @@
     ├── StaleWriter           409  another process owns this run now
     ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the file is locked
     ├── UnreadableEvent       500  a log holds what this version does not know
+    ├── Unreadable            422  a file or a table that cannot be read: broken, locked, too big, too slow
+    ├── BadQuery              400  SQL that is wrong, does more than read, or takes too long
+    ├── AddressForbidden      403  an address that this server does not visit
+    ├── FetchFailed           502  an address that gives nothing: no answer, a broken one, too big, too slow
     ├── TooManyRounds         500  model and tools went round in circles
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
@@ -143,6 +147,26 @@ class UnreadableEvent(RightseatError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"The log holds an event that this version cannot read: {problem}")
+
+
+class Unreadable(RightseatError):
+    code = "unreadable"
+    status = 422
+
+
+class BadQuery(RightseatError):
+    code = "bad_query"
+    status = 400
+
+
+class AddressForbidden(RightseatError):
+    code = "address_forbidden"
+    status = 403
+
+
+class FetchFailed(RightseatError):
+    code = "fetch_failed"
+    status = 502
 
 
 class TooManyRounds(RightseatError):

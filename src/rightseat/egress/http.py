@@ -58,6 +58,7 @@ class Pool:
     @asynccontextmanager
     async def _asking(self, request: bytes) -> "AsyncIterator[Answer]":
         connection, answer = await self._ask(request)
+        del request  # a prompt may be long, and its answer take its time
         try:
             yield answer
         finally:
@@ -159,10 +160,11 @@ def explain(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else "none of its addresses answers"
 
 
-class _NeverAnswered(Exception):
+class _NeverAnswered(Unreachable):
     """A connection ended before a byte of its answer came; `at_once`: the request was hardly read."""
 
     def __init__(self, at_once: bool) -> None:
+        super().__init__("It closed the connection without an answer.")
         self.at_once = at_once
 
 

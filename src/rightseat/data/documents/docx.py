@@ -1,0 +1,45 @@
+"""Word files: paragraphs and tables, in their order."""
+
+import io
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rightseat.core.errors import Misuse, Unreadable
+from rightseat.data.documents import archives
+from rightseat.data.documents.limits import Limits
+
+if TYPE_CHECKING:
+    from docx.table import Table
+
+
+def read(data: bytes, limits: Limits) -> str:
+    archives.check(data, limits, "word/")
+    try:
+        import docx
+        from docx.table import Table
+    except ImportError:
+        raise Misuse("Word files need python-docx: pip install 'rightseat[openbb]'.") from None
+    try:
+        document = docx.Document(io.BytesIO(data))
+        blocks = [
+            "\n".join(write_table(block)) if isinstance(block, Table) else write_paragraph(block)
+            for block in document.iter_inner_content()
+        ]
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the XML makes of the library
+        raise Unreadable(f"It is broken: {type(error).__name__}.") from error
+    return "\n\n".join(block for block in blocks if block.strip())
+
+
+def write_paragraph(paragraph: Any) -> str:
+    style = (paragraph.style.name or "") if paragraph.style is not None else ""
+    level = style.removeprefix("Heading ")
+    if level.isdecimal() and level != style:
+        return f"{'#' * min(int(level), 6)} {paragraph.text}"
+    return f"- {paragraph.text}" if style.startswith("List") and paragraph.text else str(paragraph.text)
+
+
+def write_table(table: "Table") -> Iterator[str]:
+    for row in table.rows:
+        yield " | ".join(" ".join(cell.text.split()) for cell in row.cells)

@@ -1,0 +1,52 @@
+"""Web pages as text: what a reader sees, without scripts and styles."""
+
+import re
+from html.parser import HTMLParser
+
+UNSEEN = frozenset({"head", "iframe", "noscript", "object", "script", "style", "svg", "template"})
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+BLOCKS = HEADINGS | {
+    "address", "article", "aside", "blockquote", "dd", "div", "dl", "dt", "fieldset", "figure", "footer", "form",
+    "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tr", "ul",
+}  # fmt: skip
+
+
+def read(text: str) -> str:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    lines = (re.sub(r"[ \t\xa0]+", " ", line).strip() for line in "".join(reader.pieces).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+class Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.pieces: list[str] = []
+        self._unseen: str = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._unseen:
+            if tag == "body" and self._unseen == "head":  # a head that nobody closed
+                self._unseen = ""
+            return
+        if tag in UNSEEN:
+            self._unseen = tag
+        elif tag in BLOCKS:
+            mark = "- " if tag == "li" else "#" * int(tag[1]) + " " if tag in HEADINGS else ""
+            self.pieces.append(f"\n{mark}")
+        elif tag == "br":
+            self.pieces.append("\n")
+        elif tag in ("td", "th"):
+            self.pieces.append(" | ")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._unseen:
+            if tag == self._unseen:
+                self._unseen = ""
+        elif tag in BLOCKS:
+            self.pieces.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.pieces.append(re.sub(r"\s+", " ", data))

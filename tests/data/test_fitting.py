@@ -1,0 +1,161 @@
+"""What goes into a model's window, and what is told of what does not."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
+from rightseat.core.model import Chunk, NoteChunk, Prompt, TextChunk
+from rightseat.core.tools import Tool
+from rightseat.data.fitting import Budget, Fitting, cut, fit_prompt, goes_inline, prompt_size, shares, size, tokens
+
+TIGHT = Budget(tokens=1024, answer=24)
+
+
+def result(content: str) -> Message:
+    return Message("tool", (Result("c1", "read", content),))
+
+
+@pytest.mark.parametrize(("text", "bytes_"), [("", 0), ("abc", 3), ('"a"\n', 7), ("€", 3), ("\x01", 6)])
+def test_text_is_counted_as_it_stands_in_json(text: str, bytes_: int) -> None:
+    assert size(text) == bytes_
+
+
+def test_four_bytes_are_a_token() -> None:
+    assert [tokens(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
+
+
+def test_the_default_budget_leaves_a_window_of_32k_tokens_room_for_the_answer() -> None:
+    assert Budget().bytes < 131_072 - 4096
+
+
+@pytest.mark.parametrize(
+    ("sizes", "room", "given"),
+    [
+        ([], 10, []),
+        ([3, 4], 10, [3, 4]),
+        ([100, 2, 100], 10, [4, 2, 4]),
+        ([100], 0, [0]),
+        ([5, 5], -1, [0, 0]),
+    ],
+)
+def test_what_is_small_is_taken_whole_and_what_is_big_shares_the_rest(
+    sizes: list[int], room: int, given: list[int]
+) -> None:
+    assert shares(sizes, room) == given
+
+
+def test_a_result_goes_inline_if_it_leaves_most_of_the_room() -> None:
+    assert goes_inline("x" * 250, 1000)
+    assert not goes_inline("x" * 251, 1000)
+    assert not goes_inline('"' * 200, 1000)
+
+
+def test_a_text_that_fits_is_left_alone() -> None:
+    assert cut("words", 5) == "words"
+
+
+def test_a_long_text_keeps_its_beginning_and_its_end_and_says_what_is_missing() -> None:
+    text = "".join(f"{n:04d} " for n in range(2000))
+
+    short = cut(text, 500, "read_document gives them")
+
+    assert size(short) <= 500
+    assert short.startswith("0000 0001 ")
+    assert short.endswith("1999 ")
+    head, _, rest = short.partition("\n[… ")
+    missing = len(text) - len(head) - len(rest.partition("…]\n")[2])
+    assert f"[… {missing:,} characters are left out here; read_document gives them …]" in short
+
+
+@given(st.text(max_size=300), st.integers(150, 400))
+def test_a_cut_text_never_takes_more_than_its_room(text: str, room: int) -> None:
+    assert size(cut(text * 5, room)) <= room
+
+
+def test_a_prompt_that_fits_is_left_alone() -> None:
+    prompt = Prompt((system("Be kind."), user("Hi")))
+
+    assert fit_prompt(prompt, TIGHT).prompt is prompt
+
+
+def test_the_oldest_results_are_shortened_first_and_this_is_told() -> None:
+    question = user("What is it?" * 20)
+    messages = (
+        system("Be kind."), user("Read."), assistant("Reading."), result("old " * 1000), question, result("new " * 100),
+    )  # fmt: skip
+
+    fitted = fit_prompt(Prompt(messages), TIGHT)
+
+    kept = fitted.prompt.messages
+    assert prompt_size(fitted.prompt) <= TIGHT.bytes
+    assert [kept[place] for place in (0, 1, 2, 4, 5)] == [messages[place] for place in (0, 1, 2, 4, 5)]
+    assert isinstance(kept[3].parts[0], Result)
+    assert "characters are left out here" in kept[3].parts[0].content
+    assert fitted.notes == (
+        "The conversation is longer than the model can read: 1 earlier results or messages were shortened.",
+    )
+
+
+def test_the_last_question_stays_whole_where_everything_else_is_cut() -> None:
+    question = user("The question itself. " * 40)
+    messages = (
+        system("Rules. " * 300),
+        user("long ago " * 300),
+        assistant("words " * 500),
+        question,
+        result("r" * 9000),
+    )
+
+    fitted = fit_prompt(Prompt(messages), TIGHT)
+
+    assert fitted.prompt.messages[3] == question
+    assert prompt_size(fitted.prompt) <= TIGHT.bytes
+
+
+def test_a_question_that_is_too_long_itself_is_sent_as_it_is_and_this_is_told() -> None:
+    prompt = Prompt((user("x" * 5000),))
+
+    fitted = fit_prompt(prompt, TIGHT)
+
+    assert fitted.prompt == prompt
+    assert fitted.notes[0].endswith("It is still 1,096 bytes too long, and the model may refuse it.")
+
+
+def test_tools_calls_and_pictures_count_too() -> None:
+    tool = Tool("search", "Look for it. " * 50, {"type": "object"})
+    call = Message("assistant", (Call("c1", "search", '{"q": "x"}'), Image("image/png", "A" * 10_000)))
+
+    assert prompt_size(Prompt((call,), (tool,))) > 650 + 6000
+    assert prompt_size(Prompt((call,), (tool,))) < 650 + 6000 + 500
+
+
+def test_the_estimate_is_not_below_what_a_request_takes() -> None:
+    messages = tuple(Message("user", (Text('say "hi"\n€ ' * n),)) for n in range(50))
+    wire = msgspec.json.encode([{"role": "user", "content": message.text} for message in messages])
+
+    assert prompt_size(Prompt(messages)) >= len(wire)
+
+
+class Listener:
+    """Keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[Prompt] = []
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        self.prompts.append(prompt)
+        yield TextChunk("ok")
+
+
+async def test_a_model_gets_no_more_than_its_budget_and_whoever_asked_is_told() -> None:
+    listener = Listener()
+
+    chunks = [chunk async for chunk in Fitting(listener, TIGHT).stream(Prompt((result("x" * 9000), user("Hi"))))]
+
+    assert prompt_size(listener.prompts[0]) <= TIGHT.bytes
+    assert isinstance(chunks[0], NoteChunk)
+    assert chunks[1] == TextChunk("ok")
