@@ -310,3 +310,24 @@ async def test_a_page_of_a_foreign_origin_changes_nothing(serve: Serve, origin: 
         answer = await client.post("/copilotkit", json={"query": "{ hello }"}, headers=headers)
 
     assert answer.status_code == status
+
+
+async def test_the_tools_of_a_face_are_for_every_agent_and_for_asks_that_came_through_it_alone(serve: Serve) -> None:
+    seen: list[list[str]] = []
+
+    async def remember(ask: Ask) -> None:
+        seen.append([tool.name for box in assembly.brought.values() for tool in await box.tools(ask)])
+
+    found = config.parse("agents: {default: {}, other: {}}\nfaces: [{type: openbb}]", environ={})
+    assembly = app.assemble(found)
+    assembly.runtime.hooks.before_request.append(remember)
+    body = {"messages": [{"role": "human", "content": "Hi"}]}
+    async with serve(app.application(assembly, found.server)) as url, httpx2.AsyncClient(base_url=url) as client:
+        for agent in ("default", "other"):
+            await client.post(f"/v1/query/{agent}", json=body)
+        await assembly.runtime.start(Ask(messages=(user("Hi"),)))
+
+    through, also, elsewhere = seen
+    assert "create_table" in through
+    assert also == through
+    assert elsewhere == []

@@ -117,3 +117,16 @@ def test_every_configuration_is_right(file: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(file.parent)
 
     assert config.read(file, {"OPENAI_API_KEY": "sk"}).path == file
+
+
+async def test_an_agent_for_openbb_answers(serve: Serve) -> None:
+    read = config.read(EXAMPLES / "openbb-agent" / "rightseat.yaml", {})
+
+    async with serve(app.build(read)) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
+        agents = (await client.get("/agents.json")).json()
+        body = {"messages": [{"role": "human", "content": "Hello?"}]}
+        answer = await client.post(agents["default"]["endpoints"]["query"], json=body)
+
+    assert agents["default"]["name"] == "My analyst"
+    assert agents["default"]["features"]["prompt-suggestions"]["default"] is True
+    assert "event: copilotMessageChunk" in answer.text

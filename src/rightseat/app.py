@@ -6,7 +6,7 @@ config → Assembly (everything built, nothing open) → router (its routes and 
 import inspect
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from rightseat import parts
 from rightseat.access.door import Door, Doorman, Tokens, guard_of
 from rightseat.access.hosts import Hosts
 from rightseat.access.keys import Key, Keys, digest, prefix_of
+from rightseat.access.pages import THIS_MACHINE, Pages
 from rightseat.access.threads import Scoped
 from rightseat.config import Access, ApiKey, Config, HookNames, Jwt, Part, Server
 from rightseat.core.errors import ConfigError, ForeignPage, RightseatError
@@ -50,20 +51,23 @@ HEADERS = (
 )
 """The request headers that a browser must ask leave for, and our clients send."""
 
-THIS_MACHINE = r"http://(localhost|127\.0\.0\.1)(:\d+)?"
+METHODS = ("GET", "POST", "PATCH", "DELETE", "OPTIONS")
+EXPOSED = ("x-rightseat-warnings",)
 
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
     """The parts, put together. `owned` are opened with the server and closed with it, in this order and in reverse.
 
-    Without a `doorman` every door is open.
+    Without a `doorman` every door is open. `brought` are the toolboxes that faces have for all agents, by the place of
+    the face.
     """
 
     runtime: Runtime
     faces: Sequence[Part]
     owned: Sequence[object] = ()
     doorman: Doorman | None = None
+    brought: Mapping[int, Toolbox] = field(default_factory=dict)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -84,13 +88,20 @@ def build(config: Config) -> FastAPI:
 def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     """Build every part. `own` are tools that all agents get, beside those that they name."""
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
-    supply = Supply({name: _build(part) for name, part in config.models.items()}, own)
+    brought = bring(config.faces)
+    supply = Supply({name: _build(part) for name, part in config.models.items()}, (*own, *brought.values()))
     agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
     hooks = load_hooks(config.hooks)
     runtime = Runtime(agents, log=log, threads=Scoped(threads), engine=engine, hooks=hooks, models=supply.models)
     doorman = hire(config.access)
-    owned = (log, threads, engine, *supply.models.values(), *supply.loaded.values(), *agents.values(), doorman)
-    return Assembly(runtime, config.faces, owned, doorman)
+    inside = (*supply.models.values(), *supply.loaded.values(), *brought.values(), *agents.values())
+    return Assembly(runtime, config.faces, (log, threads, engine, *inside, doorman), doorman, brought)
+
+
+def bring(faces: Sequence[Part]) -> dict[int, Toolbox]:
+    """What faces have for all agents."""
+    makers = {place: (getattr(face.module, "toolbox", None), face) for place, face in enumerate(faces)}
+    return {place: make(face.options) for place, (make, face) in makers.items() if make is not None}
 
 
 class Supply:
@@ -168,9 +179,10 @@ def router(assembly: Assembly) -> APIRouter:
             yield
 
     whole = APIRouter(lifespan=lifespan)
-    for face in assembly.faces:
+    for place, face in enumerate(assembly.faces):
         door = door_of(face, assembly.doorman)
-        for route in face.module.routes(assembly.runtime, face.options, door).routes:
+        brought = [assembly.brought[place]] if place in assembly.brought else []
+        for route in face.module.routes(assembly.runtime, face.options, door, *brought).routes:
             if guard_of(getattr(route, "endpoint", None)) is not door:
                 raise ConfigError(f"The face {face.type!r} has a route that is not behind its door: {route}.")
             whole.routes.append(route)
@@ -180,7 +192,13 @@ def router(assembly: Assembly) -> APIRouter:
 def door_of(face: Part, doorman: Doorman | None) -> Door:
     if face.access == "keys" and doorman is None:
         raise ConfigError(f"The face {face.type!r} asks for keys, and there are none.")
-    return Door(face.type, None if face.access == "open" else doorman)
+    pages = getattr(face.module, "pages", None)
+    return Door(
+        face.type,
+        None if face.access == "open" else doorman,
+        inner=doorman,
+        pages=None if pages is None else pages(face.options),
+    )
 
 
 class Application(FastAPI):
@@ -202,30 +220,53 @@ class Application(FastAPI):
         self._below: list[tuple[str, Route]] = []  # with parts of their path open, behind how they begin
         self._own: set[str] = set()  # paths that are no face's, whatever a face has open
         self._hosts = Hosts((server.host, *server.hosts))
+        self._server = server
         self._pages = CORSMiddleware(self._inside, **cors(server))
+        self._pages_of: dict[str, CORSMiddleware] = {}  # routes whose face lets others in too, by their path
+        self._pages_below: list[tuple[Route, CORSMiddleware]] = []
 
     def serve(self, faces: APIRouter) -> None:
         self._own |= {getattr(route, "path", "") for route in self.routes}
         self.include_router(faces)
         for route in faces.routes:
+            if (door := guard_of(getattr(route, "endpoint", None))) and door.pages and type(route) is Route:
+                self._let_in(route, door.pages)
             if type(route) is Route and route.param_convertors:
                 self._below.append((route.path.partition("{")[0], route))
             elif type(route) is Route:
                 self._plain |= {(route.path, method): route for method in route.methods or ()}
 
+    def _let_in(self, route: Route, pages: Pages) -> None:
+        rules = CORSMiddleware(self._inside, **cors(self._server, pages))
+        if route.param_convertors:
+            self._pages_below.append((route, rules))
+        else:
+            self._pages_of[route.path] = rules
+
+    def _rules(self, scope: Scope) -> CORSMiddleware:
+        """Which pages may call what the request is for, whatever its method is."""
+        path = scope["path"]
+        if rules := self._pages_of.get(path):
+            return rules
+        for route, rules in self._pages_below:
+            if route.path_regex.match(path):
+                return rules
+        return self._pages
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        pages = self._rules(scope) if scope["type"] == "http" else self._pages
         if scope["type"] == "http" and "app" not in scope:  # an application around us checks for itself
             try:
                 self._hosts.check(scope)
-                self._check_page(scope)
+                self._check_page(scope, pages)
             except RightseatError as error:
                 refusal = answer({"error": error.code, "message": error.message}, error.status)
                 return await refusal(scope, receive, send)
         if "app" not in scope and not self.user_middleware:  # neither around us nor inside
             scope[STRAIGHT] = send
-        await self._pages(scope, receive, send)
+        await pages(scope, receive, send)
 
-    def _check_page(self, scope: Scope) -> None:
+    def _check_page(self, scope: Scope, pages: CORSMiddleware) -> None:
         """A page of a foreign origin may not change anything, not even by a request that needs no leave to be sent."""
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return
@@ -233,7 +274,7 @@ class Application(FastAPI):
         origin = headers.get("origin")
         if origin is None or origin.partition("://")[2] == headers.get("host"):
             return
-        if not self._pages.is_allowed_origin(origin):
+        if not pages.is_allowed_origin(origin):
             raise ForeignPage(f"Pages of {origin} may not call. An operator can let them with `server.origins`.")
 
     async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -269,16 +310,26 @@ def application(assembly: Assembly, server: Server) -> FastAPI:
     return app
 
 
-def cors(server: Server) -> dict[str, Any]:
-    """A closed list. Cookies and such only for origins that were named one by one."""
+def cors(server: Server, pages: Pages | None = None) -> dict[str, Any]:
+    """A closed list. Cookies and such only for origins that were named one by one, and never where a face adds some."""
+    origins = server.origins or ()
+    headers = (*HEADERS, *server.headers)
     rules: dict[str, Any] = {
-        "allow_methods": ("GET", "POST", "PATCH", "DELETE", "OPTIONS"),
-        "allow_headers": (*HEADERS, *server.headers),
-        "expose_headers": ("x-rightseat-warnings",),
+        "allow_methods": METHODS,
+        "allow_headers": headers,
+        "allow_origins": origins,
+        "expose_headers": EXPOSED,
     }
-    if server.origins is None:
-        return rules | ({"allow_origin_regex": THIS_MACHINE} if server.is_local else {})
-    return rules | {"allow_origins": server.origins, "allow_credentials": "*" not in server.origins}
+    if (server.origins is None and server.is_local) or (pages and pages.this_machine):
+        rules["allow_origin_regex"] = THIS_MACHINE
+    if pages is None:
+        return rules | {"allow_credentials": bool(origins) and "*" not in origins}
+    return rules | {
+        "allow_origins": (*origins, *pages.origins),
+        "allow_headers": ("*",),
+        "expose_headers": (*EXPOSED, *pages.exposed),
+        "allow_private_network": True,
+    }
 
 
 def _build(part: Part) -> Any:

@@ -7,6 +7,9 @@ A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) an
     faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
 
 A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
+A face may offer two more. `toolbox(options) -> Toolbox`: tools that all agents get, for asks that came through it;
+`routes` then gets that toolbox as its fourth argument. `pages(options) -> access.pages.Pages`: web pages that may call
+its routes, beside those that the server lets in everywhere.
 
 `type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
 dot that we do not have may be an entry point of another package, in the group `rightseat.models`.

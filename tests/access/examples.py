@@ -157,7 +157,21 @@ def openai_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Exampl
         yield name, replace(example, path=f"{base}/{example.path}")
 
 
-OPERATIONS = {"copilotkit": copilotkit_operations, "openai": openai_operations}
+OPENBB: dict[str, Example] = {
+    "GET agents.json": Example("GET", "agents.json"),
+    "GET copilots.json": Example("GET", "copilots.json"),
+    "POST v1/feedback": Example("POST", "v1/feedback", {"vote": "up"}),
+    "POST v1/query": Example("POST", "v1/query", {"messages": [{"role": "human", "content": "Hi"}]}),
+    "POST v1/query/default": Example("POST", "v1/query/default", {"messages": [{"role": "human", "content": "Hi"}]}),
+}
+
+
+def openbb_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    for name, example in OPENBB.items():
+        yield name, replace(example, path=f"{base}/{example.path}")
+
+
+OPERATIONS = {"copilotkit": copilotkit_operations, "openai": openai_operations, "openbb": openbb_operations}
 """Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
 
 ROUTES = {
@@ -172,6 +186,12 @@ ROUTES = {
         ("/audio/transcriptions", "POST"),
         ("/models", "GET"),
         ("/models/{model:path}", "GET"),
+    },
+    "openbb": {
+        ("/agents.json", "GET"),
+        ("/copilots.json", "GET"),
+        ("/v1/feedback", "POST"),
+        *((path, "POST") for path in ("/v1/query", *(f"/v1/query/{name}" for name in ("default", "slow", "other")))),
     },
 }
 """The routes that the operations of a face are behind, without its address."""

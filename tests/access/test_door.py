@@ -15,7 +15,7 @@ from rightseat.access.jwks import Jwks
 from rightseat.access.keys import Key, Keys
 from rightseat.access.tokens import Rules, Tokens
 from rightseat.core.ask import ANYONE, Principal
-from rightseat.core.errors import OutOfScope, Refused, Unverifiable
+from rightseat.core.errors import ConfigError, OutOfScope, Refused, Unverifiable
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks, token
 
 MADE = keys.new()
@@ -50,6 +50,20 @@ def door(doorman: Doorman) -> Door:
 async def test_whoever_comes_through_an_open_door_is_anyone() -> None:
     for headers in (Headers(), *carried("key-alice").values(), *carried("wrong").values()):
         assert await Door("copilotkit").admit(headers, "support") is ANYONE
+
+
+async def test_an_open_face_may_have_rooms_that_want_a_key(doorman: Doorman) -> None:
+    door = Door("openbb", None, inner=doorman)
+
+    assert await door.admit(Headers()) is ANYONE
+    assert await door.locked.admit(carried("key-alice")["header"]) == Principal("key:alice")
+    with pytest.raises(Refused):
+        await door.locked.admit(Headers())
+
+
+def test_a_room_that_wants_a_key_where_there_are_none_is_a_wrong_configuration() -> None:
+    with pytest.raises(ConfigError, match="asks for keys, and there are none"):
+        _ = Door("openbb").locked
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

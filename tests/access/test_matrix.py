@@ -33,7 +33,7 @@ from tests.conftest import Serve
 
 ALICE = Principal("alice")
 FACES = parts.builtin("faces")
-MORE = {"copilotkit": ", agent: default"}
+MORE = {"copilotkit": ", agent: default", "openbb": ", agent: default"}
 """Options of a face beside its path."""
 
 CONFIGURATION = """
@@ -46,6 +46,7 @@ agents:
   other: {{}}
 log: {{type: memory}}
 threads: {{type: memory}}
+server: {{state: "{folder}"}}
 faces: [{faces}]
 access:
   cookie: session
@@ -88,7 +89,7 @@ OWNERS = {"key": "key-alice", "token": token(sub="alice", scope="*")}
 def configured(folder: Path) -> config.Config:
     (folder / "jwks.json").write_text(jwks(RSA))
     faces = ", ".join(f"{{type: {name}, path: /{name}{MORE.get(name, '')}}}" for name in FACES)
-    text = CONFIGURATION.format(faces=faces, issuer=ISSUER, audience=AUDIENCE, jwks=folder / "jwks.json")
+    text = CONFIGURATION.format(folder=folder, faces=faces, issuer=ISSUER, audience=AUDIENCE, jwks=folder / "jwks.json")
     return config.parse(text, environ={})
 
 

@@ -18,7 +18,7 @@ ENGINES = ("llama_cpp", "vllm", "sglang", "ollama")
 
 CANARIES = {
     name: f"canary-{name}-6b1f"
-    for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "DATABASE", *ENGINES)
+    for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "SIGNING", "DATABASE", *ENGINES)
 }
 
 TEXT = """
@@ -43,6 +43,7 @@ access:
 faces:
   - {{type: copilotkit, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{HEARING}}"}}}}
   - {{type: openai, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{LISTENING}}"}}}}
+  - {{type: openbb, secret: "${{SIGNING}}", feedback: null}}
 """
 
 
@@ -78,6 +79,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "access.ApiKey.key",
         "faces.copilotkit.Options.api_key",
         "faces.openai.Options.api_key",
+        "faces.openbb.secret",
         "stores.sql.url",
     }
 

@@ -176,6 +176,30 @@ async def test_a_client_that_sends_results_back_itself_has_the_model_asked_once(
     assert isinstance(events[-1], CallReturned)
 
 
+async def test_a_run_that_is_to_conclude_asks_the_last_time_without_tools() -> None:
+    model = ScriptedModel(lambda prompt: calls("search") if prompt.tools else says("That is all."))
+
+    events = await run(Loop(model, [Box(search=give_ok)]), Ask(messages=(user("Hi"),), rounds=3, conclude=True))
+
+    assert [len(prompt.tools) for prompt in model.prompts] == [1, 1, 0]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["That is all."]
+
+
+async def test_a_model_that_calls_what_it_is_not_offered_does_not_conclude() -> None:
+    model = ScriptedModel([calls("search")])
+
+    with pytest.raises(TooManyRounds):
+        await run(Loop(model), Ask(messages=(user("Hi"),), rounds=2, conclude=True))
+
+
+async def test_a_client_cannot_have_more_rounds_than_the_agent() -> None:
+    model = ScriptedModel([calls("search")])
+
+    await run(Loop(model, [Box(search=give_ok)], rounds=2), Ask(messages=(user("Hi"),), rounds=99))
+
+    assert len(model.prompts) == 2
+
+
 @pytest.mark.parametrize("choice", ["required", Named("search")])
 async def test_a_call_that_the_client_demands_is_demanded_once(choice: ToolChoice) -> None:
     """Demanded of every answer, it would never come to an end."""
@@ -207,6 +231,23 @@ async def test_a_frontend_tool_ends_the_turn_as_waiting() -> None:
     assert results(events) == []
     assert events[-1] == RunFinished("waiting")
     assert len(model.prompts) == 1
+
+
+@pytest.mark.parametrize(("arguments", "code"), [('{"x": 1}', "bad_ask"), ("[]", "invalid_arguments")])
+async def test_a_call_that_the_client_could_not_use_goes_back_to_the_model(arguments: str, code: str) -> None:
+    def check(arguments: object) -> None:
+        raise BadAsk("x must be a text.")
+
+    class Strict:
+        async def tools(self, ask: Ask) -> Sequence[Tool]:
+            return [Tool("show_chart", "Draw a chart.", {"type": "object"}, check=check)]
+
+    model = ScriptedModel([calls("show_chart", arguments), says("I was mistaken.")])
+
+    events = await run(Loop(model, [Strict()]), Ask(messages=(user("Chart?"),)))
+
+    assert [error for _, _, error in results(events)] == [code]
+    assert text_of(events) == "I was mistaken."
 
 
 async def test_in_a_mixed_answer_the_server_runs_its_own_tools_and_leaves_the_rest_to_the_client() -> None:
@@ -242,6 +283,21 @@ async def test_the_model_is_offered_the_tools_of_both_sides() -> None:
 
 
 # What goes wrong with a call
+
+
+async def test_an_answer_with_a_call_that_goes_along_with_it_is_complete() -> None:
+    class Closing:
+        async def tools(self, ask: Ask) -> Sequence[Tool]:
+            return [Tool("hint", "", {"type": "object"}, give_ok, closes=True)]
+
+    together, alone = ScriptedModel([[TextChunk("Yes."), *calls("hint")]]), ScriptedModel([calls("hint"), says("Yes.")])
+
+    for model, times in ((together, 1), (alone, 2)):
+        events = await run(Loop(model, [Closing()]), Ask(messages=(user("Hi"),)))
+
+        assert text_of(events) == "Yes."
+        assert results(events) == [("call_1", "ok", None)]
+        assert len(model.prompts) == times
 
 
 async def test_a_call_of_a_tool_that_is_not_there_tells_the_model_so() -> None:

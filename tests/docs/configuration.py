@@ -16,6 +16,7 @@ from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
 from rightseat.config.shape import File, HookNames, Server
+from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.models.completion.engines import options as engines
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
@@ -33,7 +34,8 @@ def options() -> dict[str, type[BaseModel]]:
     access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
     run = (engines.LlamaCppOptions, engines.VllmOptions, engines.SglangOptions, engines.OllamaOptions)
     by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
-    return {"file": File, "server": Server, **access, "hooks": HookNames, **found, **by}
+    inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
+    return {"file": File, "server": Server, **access, "hooks": HookNames, **found, **inside, **by}
 
 
 def page(text: str) -> str:

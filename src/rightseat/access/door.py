@@ -21,9 +21,10 @@ from starlette.responses import Response
 
 from rightseat.access import carriers, scopes
 from rightseat.access.keys import Keys, prefix_of
+from rightseat.access.pages import Pages
 from rightseat.access.scopes import Holder
 from rightseat.core.ask import ANYONE, Principal
-from rightseat.core.errors import OutOfScope, Refused
+from rightseat.core.errors import ConfigError, OutOfScope, Refused
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -74,15 +75,30 @@ class Doorman:
 
 
 class Door:
-    """The door of one face, at one address. Without a doorman it is open, and whoever comes is the same anyone."""
+    """The door of one face, at one address. Without a doorman it is open, and whoever comes is the same anyone.
 
-    def __init__(self, face: str, doorman: Doorman | None = None) -> None:
+    `inner` is who looks after those rooms of an open face that want a key all the same: see `locked`. `pages` are web
+    pages that may come through it, beside those that the server lets in everywhere.
+    """
+
+    def __init__(
+        self, face: str, doorman: Doorman | None = None, *, inner: Doorman | None = None, pages: Pages | None = None
+    ) -> None:
         self.face = face
+        self.pages = pages
         self._doorman = doorman
+        self._inner = doorman or inner
 
     @property
     def is_open(self) -> bool:
         return self._doorman is None
+
+    @property
+    def locked(self) -> "Door":
+        """The same door for what wants a credential wherever there is one. Raises `ConfigError`: there is none."""
+        if self._inner is None:
+            raise ConfigError(f"The face {self.face!r} asks for keys, and there are none.")
+        return Door(self.face, self._inner, pages=self.pages)
 
     async def admit(self, headers: Headers, agent: str | None = None) -> Principal:
         """Who asks. Raises `Refused` (401), `OutOfScope` (403) or `Unverifiable` (503).
@@ -116,12 +132,16 @@ class Door:
         audit.info("%s refused %r: it needs the scope %r", self.face, principal.id, wanted)
         raise OutOfScope(f"This credential does not reach that. Ask for one with the scope {wanted!r}.")
 
-    def guard(self, handler: Handler, refuse: Refuse) -> Endpoint:
-        """A route's endpoint: the handler, behind this door. `refuse` writes a refusal as the clients read it."""
+    def guard(self, handler: Handler, refuse: Refuse, *, locked: bool = False) -> Endpoint:
+        """A route's endpoint: the handler, behind this door. `refuse` writes a refusal as the clients read it.
+
+        `locked` wants a credential even where the face is open.
+        """
+        door = self.locked if locked else self
 
         async def guarded(request: Request) -> Response:
             try:
-                principal = await self.admit(request.headers)
+                principal = await door.admit(request.headers)
             except Refused as error:
                 answer = refuse(error)
                 if error.status == 401:

@@ -16,7 +16,9 @@ VERBS = {
     "serve": "Serve what the configuration says.",
     "check": "Say what FILE would serve, or all that is wrong with it.",
     "ask": "Ask an agent, here in the terminal.",
+    "doctor": "Say what a client would stumble on.",
     "keys": "Make API keys.",
+    "feedback": "Show what users said of answers, the oldest first.",
 }
 
 

@@ -5,7 +5,9 @@ import errno
 import gc
 import socket
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import click
 import uvicorn
@@ -26,7 +28,10 @@ UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond the
 @click.option("--host", help="The address to listen on, instead of the configuration's.")
 @click.option("--port", type=click.IntRange(0, 65535), help="The port, instead of the configuration's; 0 takes any.")
 @click.option("--access-log", is_flag=True, help="Log every request.")
-def command(path: Path | None, model: Path | None, host: str | None, port: int | None, access_log: bool) -> None:
+@click.option("--tls-self-signed", is_flag=True, help="Speak https, with a certificate of this machine's own.")
+def command(
+    path: Path | None, model: Path | None, host: str | None, port: int | None, access_log: bool, tls_self_signed: bool
+) -> None:
     """Serve what the configuration says.
 
     Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else a built-in one that needs no key.
@@ -36,6 +41,7 @@ def command(path: Path | None, model: Path | None, host: str | None, port: int |
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)
     assembly = app.assemble(config)
+    files = self_signed(config.server) if tls_self_signed else {}
     with listen(config.server) as listener:
         settings = uvicorn.Config(
             app.application(assembly, config.server),
@@ -46,6 +52,7 @@ def command(path: Path | None, model: Path | None, host: str | None, port: int |
             access_log=access_log,
             server_header=False,
             timeout_graceful_shutdown=config.server.grace + LAST_WORDS,
+            **files,
         )
         run(OurServer(settings, config, assembly), listener)
 
@@ -58,6 +65,12 @@ def choose(path: Path | None, model: Path | None) -> Config:
     if Path(FILE).exists():
         click.echo(f"{FILE} of this folder is not read, because of --model.", err=True)
     return start.load_model(model)
+
+
+def self_signed(server: Server) -> dict[str, Any]:
+    """What makes certificates is large, so only a server that needs one imports it."""
+    found = import_module("rightseat.cli.certificate").kept(server.state, (server.host, *server.hosts))
+    return {"ssl_certfile": found.certificate, "ssl_keyfile": found.key}
 
 
 def listening_on(config: Config, host: str | None, port: int | None) -> Config:
@@ -102,7 +115,7 @@ class OurServer(uvicorn.Server):
         gc.collect()
         gc.freeze()  # what is loaded now stays: the collector need not look at it with every pass
         for listener in sockets or ():
-            announce(self._config, address(listener))
+            announce(self._config, address(listener, "https" if self.config.is_ssl else "http"))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         ending = asyncio.create_task(self._end_runs())
@@ -130,9 +143,9 @@ def curl(url: str) -> str:
     return f"curl {url}/v1/chat/completions -H 'content-type: application/json' -d '{body}'"
 
 
-def address(listener: socket.socket) -> str:
+def address(listener: socket.socket, scheme: str = "http") -> str:
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 def run(server: uvicorn.Server, listener: socket.socket) -> None:

@@ -20,7 +20,7 @@ def summarize(config: Config, url: str) -> Iterator[str]:
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
     yield _line("threads", _kept(config.threads))
-    yield _line("origins", _origins(config))
+    yield _line("origins", "; ".join([_origins(config), *_pages(config)]))
 
 
 def reason_to_stay_here(config: Config) -> str | None:
@@ -56,6 +56,15 @@ def _warnings_of_reach(config: Config) -> Iterator[str]:
             yield f"the key {key.name!r} is short enough to be guessed. `rightseat keys new` makes better ones."
     if not server.hosts:
         yield "it answers for localhost and its own addresses only. List the names it is called by under server.hosts."
+
+
+def _pages(config: Config) -> Iterator[str]:
+    """Those that a face lets in by itself."""
+    for face in config.faces:
+        if pages := getattr(face.module, "pages", None):
+            found = pages(face.options)
+            here = ["pages of the user's own machine"] if found.this_machine else []
+            yield f"for {face.type} also {', '.join([*found.origins, *here]) or 'none'}"
 
 
 def _line(word: str, rest: str) -> str:

@@ -10,9 +10,9 @@ adding      a new key → the text of the file
 schema      the same as JSON Schema, for editors
 """
 
-from rightseat.config.access import Access, ApiKey, Jwt
+from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt
 from rightseat.config.reading import FILE, IN_MEMORY, find, has_openai_key, in_memory, parse, read
-from rightseat.config.shape import Config, HookNames, Part, Server
+from rightseat.config.shape import Config, HookNames, Origin, Part, Server
 
 __all__ = [
     "FILE",
@@ -20,8 +20,10 @@ __all__ = [
     "Access",
     "ApiKey",
     "Config",
+    "FaceAccess",
     "HookNames",
     "Jwt",
+    "Origin",
     "Part",
     "Server",
     "find",

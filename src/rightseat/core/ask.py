@@ -90,8 +90,9 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `properties` are what the application sends along, `headers` those of the request that the face is told to pass on.
 
     `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
-    itself asks for one. `transient` says that nobody can come back to this run: nothing of it is kept, and its log may
-    forget what was read. `when_busy` says what becomes of it while its thread has another run.
+    itself asks for one. With `conclude` the last time is without tools, so that the run ends in words. `transient` says
+    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. `when_busy` says
+    what becomes of it while its thread has another run.
     """
 
     messages: tuple[Message, ...]
@@ -108,5 +109,6 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[Answer, ...] = ()
     client_run_id: str | None = None
     rounds: int | None = None
+    conclude: bool = False
     transient: bool = False
     when_busy: WhenBusy = "refuse"

@@ -26,6 +26,7 @@ from rightseat.core.tools import Invocation, Tool, Toolbox
 logger = logging.getLogger(__name__)
 
 REFUSED = "The person refused: the call was not run."
+NO_OBJECT = "The arguments are not a JSON object."
 
 
 class Loop:
@@ -62,9 +63,11 @@ class Loop:
             yield event
         history = introduced(self.instructions, ask.context, mended(ask.messages + answered.messages()))
         parameters, taken = ask.parameters, {call.id for call in calls_in(ask.messages)}
-        rounds = ask.rounds or self.rounds
-        for _ in range(rounds):
+        rounds = min(ask.rounds or self.rounds, self.rounds)
+        for number in range(rounds):
             fold = Fold()
+            if ask.conclude and number == rounds - 1:
+                tools = {}
             prompt = Prompt(history, tuple(tools.values()), parameters, ask.thread_id)
             async with closing(frame(self.model.stream(prompt), taken)) as events:
                 async for event in events:
@@ -79,11 +82,11 @@ class Loop:
             if any(is_for_another(call, tools) for call in calls):
                 yield RunFinished("waiting", tuple(questions(calls, tools)))
                 return
-            if not calls:
+            if not calls or is_complete(fold.messages(), tools):
                 return
             history += fold.messages()
             parameters = undemanding(parameters)
-        if ask.rounds is None:
+        if ask.rounds is None or ask.conclude:
             raise TooManyRounds(rounds)
 
     async def _tools(self, ask: Ask) -> dict[str, Tool]:
@@ -96,6 +99,12 @@ class Loop:
 
 def calls_in(messages: Iterable[Message]) -> list[Call]:
     return [part for message in messages for part in message.parts if isinstance(part, Call)]
+
+
+def is_complete(answer: Sequence[Message], tools: Mapping[str, Tool]) -> bool:
+    """Has it said what it had to say, with calls that only go along with it?"""
+    closes = [(tool := tools.get(call.name)) is not None and tool.closes for call in calls_in(answer)]
+    return all(closes) and any(message.role == "assistant" and message.text.strip() for message in answer)
 
 
 def introduced(
@@ -164,16 +173,34 @@ def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Inte
 def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
     """Does the client have to run it, or a person to agree first?"""
     tool = tools.get(call.name)
-    return tool is not None and (tool.run is None or tool.approval is not None)
+    if tool is None or (tool.run is not None and tool.approval is None):
+        return False
+    return refusal(call, tool) is None
+
+
+def refusal(call: Call, tool: Tool) -> CallReturned | None:
+    """What the model is told of a call that whoever runs the tool could not use."""
+    if tool.check is None:
+        return None
+    arguments = read_arguments(call.arguments)
+    if arguments is None:
+        return CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")
+    try:
+        tool.check(arguments)
+    except RightseatError as error:
+        return CallReturned(call.id, call.name, error.message, error.code)
+    return None
 
 
 async def run_call(call: Call, tool: Tool | None, approval: JsonValue, ask: Ask, steps: Steps) -> list[Event]:
     """What the tool said and gave. Whatever goes wrong becomes a result that says so: the model can often repair it."""
+    if tool is not None and (refused := refusal(call, tool)):
+        return [refused]
     if tool is None or tool.run is None:
         return [CallReturned(call.id, call.name, f"There is no tool named {call.name!r}.", "unknown_tool")]
     arguments = read_arguments(call.arguments)
     if arguments is None:
-        return [CallReturned(call.id, call.name, "The arguments are not a JSON object.", "invalid_arguments")]
+        return [CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")]
     emitted: list[Event] = []
     run = tool.run
     invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, emitted.append)

@@ -69,6 +69,11 @@ class Tool:
     """Whether it changes something outside of the conversation."""
     strict: bool | None = None
     """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
+    check: Callable[[Mapping[str, JsonValue]], object] | None = None
+    """For a tool that the client runs: raises a `RightseatError` where the client could not use the arguments. The
+    model is told, and the client never sees the call."""
+    closes: bool = False
+    """Whether an answer in words that calls nothing else is complete: the model is not asked again for its result."""
 
     @classmethod
     def offered(cls, offer: ToolOffer) -> "Tool":

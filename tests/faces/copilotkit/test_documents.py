@@ -1,8 +1,6 @@
 """Which documents are taken, and how much of one."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -22,12 +20,14 @@ def complaints(text: str, operation_name: str | None = None, *, introspection: b
     return [error.message for error in caught.value.errors]
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Of this process's own time: reading a document holds up every other request."""
-    began = time.process_time()
-    yield
-    assert time.process_time() - began < seconds
+def cost(text: str) -> float:
+    """Seconds of this thread's own time, at best: reading a document holds up every other request."""
+    took = []
+    for _ in range(3):
+        began = time.thread_time()
+        assert complaints(text)
+        took.append(time.thread_time() - began)
+    return min(took)
 
 
 # What is wrong
@@ -187,8 +187,7 @@ def doubling(depth: int) -> str:
     ids=["doubling", "in a circle", "merging", "many", "a long text", "a long comment", "deep", "deep lists"],
 )
 def test_a_hostile_document_costs_little(text: str) -> None:
-    with within(0.3):
-        assert complaints(text)
+    assert cost(text) < 0.3
 
 
 # Secrets

@@ -1,0 +1,226 @@
+"""What OpenBB Workspace, a web page, does with an agent; and what its browser makes of the answers.
+
+Add the agent (GET /agents.json), ask leave for a POST (preflight), POST, read the stream. Each step is judged by the
+rules of browsers, which a program that is not one never notices.
+"""
+
+import ipaddress
+import json
+import ssl
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+import httpx2
+
+Headers = Mapping[str, str]
+
+PATIENCE = 60.0  # seconds
+ASKED = ("content-type", "x-trace-id")
+"""Headers that Workspace itself sends with a question."""
+
+PRIVATE = "access-control-request-private-network"
+
+
+class Finding(NamedTuple):
+    text: str
+    is_trouble: bool = False
+
+
+class Trouble(Exception):
+    """There is no going on."""
+
+
+class Handshake:
+    def __init__(self, url: str, origin: str, headers: Headers) -> None:
+        self.base = url.rstrip("/").removesuffix("/agents.json")
+        self.origin = origin
+        self.headers = dict(headers)
+        self._verify = True
+
+    def steps(self, agent: str | None, question: str) -> Iterator[Finding]:
+        """Each as soon as it is known. Raises `Trouble` where nothing more can be found out."""
+        yield from self._judge_address()
+        agents, answer = self._read_agents()
+        yield Finding(f"GET /agents.json: {', '.join(agents)}.")
+        yield from self._judge_origin(answer, "GET /agents.json")
+        yield from self._judge_agents(agents)
+        name = agent or next(iter(agents))
+        if name not in agents:
+            raise Trouble(f"There is no agent {name!r} in /agents.json, only {', '.join(agents)}.")
+        query = urljoin(f"{self.base}/", str(agents[name].get("endpoints", {}).get("query", "")))
+        yield from self._judge_preflight(query)
+        yield from self._judge_question(query, question)
+
+    # The address
+
+    def _judge_address(self) -> Iterator[Finding]:
+        parts = urlsplit(self.base)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Trouble(f"{self.base!r} is no address. It should look like http://localhost:8000.")
+        if parts.scheme == "https":
+            yield from self._judge_certificate()
+        elif not is_this_machine(parts.hostname):
+            yield Finding(
+                f"A page that came by https may not call http://{parts.hostname}: browsers block it as mixed content. "
+                "Serve it by https, behind a proxy with a certificate.",
+                True,
+            )
+        else:
+            yield Finding(
+                "Chrome, Edge and Firefox let Workspace call http on this machine; Safari and Brave do not. "
+                "For those, serve with --tls-self-signed."
+            )
+
+    def _judge_certificate(self) -> Iterator[Finding]:
+        try:
+            self._get("/agents.json")
+        except httpx2.ConnectError as error:
+            if not is_about_certificate(error):
+                raise Trouble(f"{self.base} cannot be reached: {error}.") from None
+            self._verify = False
+            yield Finding(
+                f"The certificate is not one that browsers trust. Open {self.base}/agents.json once in the browser and "
+                "accept it there, before adding the agent; else every call fails without a word."
+            )
+        except httpx2.HTTPError as error:
+            raise Trouble(f"{self.base} cannot be reached: {error}.") from None
+        else:
+            yield Finding("The certificate is good.")
+
+    # Adding the agent
+
+    def _read_agents(self) -> tuple[dict[str, dict[str, Any]], httpx2.Response]:
+        try:
+            answer = self._get("/agents.json")
+        except httpx2.HTTPError as error:
+            raise Trouble(f"{self.base} cannot be reached: {str(error) or type(error).__name__}.") from None
+        if answer.status_code in (401, 403):
+            raise Trouble(f"GET /agents.json: {answer.status_code}, it wants a key. Give one with --header.")
+        if answer.status_code != 200:
+            raise Trouble(f"GET /agents.json: {answer.status_code} instead of 200. Is {self.base} the right address?")
+        try:
+            found = answer.json()
+        except ValueError:
+            raise Trouble("GET /agents.json: what came is no JSON.") from None
+        if not isinstance(found, dict) or not found or not all(isinstance(one, dict) for one in found.values()):
+            raise Trouble("GET /agents.json: it should be an object with an object for each agent.")
+        return found, answer
+
+    def _judge_agents(self, agents: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+        for name, agent in agents.items():
+            missing = [key for key in ("name", "description", "endpoints", "features") if not agent.get(key)]
+            if missing:
+                yield Finding(f"The agent {name!r} has no {', '.join(missing)}: Workspace will not add it.", True)
+
+    def _judge_origin(self, answer: httpx2.Response, what: str) -> Iterator[Finding]:
+        """May the page read it?"""
+        allowed = answer.headers.get("access-control-allow-origin")
+        if allowed in (self.origin, "*"):
+            yield Finding(f"{what}: pages of {self.origin} may read it.")
+            return
+        yield Finding(
+            f"{what}: pages of {self.origin} may not read it ({allowed or 'no Access-Control-Allow-Origin'}). "
+            "List the page under `origins` of the face.",
+            True,
+        )
+
+    # Asking
+
+    def _judge_preflight(self, query: str) -> Iterator[Finding]:
+        asked = sorted({*ASKED, *(name.lower() for name in self.headers)})
+        path = urlsplit(query).path
+        answer = self._request(
+            "OPTIONS",
+            query,
+            {
+                "access-control-request-method": "POST",
+                "access-control-request-headers": ",".join(asked),
+                PRIVATE: "true",
+            },
+        )
+        if answer.status_code not in (200, 204):
+            yield Finding(f"Preflight of POST {path}: {answer.status_code} {answer.text[:80]}.", True)
+            return
+        yield from self._judge_origin(answer, f"Preflight of POST {path}")
+        allowed = {name.strip().lower() for name in answer.headers.get("access-control-allow-headers", "").split(",")}
+        if missing := [name for name in asked if name not in allowed and "*" not in allowed]:
+            yield Finding(f"Preflight: the header {', '.join(missing)} may not be sent.", True)
+        if answer.headers.get("access-control-allow-private-network") != "true":
+            yield Finding(
+                "Preflight: no Access-Control-Allow-Private-Network. Chromium before 142 will not call this machine.",
+                True,
+            )
+
+    def _judge_question(self, query: str, question: str) -> Iterator[Finding]:
+        body = json.dumps({"messages": [{"role": "human", "content": question}], "timezone": "UTC"})
+        headers = {"content-type": "application/json", "x-trace-id": "doctor", "origin": self.origin, **self.headers}
+        with (
+            httpx2.Client(verify=self._verify, timeout=PATIENCE) as client,
+            client.stream("POST", query, content=body, headers=headers) as answer,
+        ):
+            if answer.status_code in (401, 403):
+                answer.read()
+                yield Finding(f"POST: {answer.status_code}, {said_in(answer)} Give a key with --header.", True)
+                return
+            if answer.status_code != 200:
+                answer.read()
+                yield Finding(f"POST: {answer.status_code}, {said_in(answer)} Workspace shows none of it.", True)
+                return
+            yield from self._judge_origin(answer, "POST")
+            yield from self._judge_stream(answer)
+
+    def _judge_stream(self, answer: httpx2.Response) -> Iterator[Finding]:
+        kind = answer.headers.get("content-type", "none")
+        if not kind.startswith("text/event-stream"):
+            yield Finding(f"POST: the content type is {kind} instead of text/event-stream.", True)
+            return
+        exposed = answer.headers.get("access-control-expose-headers", "").lower()
+        if "x-trace-id" not in exposed:
+            yield Finding("POST: the page may not read X-Trace-Id, so feedback cannot be matched to its answer.")
+        pieces, text = 0, ""
+        for piece in answer.iter_text():
+            pieces += 1
+            text += piece
+        said = "".join(chunks_in(text))
+        if not said.strip():
+            yield Finding("POST: the answer has nothing that a user could read.", True)
+            return
+        yield Finding(f"POST: an answer in {pieces} pieces: {said.strip()[:60]!r}")
+
+    def _get(self, path: str) -> httpx2.Response:
+        return self._request("GET", self.base + path, self.headers)
+
+    def _request(self, method: str, url: str, headers: Headers) -> httpx2.Response:
+        with httpx2.Client(verify=self._verify, timeout=PATIENCE) as client:
+            return client.request(method, url, headers={"origin": self.origin, **headers})
+
+
+def is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_about_certificate(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError) or "CERTIFICATE_VERIFY_FAILED" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def said_in(answer: httpx2.Response) -> str:
+    try:
+        return str(answer.json().get("message", ""))[:200]
+    except (ValueError, AttributeError):
+        return answer.text[:80]
+
+
+def chunks_in(text: str) -> Iterator[str]:
+    """The words of an answer."""
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
+        if fields.get("event") == "copilotMessageChunk":
+            yield json.loads(fields["data"])["delta"]

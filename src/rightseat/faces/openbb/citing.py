@@ -1,0 +1,108 @@
+"""The way of an answer's text to the user: without markers that the model made up, with citations in their places."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Future
+from functools import cached_property
+from threading import Thread
+from time import perf_counter
+
+import msgspec
+
+from rightseat.data.quoting import Finder
+from rightseat.faces.openbb.citations import Quote, may_be_cited
+from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.markers import Markers, stripped
+from rightseat.faces.openbb.placing import Piece, Placing
+
+__all__ = ["Citing", "stripped"]
+
+logger = logging.getLogger(__name__)
+
+FEWEST_WORDS = 3
+"""Fewer in quotation marks are a name, not a quotation."""
+PATIENCE = 0.5
+"""Seconds of an answer in which quotations are looked for that differ a little from what stands in a document."""
+MANY_WORDS = 5000
+"""Documents with as many take longer than an event loop should be kept from other things."""
+
+
+class Citing:
+    """One for each answer. Never waits: feed it, take its pieces."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._markers = Markers()
+        self._quotes = None if desk.legacy else Quotes(desk.sources)
+        self._placing: Placing | None = None
+
+    def feed(self, text: str) -> Sequence[Piece]:
+        if self._placing is None:
+            if not self._desk.sources and not self._markers.holds and "<" not in text:
+                return (text,)
+            self._placing = self._place()
+        return self._placing.feed(self._markers.feed(text))
+
+    def rest(self) -> Sequence[Piece]:
+        """One message of the model is over."""
+        placing = self._placing
+        return () if placing is None else [*placing.feed(self._markers.end()), *placing.rest()]
+
+    def end(self) -> Sequence[Piece]:
+        """The whole answer is over: what was read for it and not cited yet is cited now."""
+        placing = self._placing or self._place()
+        return [*placing.feed(self._markers.end()), *placing.end()]
+
+    def _place(self) -> Placing:
+        sources = self._desk.sources
+        read = [source.label for source in sources if source.fresh and source.kind == "widget"]
+        return Placing(sources, read, self._quotes.find if self._quotes and self._quotes.documents else None)
+
+
+class Quotes:
+    """Finds the places of quotations in the documents of these sources.
+
+    Long documents take a while to be made ready: that is begun at once, beside the event loop, while the model thinks.
+    """
+
+    def __init__(self, sources: Iterable[Source]) -> None:
+        citable = [source for source in sources if may_be_cited(source)]
+        self.documents = [(source.label, document) for source in citable for document in source.documents]
+        self._spent = 0.0
+        self._preparing: Future[list[tuple[str, Finder]]] | None = None
+        if sum(len(page.words) for _, document in self.documents for page in document.pages) > MANY_WORDS:
+            self._preparing = Future()
+            Thread(target=self._prepare, args=(self._preparing,), daemon=True).start()
+
+    def find(self, text: str, exactly: bool = False) -> Sequence[Quote]:
+        """In the first document that has the words."""
+        if not self.documents or len(text.split()) < FEWEST_WORDS:
+            return ()
+        exactly = exactly or self._spent > PATIENCE
+        began = perf_counter()
+        found = self._find(text, exactly)
+        if not exactly:
+            self._spent += perf_counter() - began
+            if self._spent > PATIENCE:
+                logger.info("the search for quotations took %.1f s: from now on they must be exact", self._spent)
+        return found
+
+    def _find(self, text: str, exactly: bool) -> Sequence[Quote]:
+        for label, finder in self._finders:
+            if boxes := finder.find(text, exactly):
+                pages = tuple(dict.fromkeys(box.page for group in boxes for box in group))
+                return (Quote(label, text, pages, msgspec.to_builtins(boxes)),)
+        return ()
+
+    @cached_property
+    def _finders(self) -> list[tuple[str, Finder]]:
+        return self._made() if self._preparing is None else self._preparing.result()
+
+    def _made(self) -> list[tuple[str, Finder]]:
+        return [(label, Finder(document)) for label, document in self.documents]
+
+    def _prepare(self, into: "Future[list[tuple[str, Finder]]]") -> None:
+        try:
+            into.set_result(self._made())
+        except Exception as error:
+            into.set_exception(error)

@@ -1,0 +1,92 @@
+"""What a request brings along for the model to know: data that the user picked, pages that the user named, skills."""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+import msgspec
+
+from rightseat.core.ask import Context
+from rightseat.core.errors import RightseatError
+from rightseat.core.values import JsonValue
+from rightseat.faces.openbb.asking import Data, Fact, Item, Query
+from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.files import Files
+from rightseat.faces.openbb.results import fenced, show
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 8.0  # seconds for all pages together: the user waits for the first word
+
+
+async def of(desk: Desk, files: Files, controls: Mapping[str, str]) -> tuple[Context, ...]:
+    """`controls` are the operator's own settings that the user may change, with what they are called."""
+    query = desk.query
+    found = [*settings(query, controls), *skills(desk)]
+    for fact in query.context:
+        desk.names.append(fact.name)
+        found.append(await known(fact, desk, files))
+    if query.urls:
+        found += await asyncio.gather(*(page(url, desk, files) for url in query.urls))
+    return tuple(found)
+
+
+def settings(query: Query, controls: Mapping[str, str]) -> Iterator[Context]:
+    chosen = {label: query.options[name] for name, label in controls.items() if name in query.options}
+    if chosen:
+        words = {True: "on", False: "off"}
+        lines = [f"{label}: {value if isinstance(value, str) else words[value]}" for label, value in chosen.items()]
+        yield Context("What the user has set for this chat", "; ".join(lines))
+
+
+def properties(query: Query) -> dict[str, JsonValue]:
+    """For hooks and tools: what the user has set."""
+    return {"openbb": {"options": dict(query.options)}}
+
+
+def skills(desk: Desk) -> Iterator[Context]:
+    if desk.query.skills or desk.query.selected_skills:
+        yield from import_module("rightseat.faces.openbb.skills").context(desk)
+
+
+async def known(fact: Fact, desk: Desk, files: Files) -> Context:
+    source = desk.add(
+        Source(kind="artifact", name=fact.name, uuid=fact.uuid, description=fact.description, fresh=False)
+    )
+    shown = await show(Data(tuple(map(plain, fact.data.items))), source, desk, files)
+    title = f"Source [{source.label}]: {fact.name}" + (f" ({fact.description})" if fact.description else "")
+    return Context(title, fenced(shown.text))
+
+
+def plain(item: Item) -> Item:
+    """A text that an answer made comes back as JSON."""
+    text = item.content
+    if item.format.get("parse_as") not in ("html", "text") or text is None or not text.startswith('"'):
+        return item
+    try:
+        found = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return item
+    return msgspec.structs.replace(item, content=found) if isinstance(found, str) else item
+
+
+async def page(url: str, desk: Desk, files: Files) -> Context:
+    """A page that cannot be had is no reason not to answer."""
+    source = desk.add(Source(kind="web", name=url, link=url))
+    try:
+        async with asyncio.timeout(PATIENCE):
+            fetched = await files.library.fetch(url)
+            document = await files.library.read(fetched.content, fetched.media_type, url)
+        shown = await files.show_document(document, source, desk)
+    except TimeoutError:
+        return unopened(source, url, "it takes too long")
+    except RightseatError as error:
+        logger.info("chat %s: a page could not be opened: %s", desk.query.trace_id, error)
+        return unopened(source, url, error.message)
+    return Context(f"Source [{source.label}]: the page {url}", fenced(shown.text))
+
+
+def unopened(source: Source, url: str, why: str) -> Context:
+    source.failed = True
+    return Context(f"The page {url}", f"It could not be opened: {why}")

@@ -1,0 +1,136 @@
+"""Data that is long or lies elsewhere: fetched, read, and shown to the model as far as there is room.
+
+What reads files and runs SQL is large, so it is imported when the first such data comes.
+"""
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rightseat.core.errors import Unreadable
+from rightseat.core.messages import Image
+from rightseat.faces.openbb.asking import Item
+from rightseat.faces.openbb.desk import Desk, Source
+
+if TYPE_CHECKING:
+    from rightseat.data.documents import Document, Reader, Sheet
+    from rightseat.data.tables import Source as Rows
+    from rightseat.egress.fetching import Fetched, Fetcher
+
+LEAST = 600
+"""Bytes that are shown of anything, however little room is left."""
+
+DESCRIBED = 4_000
+"""Characters that describe a table."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """`error` is a code where there is no data: then `text` says why."""
+
+    text: str
+    error: str | None = None
+    images: list[Image] = field(default_factory=list)
+
+
+class Library:
+    """What fetches and reads files, one for all requests: it sees to it that few are read at once."""
+
+    def __init__(self, addresses: tuple[str, ...] = ()) -> None:
+        self._addresses = addresses
+        self._reader: Reader | None = None
+        self._fetcher: Fetcher | None = None
+
+    async def read(self, content: bytes | str, kind: str, name: str) -> "Document":
+        """Raises `Unreadable`."""
+        if self._reader is None:
+            self._reader = import_module("rightseat.data.documents").Reader()
+        return await self._reader.read(content, kind, name)
+
+    async def fetch(self, url: str) -> "Fetched":
+        """Raises `AddressForbidden` and `FetchFailed`."""
+        if self._fetcher is None:
+            fetching = import_module("rightseat.egress.fetching")
+            self._fetcher = fetching.Fetcher(fetching.Policy(allow=self._addresses))
+        return await self._fetcher.get(url)
+
+
+class Files:
+    """Shows the data of one request. `room` is how many bytes of data the model can still be shown."""
+
+    def __init__(self, library: Library, room: int) -> None:
+        self.library = library
+        self.room = room
+        self._whole = room // 8
+        self._text = room // 3
+
+    def is_short(self, text: str) -> bool:
+        """Short enough to be read as it is; then it takes its room."""
+        size = len(text.encode())
+        if size > self._whole or size > self.room:
+            return False
+        self.room -= size
+        return True
+
+    async def show(self, item: Item, kind: str, source: Source, desk: Desk) -> Shown:
+        name = filename(item) or source.name
+        if item.url is not None:
+            fetched = await self.library.fetch(item.url)
+            document = await self.library.read(fetched.content, kind or fetched.media_type, name)
+        elif kind in ("", "object", "text", "json"):
+            return await self._table_or_text(item.content or "", name, desk)
+        else:
+            document = await self.library.read(item.content or "", kind, name)
+        return await self.show_document(document, source, desk)
+
+    async def show_document(self, document: "Document", source: Source, desk: Desk) -> Shown:
+        source.documents.append(document)
+        parts = [await self._sheet(sheet, document.name, source, desk) for sheet in document.sheets]
+        if document.pages:
+            parts.append(self._cut(document.text, f"read_document gives them, for the document {document.name}"))
+        images = [document.image] if document.image is not None else []
+        if images:
+            parts.append(f"The picture {document.name} follows.")
+        notes = [f"({note})" for note in document.notes]
+        return Shown("\n\n".join([*parts, *notes]) or "(empty)", images=images)
+
+    async def _table_or_text(self, text: str, name: str, desk: Desk) -> Shown:
+        if text.lstrip()[:1] in ("[", "{"):
+            try:
+                return Shown(await self._described(name, tables().JsonText(text), desk))
+            except Unreadable:
+                pass  # no rows: then it is text
+        return Shown(self._cut(text, "they cannot be shown"))
+
+    async def _sheet(self, sheet: "Sheet", name: str, source: Source, desk: Desk) -> str:
+        rows = [dict(zip(sheet.header, row, strict=False)) for row in sheet.rows]
+        text = msgspec.json.encode(rows).decode()
+        if self.is_short(text):
+            source.texts.append(text)
+            return text
+        return await self._described(f"{name} {sheet.name}".strip(), sheet, desk)
+
+    async def _described(self, name: str, data: "Rows", desk: Desk) -> str:
+        if desk.tables is None:
+            desk.tables = tables().Tables()
+        table = await desk.tables.add(name, data)
+        found: str = tables().describe(table, characters=max(min(DESCRIBED, self.room), LEAST))
+        self.room -= len(found.encode())
+        return found
+
+    def _cut(self, text: str, more: str) -> str:
+        fitting = import_module("rightseat.data.fitting")
+        found: str = fitting.cut(text, max(min(self._text, self.room), LEAST), more)
+        self.room -= len(found.encode())
+        return found
+
+
+def tables() -> Any:
+    return import_module("rightseat.data.tables")
+
+
+def filename(item: Item) -> str:
+    found = item.format.get("filename")
+    return found if isinstance(found, str) else ""

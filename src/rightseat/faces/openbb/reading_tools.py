@@ -1,0 +1,28 @@
+"""Tools that look into what was read: SQL over long data, and the pages of long documents."""
+
+from collections.abc import Sequence
+from importlib import import_module
+
+from rightseat.core.events import Custom
+from rightseat.core.tools import Invocation, Tool
+from rightseat.core.values import JsonValue
+from rightseat.faces.openbb.desk import Desk
+
+
+def tools(desk: Desk) -> Sequence[Tool]:
+    """None where there is nothing to look into: what runs SQL is imported only when there is."""
+    found: list[Tool] = []
+    documents = {document.name: document for source in desk.sources for document in source.documents if document.pages}
+    if desk.tables is not None or documents:
+        made = import_module("rightseat.data.tools")
+        if desk.tables is not None:
+            found.append(made.sql_tool(desk.tables, show_sql))
+        if documents:
+            found.append(made.document_tool(documents))
+    return found
+
+
+def show_sql(invocation: Invocation, sql: str) -> None:
+    """The user sees what was asked of the data."""
+    step: dict[str, JsonValue] = {"eventType": "INFO", "message": "Querying the data", "details": [sql]}
+    invocation.emit(Custom("openbb.status", step))

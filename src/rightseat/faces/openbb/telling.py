@@ -1,0 +1,22 @@
+"""Answers that no run makes: the next request of a queue, and what went wrong before a run could begin."""
+
+from collections.abc import Iterable
+
+from starlette.responses import Response
+
+EVENTS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+"""The headers of every answer; the trace id is the client's name for the chat, and goes back to it."""
+
+
+def told(pieces: Iterable[bytes], trace_id: str) -> Response:
+    response = Response(b"".join(pieces))
+    response.raw_headers = [*EVENTS, trace(trace_id), (b"content-length", b"%d" % len(response.body))]
+    return response
+
+
+def trace(trace_id: str) -> tuple[bytes, bytes]:
+    return b"x-trace-id", trace_id.encode("latin-1", "replace")

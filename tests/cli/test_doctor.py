@@ -1,0 +1,120 @@
+"""`rightseat doctor openbb`: what a browser would stumble on."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from rightseat import app, config
+from rightseat.cli.handshake import Finding, Handshake, Trouble
+from tests.cli.conftest import Run
+from tests.cli.test_serve import serving
+from tests.conftest import Serve
+
+WORKSPACE = "https://pro.openbb.co"
+AGENT = {"name": "A", "description": "B", "endpoints": {"query": "/q"}, "features": {"streaming": True}}
+EVENTS = 'event: copilotMessageChunk\ndata: {"delta":"Hello."}\n\n'
+
+
+async def findings(url: str, *, origin: str = WORKSPACE, **headers: str) -> list[Finding]:
+    return await asyncio.to_thread(lambda: list(Handshake(url, origin, headers).steps(None, "Hi")))
+
+
+def agent(agents: Any = None, answer: Response | None = None, **cors: Any) -> Starlette:
+    """An agent that somebody else wrote."""
+
+    async def listed(request: Request) -> Response:
+        return JSONResponse({"a": AGENT} if agents is None else agents)
+
+    async def query(request: Request) -> Response:
+        return answer or PlainTextResponse(EVENTS, media_type="text/event-stream")
+
+    rules: dict[str, Any] = {"allow_origins": [WORKSPACE], "allow_headers": ["*"], "allow_methods": ["*"]}
+    rules |= {"allow_private_network": True} | cors
+    routes = [Route("/agents.json", listed), Route("/q", query, methods=["POST"])]
+    return Starlette(routes=routes, middleware=[Middleware(CORSMiddleware, **rules)])
+
+
+def troubles(found: list[Finding]) -> str:
+    return "\n".join(one.text for one in found if one.is_trouble)
+
+
+async def test_our_own_face_is_well(serve: Serve) -> None:
+    ours = app.build(config.parse("faces: [{type: openbb}]", environ={}))
+
+    async with serve(ours) as url:
+        found = await findings(url)
+
+    assert not troubles(found)
+    assert found[-1].text.startswith("POST: an answer in ")
+
+
+@pytest.mark.parametrize(
+    ("made", "problem"),
+    [
+        (agent(allow_origins=["https://other.test"]), "may not read it (no Access-Control-Allow-Origin)"),
+        (agent(allow_headers=["content-type"]), "Disallowed CORS headers"),
+        (agent(allow_private_network=False), "Preflight"),
+        (agent(answer=PlainTextResponse("Hello.")), "text/plain; charset=utf-8 instead of text/event-stream"),
+        (agent(answer=PlainTextResponse("", media_type="text/event-stream")), "nothing that a user could read"),
+        (agent(answer=JSONResponse({"message": "No."}, 500)), "POST: 500, No. Workspace shows none of it."),
+        (agent(answer=JSONResponse({"message": "No."}, 401)), "Give a key with --header."),
+        (agent({"a": {"name": "A", "endpoints": {"query": "/q"}}}), "has no description, features"),
+    ],
+)
+async def test_what_a_browser_would_stumble_on_is_said_in_words(made: Starlette, problem: str, serve: Serve) -> None:
+    async with serve(made) as url:
+        found = await findings(url)
+
+    assert problem in troubles(found)
+
+
+@pytest.mark.parametrize(
+    ("agents", "problem"),
+    [([], "an object with an object for each agent"), ({}, "an object with an object for each agent")],
+)
+async def test_a_descriptor_that_is_none_ends_it(agents: Any, problem: str, serve: Serve) -> None:
+    async with serve(agent(agents)) as url:
+        with pytest.raises(Trouble, match=problem):
+            await findings(url)
+
+
+async def test_a_page_by_https_may_not_call_plain_http_elsewhere() -> None:
+    steps = Handshake("http://copilot.test:1", WORKSPACE, {}).steps(None, "Hi")
+
+    assert "mixed content" in next(steps).text
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:1", "https://127.0.0.1:1", "localhost:8000"])
+async def test_what_cannot_be_reached_is_one_line(url: str) -> None:
+    with pytest.raises(Trouble, match=r"cannot be reached|is no address"):
+        await findings(url)
+
+
+def test_the_command_says_each_step_and_how_it_went(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "rightseat.yaml").write_text("faces: [{type: openbb, path: /copilotkit}]\n")
+    with serving("--tls-self-signed") as (_, said):
+        url = said[1].split()[1]
+        result = run("doctor", "openbb", url, "--header", "X-My-Header: 1")
+        elsewhere = run("doctor", "openbb", url, "--origin", "https://evil.test")
+
+    assert url.startswith("https://127.0.0.1:")
+    assert result.exit_code == 0, result.output
+    assert "not one that browsers trust" in result.output
+    assert result.output.endswith("Workspace can use this agent.\n")
+    assert elsewhere.exit_code == 1
+    assert "pages of https://evil.test may not read it" in elsewhere.output
+
+
+def test_a_header_that_is_none_is_refused(run: Run) -> None:
+    result = run("doctor", "openbb", "http://localhost", "--header", "nonsense")
+
+    assert result.exit_code == 2
+    assert "should look like 'X-API-KEY: …'" in result.output

@@ -1,0 +1,124 @@
+"""An answer's text on its way to the user: from the sources on a desk to pieces on the wire."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from rightseat.data.values import Document, Page, Word
+from rightseat.faces.openbb import citing
+from rightseat.faces.openbb.asking import Query
+from rightseat.faces.openbb.citing import Citing
+from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.placing import Piece
+
+
+def desk_of(*sources: Source) -> Desk:
+    desk = Desk(Query(era="new", messages=()))
+    for source in sources:
+        desk.add(source)
+    return desk
+
+
+def widget(name: str, **more: Any) -> Source:
+    return Source(kind="widget", name=name, origin="OpenBB", widget_id=name.lower(), **more)
+
+
+def said(desk: Desk, *texts: str) -> list[Piece]:
+    answer = Citing(desk)
+    return [*(piece for text in texts for piece in answer.feed(text)), *answer.rest(), *answer.end()]
+
+
+def cited(pieces: Sequence[Piece]) -> list[str]:
+    found = [citation for piece in pieces if isinstance(piece, list) for citation in piece]
+    return [citation["source_info"]["name"] for citation in found]
+
+
+def text_of(pieces: Sequence[Piece]) -> str:
+    return "".join(piece for piece in pieces if isinstance(piece, str))
+
+
+def test_without_sources_a_piece_is_the_piece() -> None:
+    answer = Citing(desk_of())
+
+    assert answer.feed("Hello [S1] ") == ("Hello [S1] ",)
+    assert list(answer.rest()) == []
+    assert list(answer.end()) == []
+
+
+def test_markers_go_even_where_nothing_can_be_cited() -> None:
+    pieces = said(desk_of(), "Up 3%", ".<|start", "_citation_id|>abc", "<|end_citation_id|", "> If a <", "| b.")
+
+    assert text_of(pieces) == "Up 3%. If a <| b."
+
+
+def test_what_was_read_is_cited_and_what_failed_or_must_not_be_cited_is_not() -> None:
+    desk = desk_of(widget("Price"), widget("Broken", failed=True), widget("Secret", citable=False))
+
+    pieces = said(desk, "It rose [S1] [S2] [S3].")
+
+    assert cited(pieces) == ["Price"]
+    assert text_of(pieces) == "It rose."
+
+
+def test_what_an_earlier_question_read_is_cited_only_by_its_label() -> None:
+    desk = desk_of(widget("Old", fresh=False), widget("New"), Source(kind="artifact", name="Table", fresh=False))
+
+    assert cited(said(desk, "It rose.")) == ["New"]
+    assert cited(said(desk, "It rose [S1]. As the table says [C1]. Yes.")) == ["Old", "Table", "New"]
+
+
+def test_citations_do_not_wait_for_the_end_of_the_answer() -> None:
+    answer = Citing(desk_of(widget("Price")))
+
+    assert cited(answer.feed("It rose [S1]. And")) == ["Price"]
+    assert list(answer.rest()) == []
+
+
+def letter() -> Document:
+    words = [
+        Word(text, 72.0 + 40 * at, 280.0, 110.0 + 40 * at, 292.0)
+        for at, text in enumerate(["Revenue", "grew", "by", "15%."])
+    ]
+    pages = (Page(1, "Dear shareholders,", ()), Page(2, "Revenue grew by 15%.", tuple(words)))
+    return Document("letter.pdf", "pdf", pages)
+
+
+@pytest.mark.parametrize("quotation", ['"Revenue grew by 15%."', "“Revenue grew by 15%.”", "«revenue grew by 15%»"])
+def test_a_quotation_of_a_document_brings_its_boxes(quotation: str) -> None:
+    pieces = said(desk_of(widget("Price"), widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
+
+    (citation,) = next(piece for piece in pieces if isinstance(piece, list))
+    assert citation["source_info"]["name"] == "Letter"
+    ((box,),) = citation["quote_bounding_boxes"]
+    assert (box["page"], box["x0"], box["x1"]) == (2, 72.0, 230.0)
+    assert cited(pieces) == ["Letter", "Price"]
+
+
+@pytest.mark.parametrize("quotation", ['"Revenue grew by 16%."', '"grew by"', '"Revenue grew'])
+def test_what_does_not_stand_there_brings_none(quotation: str) -> None:
+    pieces = said(desk_of(widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
+
+    (citation,) = next(piece for piece in pieces if isinstance(piece, list))
+    assert "quote_bounding_boxes" not in citation
+
+
+def test_a_long_document_is_made_ready_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(citing, "MANY_WORDS", 1)
+
+    pieces = said(desk_of(widget("Letter", documents=[letter()])), 'It says: "Revenue grew by 15%." Good.')
+
+    (citation,) = next(piece for piece in pieces if isinstance(piece, list))
+    assert citation["quote_bounding_boxes"]
+
+
+def test_a_search_that_takes_too_long_goes_on_with_exact_quotations_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(citing, "PATIENCE", 0.0)
+    caplog.set_level("INFO", citing.__name__)
+    quotes = citing.Quotes([widget("Letter", label="S1", documents=[letter()])])
+
+    assert quotes.find("This stands nowhere at all.") == ()
+    assert "from now on they must be exact" in caplog.text
+    assert [quote.label for quote in quotes.find("Revenue grew by 15%.")] == ["S1"]

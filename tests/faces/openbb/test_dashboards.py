@@ -1,0 +1,101 @@
+"""What the model may do to the dashboard, in the shapes that Workspace takes."""
+
+from typing import Any
+
+import pytest
+
+from rightseat.core.errors import BadAsk
+from rightseat.faces.openbb import dashboards
+from rightseat.faces.openbb.asking import Param, Query, Widget
+from rightseat.faces.openbb.desk import Desk
+from rightseat.faces.openbb.functions import Function
+
+UUID = "8103de22-3364-547c-b273-118eca455677"
+PRICE = Widget(UUID, "OpenBB API", "eod_price", "Historical Stock Price", params=(Param("symbol"),), group="secondary")
+EXTRA = Widget("x", "OpenBB API", "news", "News", group="extra")
+
+
+def desk_of(**more: Any) -> Desk:
+    given = {"era": "new", "messages": (), "widgets": (PRICE, EXTRA), "options": {"generative-ui": True}}
+    return Desk(Query(**(given | more)))
+
+
+def functions(desk: Desk) -> dict[str, Function]:
+    return {function.name: function for function in dashboards.functions(desk)}
+
+
+def test_the_dashboard_is_touched_only_where_the_user_switched_it_on() -> None:
+    assert sorted(functions(desk_of())) == [
+        "add_generative_widget",
+        "add_widget_to_dashboard",
+        "manage_navigation_bar",
+        "update_widget_in_dashboard",
+    ]
+    assert not functions(desk_of(options={}))
+    assert not functions(desk_of(era="legacy"))
+    assert sorted(functions(desk_of(widgets=()))) == ["add_generative_widget", "manage_navigation_bar"]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        (
+            "add_widget_to_dashboard",
+            {"data_sources": [{"origin": "OpenBB API", "id": "eod_price", "input_args": {"symbol": "MSFT"}}]},
+        ),
+        ("update_widget_in_dashboard", {"data_sources": [{"widget_uuid": UUID, "input_args": {"symbol": "MSFT"}}]}),
+        ("add_generative_widget", {"widget_type": "note", "data": "# Hello", "name": "Note", "description": "A note"}),
+        (
+            "add_generative_widget",
+            {
+                "widget_type": "chart",
+                "data": [{"x": 1, "y": 2}],
+                "name": "C",
+                "chart_params": {"chartType": "line", "xKey": "x", "yKey": ["y"]},
+            },
+        ),
+        ("manage_navigation_bar", {"operation": "create", "tabs": [{"name": "AAPL Analysis"}]}),
+        ("manage_navigation_bar", {"operation": "rename_tabs", "rename_map": {"Old": "New"}}),
+    ],
+)
+def test_right_arguments_are_those_of_the_wire(name: str, arguments: dict[str, Any]) -> None:
+    function = functions(desk_of())[name]
+
+    assert function.write(arguments) == arguments
+    assert function.announce is not None
+    assert function.announce(arguments)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "problem"),
+    [
+        ("add_widget_to_dashboard", {}, "data_sources must be a list"),
+        ("add_widget_to_dashboard", {"data_sources": [{"origin": "x", "id": "y"}]}, "There is no widget 'y'"),
+        (
+            "add_widget_to_dashboard",
+            {"data_sources": [{"origin": "OpenBB API", "id": "eod_price", "input_args": {"ticker": "A"}}]},
+            "has no argument ticker. It has: symbol",
+        ),
+        ("update_widget_in_dashboard", {"data_sources": [{"widget_uuid": "?", "input_args": {}}]}, "on the dashboard"),
+        ("add_generative_widget", {"widget_type": "video", "name": "x", "data": "x"}, "widget_type must be one of"),
+        ("add_generative_widget", {"widget_type": "note", "name": "x", "data": [1]}, "data of a note must be a text"),
+        ("add_generative_widget", {"widget_type": "table", "name": "x", "data": "x"}, "data must be a list"),
+        ("add_generative_widget", {"widget_type": "chart", "name": "x", "data": [{"a": 1}]}, "needs chart_params"),
+        ("manage_navigation_bar", {"operation": "burn"}, "operation must be one of"),
+        ("manage_navigation_bar", {"operation": "create", "tabs": [{}]}, "needs a name"),
+        ("manage_navigation_bar", {"operation": "rename_tabs"}, "needs rename_map"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_what_would_be_right(
+    name: str, arguments: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(BadAsk, match=problem):
+        functions(desk_of())[name].write(arguments)
+
+
+def test_a_long_list_of_widgets_is_cut_and_says_so() -> None:
+    many = tuple(Widget(str(number), "O", f"w{number}", f"W{number}", group="extra") for number in range(70))
+
+    offer = functions(desk_of(widgets=many))["add_widget_to_dashboard"].offer
+
+    assert "10 more" in offer.description
