@@ -178,15 +178,6 @@ def test_a_prompt_that_is_too_long_names_the_longest_tool() -> None:
     assert str(too_long(error, (WEATHER,), "x" * 20_000)) == "Too long."
 
 
-@pytest.mark.parametrize(("max_tokens", "most"), [(None, 1000), (300, 200), (9, 32), (100_000, 1000)])
-def test_a_string_that_runs_away_ends_before_the_answer_does(max_tokens: int | None, most: int) -> None:
-    note = Tool("note", "", {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]})
-    found = constraint(plan(tools=(note,), tool_choice="required", max_tokens=max_tokens))
-
-    assert accepts(found, hermes("", [("note", {"text": "5" * most})]))
-    assert not accepts(found, hermes("", [("note", {"text": "5" * (most + 1)})]))
-
-
 @pytest.mark.parametrize(
     ("parameters", "keyword"),
     [

@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from rightseat.core.ask import Named, Parameters
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
-from rightseat.models.completion import offered, turns
+from rightseat.models.completion import budget, offered, turns
 from rightseat.models.completion.engine import Constraint, Description
-from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.grammar.nodes import Choice, Literal, Node, Repeat, Until
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
@@ -25,7 +22,6 @@ from rightseat.models.completion.styles.style import Signatures, Style, Turn, Wa
 THINK = "<think>"
 THOUGHT = (Until("</think>"), Literal("</think>"), Repeat(Literal("\n"), 0, 2))
 STRING: JsonValue = {"type": "string"}
-SHORTEST = 32  # characters that a string may always have, however short the answer is to be
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,8 @@ class Plan:
 
 def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
     """Raises `Unenforceable` where no grammar can do what is asked. `triggers`: the engine knows lazy grammars."""
-    asked, builder = prompt.parameters, Builder(bounds(prompt.parameters.max_tokens))
+    asked = prompt.parameters
+    builder = Builder(budget.bounds(style.name, prompt.tools, asked.max_tokens))
     text = None if asked.response_schema is None else builder.value(asked.response_schema, "response_format")
     choice = asked.tool_choice or "auto"
     tools = offered.offer(() if choice == "none" else prompt.tools, choice, style, builder)
@@ -83,7 +80,8 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
         schema = _schema(style, (), False, asked)
         return Plan(style, builder, text=asked.response_schema, root=root, schema=schema, warnings=tools.warnings)
     demanded = choice == "required" or isinstance(choice, Named)
-    several = asked.parallel_calls is not False and not isinstance(choice, Named)
+    room = asked.parallel_calls or budget.has_room_for_several(style.name, asked.max_tokens)
+    several = asked.parallel_calls is not False and room and not isinstance(choice, Named)
     lazy = not demanded and text is None and bool(style.triggers) and triggers
     if demanded or lazy:
         text = None
@@ -102,14 +100,6 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
         schema=_schema(style, may, several, asked, text=text is not None),
         warnings=tools.warnings,
     )
-
-
-def bounds(max_tokens: int | None) -> Bounds:
-    """A string that runs away must end before the answer does, or no call comes of it. Digits are a token each."""
-    most = Bounds()
-    if max_tokens is None:
-        return most
-    return msgspec.structs.replace(most, text=min(max(max_tokens * 2 // 3, SHORTEST), most.text))
 
 
 def _schema(
