@@ -20,11 +20,16 @@ from tests.conftest import Serve
 
 WORKSPACE = "https://pro.openbb.co"
 AGENT = {"name": "A", "description": "B", "endpoints": {"query": "/q"}, "features": {"streaming": True}}
+FAILED = 'event: copilotStatusUpdate\ndata: {"eventType":"ERROR","message":"The model is unavailable"}\n\n'
 EVENTS = 'event: copilotMessageChunk\ndata: {"delta":"Hello."}\n\n'
 
 
 async def findings(url: str, *, origin: str = WORKSPACE, **headers: str) -> list[Finding]:
     return await asyncio.to_thread(lambda: list(Handshake(url, origin, headers).steps(None, "Hi")))
+
+
+def events_of(text: str) -> Response:
+    return PlainTextResponse(text, media_type="text/event-stream")
 
 
 def agent(agents: Any = None, answer: Response | None = None, **cors: Any) -> Starlette:
@@ -67,6 +72,12 @@ async def test_our_own_face_is_well(serve: Serve) -> None:
         (agent(answer=JSONResponse({"message": "No."}, 500)), "POST: 500, No. Workspace shows none of it."),
         (agent(answer=JSONResponse({"message": "No."}, 401)), "Give a key with --header."),
         (agent({"a": {"name": "A", "endpoints": {"query": "/q"}}}), "has no description, features"),
+        (agent({"a": AGENT | {"endpoints": ["/q"]}}), "has no endpoints.query"),
+        (agent(answer=events_of(FAILED)), "the agent answers, but failed: The model is unavailable."),
+        (
+            agent(answer=events_of("event: copilotMessageChunk\ndata: Hello.\n\n")),
+            "an event that Workspace cannot read",
+        ),
     ],
 )
 async def test_what_a_browser_would_stumble_on_is_said_in_words(made: Starlette, problem: str, serve: Serve) -> None:
@@ -98,12 +109,25 @@ async def test_what_cannot_be_reached_is_one_line(url: str) -> None:
         await findings(url)
 
 
+async def test_an_address_of_the_other_kind_is_known_by_what_comes_back(serve: Serve) -> None:
+    async with serve(agent()) as url:
+        with pytest.raises(Trouble, match=r"does not speak https. Try http://"):
+            await findings(url.replace("http:", "https:"))
+
+
+async def test_an_answer_that_breaks_off_is_one_line(serve: Serve) -> None:
+    async with serve(agent({"a": AGENT | {"endpoints": {"query": "http://127.0.0.1:1/q"}}})) as url:
+        with pytest.raises(Trouble, match="cannot be reached"):
+            await findings(url)
+
+
 def test_the_command_says_each_step_and_how_it_went(run: Run, tmp_path: Path) -> None:
     (tmp_path / "rightseat.yaml").write_text("faces: [{type: openbb, path: /copilotkit}]\n")
     with serving("--tls-self-signed") as (_, said):
         url = said[1].split()[1]
         result = run("doctor", "openbb", url, "--header", "X-My-Header: 1")
         elsewhere = run("doctor", "openbb", url, "--origin", "https://evil.test")
+        plain = run("doctor", "openbb", url.replace("https:", "http:"))
 
     assert url.startswith("https://127.0.0.1:")
     assert result.exit_code == 0, result.output
@@ -111,6 +135,8 @@ def test_the_command_says_each_step_and_how_it_went(run: Run, tmp_path: Path) ->
     assert result.output.endswith("Workspace can use this agent.\n")
     assert elsewhere.exit_code == 1
     assert "pages of https://evil.test may not read it" in elsewhere.output
+    assert "does not speak http:" in plain.output
+    assert "try https://" in plain.output
 
 
 def test_a_header_that_is_none_is_refused(run: Run) -> None:

@@ -42,10 +42,11 @@ def test_every_line_can_be_had_as_it_is_kept(run: Run, kept: Path) -> None:
     assert run("feedback", "--json").output == line + "\n"
 
 
-def test_nothing_said_is_nothing_shown(run: Run, kept: Path) -> None:
+def test_where_nothing_was_said_that_is_said_beside_the_output(run: Run, kept: Path) -> None:
     result = run("feedback")
 
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "Nobody has said anything of an answer yet.\n"
 
 
 @pytest.mark.parametrize("faces", ["[{type: copilotkit}]", "[{type: openbb, feedback: null}]"])

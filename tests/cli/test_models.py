@@ -89,13 +89,23 @@ def test_check_goes_on_where_an_engine_does_not_answer(run: Run) -> None:
     assert "style: not known yet. The model's engine cannot be relied on" in result.stdout
 
 
-def test_check_says_what_is_missing_to_run_a_model(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = f"models: {{default: {{type: completion, engine: {{model: {model.name}, binary: nowhere}}}}}}"
-    Path("rightseat.yaml").write_text(config)
+@pytest.mark.parametrize(
+    ("engine", "missing"),
+    [
+        ("model: small.gguf, binary: nowhere", "models.default: nowhere is no program that can be run"),
+        ("model: none.gguf", "models.default: none.gguf cannot be read: No such file or directory."),
+    ],
+)
+def test_check_fails_where_something_is_missing_to_run_a_model(
+    run: Run, model: Path, engine: str, missing: str
+) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{{engine}}}}}}}")
 
     result = run("check")
 
-    assert "style: not known yet. nowhere is no program that can be run" in result.stdout
+    assert result.exit_code == 1
+    assert missing in result.stderr
+    assert "nothing is wrong" not in result.stdout
 
 
 def test_a_question_waits_until_the_model_is_loaded(run: Run, model: Path) -> None:

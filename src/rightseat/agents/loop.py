@@ -21,7 +21,8 @@ class Options(BaseModel):
     tools: tuple[Reference, ...] = ()
     """Python functions that the model may call, as `module:name` of a tool or of several."""
     approve: Policy = "write"
-    """Which tools ask a person before they run: `always` all, `write` those that change something, `never` none."""
+    """Which tools ask a person before they run: `always` all that do more than look at or show what is there, `write`
+    those that change something, `never` none."""
 
 
 def build(options: Options, parts: Parts) -> Agent:

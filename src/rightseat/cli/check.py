@@ -11,6 +11,7 @@ from rightseat import app
 from rightseat.cli import start
 from rightseat.cli.summary import summarize, warnings
 from rightseat.config import Config, schema
+from rightseat.core.errors import ConfigError
 
 
 @click.command()
@@ -27,10 +28,11 @@ def command(file: Path | None, wants_schema: bool) -> None:
         return
     config = start.load(file)
     app.build(config)
+    explained = list(explanations(config))
     click.echo(f"{config.path or 'No file'}: nothing is wrong.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
         click.echo(line)
-    for line in explanations(config):
+    for line in explained:
         click.echo(line)
     for line in warnings(config):
         click.echo(f"Warning: {line}", err=True)
@@ -41,7 +43,10 @@ def explanations(config: Config) -> Iterator[str]:
     for name, model in config.models.items():
         if explain := getattr(model.module, "explain", None):
             yield f"  {name}:"
-            yield from asyncio.run(_gather(explain(model.options)))
+            try:
+                yield from asyncio.run(_gather(explain(model.options)))
+            except ConfigError as error:
+                raise ConfigError(f"models.{name}: {error.message}") from error
 
 
 async def _gather(lines: AsyncIterator[str]) -> list[str]:

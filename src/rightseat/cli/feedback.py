@@ -20,8 +20,11 @@ SHOWN = 100
 @click.option("--json", "as_json", is_flag=True, help="Every line as it is kept, with the answers.")
 def command(path: Path | None, as_json: bool) -> None:
     """Show what users said of answers, the oldest first."""
-    for line in (line for file in files(start.load(path)) for line in lines(file)):
+    kept = [line for file in files(start.load(path)) for line in lines(file)]
+    for line in kept:
         click.echo(line if as_json else summary(line))
+    if not kept:
+        click.echo("Nobody has said anything of an answer yet.", err=True)
 
 
 def files(config: Config) -> list[Path]:

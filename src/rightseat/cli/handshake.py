@@ -40,6 +40,12 @@ class Handshake:
 
     def steps(self, agent: str | None, question: str) -> Iterator[Finding]:
         """Each as soon as it is known. Raises `Trouble` where nothing more can be found out."""
+        try:
+            yield from self._steps(agent, question)
+        except httpx2.HTTPError as error:
+            raise Trouble(self._explain(error)) from None
+
+    def _steps(self, agent: str | None, question: str) -> Iterator[Finding]:
         yield from self._judge_address()
         agents, answer = self._read_agents()
         yield Finding(f"GET /agents.json: {', '.join(agents)}.")
@@ -48,7 +54,7 @@ class Handshake:
         name = agent or next(iter(agents))
         if name not in agents:
             raise Trouble(f"There is no agent {name!r} in /agents.json, only {', '.join(agents)}.")
-        query = urljoin(f"{self.base}/", str(agents[name].get("endpoints", {}).get("query", "")))
+        query = urljoin(f"{self.base}/", query_of(agents[name]))
         yield from self._judge_preflight(query)
         yield from self._judge_question(query, question)
 
@@ -77,24 +83,19 @@ class Handshake:
             self._get("/agents.json")
         except httpx2.ConnectError as error:
             if not is_about_certificate(error):
-                raise Trouble(f"{self.base} cannot be reached: {error}.") from None
+                raise
             self._verify = False
             yield Finding(
                 f"The certificate is not one that browsers trust. Open {self.base}/agents.json once in the browser and "
                 "accept it there, before adding the agent; else every call fails without a word."
             )
-        except httpx2.HTTPError as error:
-            raise Trouble(f"{self.base} cannot be reached: {error}.") from None
         else:
             yield Finding("The certificate is good.")
 
     # Adding the agent
 
     def _read_agents(self) -> tuple[dict[str, dict[str, Any]], httpx2.Response]:
-        try:
-            answer = self._get("/agents.json")
-        except httpx2.HTTPError as error:
-            raise Trouble(f"{self.base} cannot be reached: {str(error) or type(error).__name__}.") from None
+        answer = self._get("/agents.json")
         if answer.status_code in (401, 403):
             raise Trouble(f"GET /agents.json: {answer.status_code}, it wants a key. Give one with --header.")
         if answer.status_code != 200:
@@ -102,7 +103,7 @@ class Handshake:
         try:
             found = answer.json()
         except ValueError:
-            raise Trouble("GET /agents.json: what came is no JSON.") from None
+            raise Trouble(f"GET /agents.json: what came is no JSON. Is {self.base} an agent?") from None
         if not isinstance(found, dict) or not found or not all(isinstance(one, dict) for one in found.values()):
             raise Trouble("GET /agents.json: it should be an object with an object for each agent.")
         return found, answer
@@ -110,6 +111,8 @@ class Handshake:
     def _judge_agents(self, agents: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
         for name, agent in agents.items():
             missing = [key for key in ("name", "description", "endpoints", "features") if not agent.get(key)]
+            if "endpoints" not in missing and not query_of(agent):
+                missing.append("endpoints.query")
             if missing:
                 yield Finding(f"The agent {name!r} has no {', '.join(missing)}: Workspace will not add it.", True)
 
@@ -182,11 +185,29 @@ class Handshake:
         for piece in answer.iter_text():
             pieces += 1
             text += piece
-        said = "".join(chunks_in(text))
+        try:
+            said, failure = "".join(chunks_in(text)), failure_in(text)
+        except (ValueError, KeyError, TypeError) as error:
+            yield Finding(f"POST: the answer has an event that Workspace cannot read: {error!r}.", True)
+            return
+        if failure is not None:
+            yield Finding(f"POST: the agent answers, but failed: {failure}", True)
+            return
         if not said.strip():
             yield Finding("POST: the answer has nothing that a user could read.", True)
             return
         yield Finding(f"POST: an answer in {pieces} pieces: {said.strip()[:60]!r}")
+
+    def _explain(self, error: httpx2.HTTPError) -> str:
+        """What went wrong on the way, and what may be the reason."""
+        text = (str(error) or type(error).__name__).rstrip(".")
+        if "WRONG_VERSION_NUMBER" in text or "record layer failure" in text:
+            return f"{self.base} does not speak https. Try http://, or serve with --tls-self-signed."
+        if isinstance(error, httpx2.ConnectError):
+            return f"{self.base} cannot be reached: {text}. Is `rightseat serve` running, and at this port?"
+        if isinstance(error, httpx2.RemoteProtocolError) and self.base.startswith("http:"):
+            return f"{self.base} does not speak http: {text}. If it was served with --tls-self-signed, try https://."
+        return f"{self.base} did not answer to the end: {text}."
 
     def _get(self, path: str) -> httpx2.Response:
         return self._request("GET", self.base + path, self.headers)
@@ -218,9 +239,28 @@ def said_in(answer: httpx2.Response) -> str:
         return answer.text[:80]
 
 
+def query_of(agent: Mapping[str, Any]) -> str:
+    endpoints = agent.get("endpoints")
+    query = endpoints.get("query") if isinstance(endpoints, dict) else None
+    return query if isinstance(query, str) else ""
+
+
+def events_in(text: str) -> Iterator[tuple[str, Any]]:
+    for block in text.replace("\r\n", "\n").split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line and not line.startswith(":"))
+        if "event" in fields:
+            yield fields["event"], json.loads(fields["data"])
+
+
 def chunks_in(text: str) -> Iterator[str]:
     """The words of an answer."""
-    for block in text.replace("\r\n", "\n").split("\n\n"):
-        fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line)
-        if fields.get("event") == "copilotMessageChunk":
-            yield json.loads(fields["data"])["delta"]
+    return (data["delta"] for name, data in events_in(text) if name == "copilotMessageChunk")
+
+
+def failure_in(text: str) -> str | None:
+    """What the agent itself says went wrong, in a step of the answer."""
+    steps = [data for name, data in events_in(text) if name == "copilotStatusUpdate"]
+    failed = [step for step in steps if step["eventType"] == "ERROR"]
+    return (
+        f"{failed[0]['message']}. {json.dumps(failed[0].get('details') or '', ensure_ascii=False)}" if failed else None
+    )

@@ -63,7 +63,8 @@ def _pages(config: Config) -> Iterator[str]:
     for face in config.faces:
         if pages := getattr(face.module, "pages", None):
             found = pages(face.options)
-            here = ["pages of the user's own machine"] if found.this_machine else []
+            is_said = config.server.origins is None and config.server.is_local
+            here = ["pages of the user's own machine"] if found.this_machine and not is_said else []
             yield f"for {face.type} also {', '.join([*found.origins, *here]) or 'none'}"
 
 

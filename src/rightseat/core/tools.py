@@ -72,6 +72,8 @@ class Tool:
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
     """For a tool that the client runs: raises a `RightseatError` where the client could not use the arguments. The
     model is told, and the client never sees the call."""
+    asks: bool = True
+    """Whether a policy may put an approval before it; not for one that only looks at or shows what is there already."""
     closes: bool = False
     """Whether an answer in words that calls nothing else is complete: the model is not asked again for its result."""
 

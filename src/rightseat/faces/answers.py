@@ -15,7 +15,8 @@ encode = msgspec.json.Encoder().encode
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""
 
-ESCAPES = re.compile(rb"\\u[dD][89abAB]..(?:\\u[dD][c-fC-F]..)?|\\u[dD][c-fC-F]..|\\.", re.DOTALL)
+SURROGATES = re.compile(rb"\\u[dD](?:[89abAB]..(?:\\u[dD][c-fC-F]..)?|[c-fC-F]..)", re.DOTALL)
+BACKSLASH = rb"\\"
 
 
 class BodyTooLarge(BadAsk):
@@ -47,8 +48,10 @@ def mended(body: bytes) -> bytes:
     """JavaScript writes half a character (of an emoji, where a text was cut) as an escape that no other JSON has."""
     if rb"\ud" not in body and rb"\uD" not in body:
         return body
-    return ESCAPES.sub(lambda escape: rb"\ufffd" if is_half(escape[0]) else escape[0], body)
+    pieces = body.split(BACKSLASH)  # an escaped one begins no escape
+    return BACKSLASH.join([SURROGATES.sub(whole, piece) for piece in pieces])
 
 
-def is_half(escape: bytes) -> bool:
-    return len(escape) == 6 and escape[2:3] in b"dD"
+def whole(escape: re.Match[bytes]) -> bytes:
+    """A pair as it is; a half as the character that stands for what cannot be read."""
+    return rb"\ufffd" if len(escape[0]) == 6 else escape[0]

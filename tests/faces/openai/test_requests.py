@@ -93,6 +93,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "top_p": ({"top_p": 2}, "top_p", "<= 1"),
     "stop": ({"stop": 3}, "stop", "expected"),
     "stream": ({"stream": "yes"}, "stream", "expected bool"),
+    "an empty stop word": ({"stop": ["END", ""]}, "stop", "empty"),
     "top_logprobs alone": ({"top_logprobs": 3}, "top_logprobs", "logprobs: true"),
     "a format": ({"response_format": {"type": "xml"}}, "response_format", "'xml'"),
     "a format without a schema": (

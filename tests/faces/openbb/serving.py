@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from rightseat.app import Assembly, application
 from rightseat.config import Part, Server
 from rightseat.core.agent import Agent
+from rightseat.core.approving import Policy
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Message, Result, Text
 from rightseat.core.model import CallChunk, Model, StopChunk, TextChunk
@@ -39,13 +40,15 @@ MODELS: dict[str, type[BaseModel]] = {
 PRICES: list[dict[str, Any]] = [{"date": "2024-10-15", "close": 233.85}, {"date": "2024-10-14", "close": 231.3}]
 
 
-def app(model: Model | None = None, *, agent: Agent | None = None, **options: Any) -> FastAPI:
+def app(
+    model: Model | None = None, *, agent: Agent | None = None, approve: Policy = "write", **options: Any
+) -> FastAPI:
     """The model answers as `default`, with the tools of the face; or the agent does."""
     chosen = openbb.Options(**options)
     desks = openbb.toolbox(chosen)
     if agent is None:
         assert model is not None
-        agent = Loop(model, [desks])
+        agent = Loop(model, [desks], approve=approve)
     runtime = Runtime({"default": agent}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
     part = Part("faces", "openbb", openbb, chosen)
     return application(Assembly(runtime, [part], brought={0: desks}), Server())

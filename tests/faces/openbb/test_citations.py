@@ -74,7 +74,7 @@ def test_a_quotation_brings_its_boxes_and_pages() -> None:
 
     assert citation["quote_bounding_boxes"] == [first, second]
     assert citation["details"][0]["Page"] == "2, 3"
-    assert citation["details"][0]["Quote"] == "one … two"
+    assert citation["details"][0]["Reference"] == "one … two"
 
 
 def test_citations_that_came_with_the_data_are_passed_on_under_an_id_of_ours() -> None:

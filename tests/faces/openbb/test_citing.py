@@ -1,10 +1,12 @@
 """An answer's text on its way to the user: from the sources on a desk to pieces on the wire."""
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from rightseat.data.quoting import Finder
 from rightseat.data.values import Document, Page, Word
 from rightseat.faces.openbb import citing
 from rightseat.faces.openbb.asking import Query
@@ -122,3 +124,40 @@ def test_a_search_that_takes_too_long_goes_on_with_exact_quotations_only(
     assert quotes.find("This stands nowhere at all.") == ()
     assert "from now on they must be exact" in caplog.text
     assert [quote.label for quote in quotes.find("Revenue grew by 15%.")] == ["S1"]
+
+
+def book() -> Document:
+    """Long enough to be made ready beside the event loop."""
+    words = [Word(f"word{at}", at % 500, at // 10, at % 500 + 5, at // 10 + 9) for at in range(citing.MANY_WORDS + 10)]
+    return Document("book.pdf", "pdf", (Page(1, "", tuple(words)),))
+
+
+async def test_a_long_document_is_ready_before_the_answer_and_not_by_the_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
+
+    class Noted(Finder):
+        def __init__(self, document: Document) -> None:
+            made.append(threading.get_ident())
+            super().__init__(document)
+
+    monkeypatch.setattr(citing, "Finder", Noted)
+    desk = desk_of(widget("Book", documents=[book()]))
+
+    await citing.prepare(desk)
+    pieces = said(desk, 'It says "word7 word8 word9 word10".')
+
+    assert len(made) == 1
+    assert made[0] != threading.get_ident()
+    (citation,) = next(piece for piece in pieces if isinstance(piece, list))
+    assert citation["quote_bounding_boxes"]
+
+
+def test_what_an_agent_cites_itself_is_not_cited_again() -> None:
+    answer = Citing(desk_of(widget("Price"), widget("News")))
+    answer.feed("It rose.")
+
+    answer.told([{"source_info": {"type": "widget", "origin": "OpenBB", "widget_id": "price"}}])
+
+    assert cited(list(answer.end())) == ["News"]

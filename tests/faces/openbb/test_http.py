@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 
 from rightseat import app as application
 from rightseat import config
-from rightseat.core.errors import ConfigError, ModelUnreachable, PromptTooLong
+from rightseat.core.errors import ConfigError, Misuse, ModelUnreachable, PromptTooLong
 from rightseat.core.messages import Call, Result
 from rightseat.core.model import Chunk, Prompt, TextChunk, ThoughtChunk
+from rightseat.data.fitting import Budget, prompt_size
+from rightseat.data.tables import Tables
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
 from tests.faces.openbb.serving import (
@@ -335,12 +338,64 @@ async def test_arguments_that_are_none_go_back_to_the_model(serve: Serve) -> Non
     assert "not a JSON object" in said_to(model.prompts[-1].messages, "tool")[0]
 
 
-async def test_a_body_that_is_too_large_is_refused(serve: Serve) -> None:
-    async with serve(app(ScriptedModel([]), max_body_mb=0.001)) as url:
-        answer = await post(url, question(text="x" * 2000))
+async def test_what_the_face_itself_shows_needs_nobodys_approval(serve: Serve) -> None:
+    shown = {"name": "Prices", "data": PRICES}
+    model = ScriptedModel([calls_of(("create_table", shown)), says("There it is.")])
 
-    assert answer.status_code == 413
-    assert answer.json()["error"] == "body_too_large"
+    async with serve(app(model, approve="always")) as url:
+        sent = await ask(url, question())
+
+    assert names(sent) == ["copilotMessageArtifact", "copilotMessageChunk"]
+
+
+LONG = [{"tick": number, "note": "a regular trade, reported late"} for number in range(2000)]
+
+
+async def test_what_tools_say_of_the_data_never_outgrows_the_models_window(serve: Serve) -> None:
+    looking: list[Any] = [calls("run_sql", '{"sql": "SELECT * FROM eod_price"}', id=f"c{n}") for n in range(6)]
+    model = ScriptedModel([calls("read_eod_price"), *looking, says("Enough.")])
+    body = question(widget(name="eod_price"))
+
+    async with serve(app(model, window=8192)) as url:
+        first = await ask(url, body)
+        sent = await ask(url, came_back(body, call_of(first), table(LONG)))
+
+    assert text_of(sent) == "Enough."
+    _, *rows = said_to(model.prompts[-1].messages, "tool")
+    assert ["a regular trade" in result for result in rows] == [True] * 6
+    assert prompt_size(model.prompts[-1]) < Budget(8192).bytes
+
+
+async def test_without_what_reads_tables_the_model_reads_what_there_is_room_for(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def add(*_: object) -> None:
+        raise Misuse("SQL over data needs DuckDB.")
+
+    monkeypatch.setattr(Tables, "add", add)
+    model = ScriptedModel([calls("read_eod_price"), says("The first tick is 0.")])
+    body = question(widget())
+
+    async with serve(app(model)) as url:
+        first = await ask(url, body)
+        sent = await ask(url, came_back(body, call_of(first), table(LONG)))
+
+    (told,) = said_to(model.prompts[-1].messages, "tool")
+    assert '{"tick": 0' in told
+    assert "characters are left out here; SQL over data needs DuckDB" in told
+    (status,) = data_of(sent, "copilotStatusUpdate")
+    assert status["eventType"] == "WARNING"
+    assert "Only a part of Eod Price can be read" in status["message"]
+
+
+async def test_a_body_that_is_too_large_is_refused_where_the_user_reads_it(serve: Serve) -> None:
+    async with serve(app(ScriptedModel([]), max_body_mb=0.5)) as url:
+        sent = await ask(url, question(text="x" * 2**20))
+        far_too_large = await post(url, question(text="x" * 2**22))
+
+    assert text_of(sent).startswith("The request is too large: at most 0.5 MB are taken.")
+    assert far_too_large.status_code == 413
+    assert far_too_large.json()["error"] == "body_too_large"
 
 
 class Endless:
@@ -501,6 +556,40 @@ async def test_an_agent_may_want_a_key_where_the_face_is_open(serve: Serve, two:
     assert [answer.status_code for answer in (opened, refused, wrong, let_in)] == [200, 401, 401, 200]
     assert refused.json()["error"] == "refused"
     assert refused.headers["access-control-allow-origin"] == ORIGIN
+
+
+async def test_an_agent_is_found_by_whatever_name_it_has(serve: Serve) -> None:
+    text = """
+    models: {default: {type: scripted, pause: 0}}
+    agents: {default: {}, "{agent}": {}, "a/b c": {}}
+    faces: [{type: openbb}]
+    """
+    built = application.build(config.parse(text, environ={}))
+
+    async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        agents = (await client.get("/agents.json")).json()
+        answers = [await client.post(one["endpoints"]["query"], json=question()) for one in agents.values()]
+        unknown = await client.post("/v1/query/nobody", json=question())
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert unknown.status_code == 404
+    assert "No agent named 'nobody'" in unknown.json()["message"]
+
+
+def test_an_address_that_is_none_is_a_wrong_configuration() -> None:
+    with pytest.raises(ConfigError, match=r"10\.0\.0\.0/99"):
+        config.parse("faces: [{type: openbb, addresses: [10.0.0.0/99]}]", environ={})
+
+
+def test_the_operator_is_told_what_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setitem(sys.modules, "docx", None)
+
+    application.build(config.parse("faces: [{type: openbb}]", environ={}))
+
+    assert "not read long tables, Word: pip install 'rightseat[openbb]'" in caplog.text
 
 
 def test_an_agent_that_wants_a_key_where_there_is_none_is_a_wrong_configuration() -> None:

@@ -87,7 +87,7 @@ def test_a_quotation_that_stands_in_a_document_is_cited_with_its_place() -> None
     assert shown(pieces) == 'The letter says: "Revenue grew."{News} That is good.'
     (citation,) = next(piece for piece in pieces if isinstance(piece, list))
     assert citation["quote_bounding_boxes"] == [[{"text": "Revenue grew.", "page": 2}]]
-    assert citation["details"] == [{"Name": "News", "Page": "2", "Quote": "Revenue grew."}]
+    assert citation["details"] == [{"Name": "News", "Page": 2, "Reference": "Revenue grew."}]
 
 
 @pytest.mark.parametrize("end", ["", " ", "\n", " And so on."])

@@ -7,6 +7,7 @@ import pytest
 import xxhash
 
 from rightseat.core.errors import BadAsk
+from rightseat.faces.openbb import reading
 from rightseat.faces.openbb.asking import Called, Data, Done, Failure, Item, Query, Returned, Said
 from rightseat.faces.openbb.hashing import xxh64
 from rightseat.faces.openbb.reading import read
@@ -148,6 +149,14 @@ def test_a_widget_that_is_picked_and_on_the_dashboard_is_one() -> None:
     found = read(json.dumps(body).encode())
 
     assert [(one.widget_id, one.group) for one in found.widgets] == [("eod_price", "primary"), ("news", "secondary")]
+
+
+def test_whole_characters_cost_a_long_body_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "mended", None)  # it goes through all of the body
+
+    found = read(b'{"messages":[{"role":"human","content":"a smile: \\ud83d\\ude00"}]}')
+
+    assert found.messages == (Said("a smile: \U0001f600", human=True),)
 
 
 def test_half_of_a_character_does_not_fail_a_request() -> None:

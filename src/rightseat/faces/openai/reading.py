@@ -167,6 +167,8 @@ def read_tools(given: Sequence[GivenTool]) -> tuple[ToolOffer, ...]:
 
 def read_parameters(body: Body, tools: Sequence[ToolOffer]) -> Parameters:
     schema, strict = read_format(body.response_format)
+    if body.stop is not None and "" in (body.stop if isinstance(body.stop, list) else [body.stop]):
+        raise BadRequest("`stop` holds an empty text, which stands everywhere: the answer would never begin.", "stop")
     if body.top_logprobs is not None and not body.logprobs:
         raise BadRequest("`top_logprobs` needs `logprobs: true`.", "top_logprobs")
     return Parameters(

@@ -19,7 +19,7 @@ from rightseat.faces.openai.warning import header
 encode = json.Encoder().encode
 EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-accel-buffering": "no"}
 DONE = b"data: [DONE]\n\n"
-NO_LOGPROBS = "The model reports no `logprobs`, so there are none."
+NO_LOGPROBS = "There are no `logprobs`: they are told of text, if the model reports them."
 
 
 class Completion:

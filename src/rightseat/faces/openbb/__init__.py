@@ -1,35 +1,43 @@
 """OpenBB Workspace: `/agents.json` and `/copilots.json` say who is here, `/v1/query` answers."""
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
 from rightseat.access.door import Door
 from rightseat.access.pages import Pages
 from rightseat.config import Origin
-from rightseat.core.ask import Principal
-from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.ids import new_id
+from rightseat.core.errors import ConfigError
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import answer, read_body
-from rightseat.faces.openbb import reading
+from rightseat.egress.addresses import Policy
 from rightseat.faces.openbb.answering import Answering, Limits
-from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
+from rightseat.faces.openbb.descriptors import Offer
 from rightseat.faces.openbb.desk import Desks
+from rightseat.faces.openbb.endpoints import Agents, Asked, Copilots, Here, Kept, Named, refuse
 from rightseat.faces.openbb.feedback import Feedback
 from rightseat.faces.openbb.files import Library
 from rightseat.faces.openbb.state import Seal
 from rightseat.parts import AgentName, StatePath
 
+logger = logging.getLogger(__name__)
+
+READERS = {"long tables": "duckdb", "PDF": "pypdfium2", "Excel": "openpyxl", "Word": "docx"}
+"""What is read by a library that the extra `openbb` installs."""
+
 WORKSPACE = "https://pro.openbb.co"
-TRACE = "x-trace-id"
-LONGEST_FEEDBACK = 2**20
 EXPOSED = ("X-Trace-Id", "X-Completion-Id")
+
+
+def visited(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """What is neither a host nor a range is a wrong configuration, before the first file is fetched."""
+    Policy(allow=addresses)
+    return addresses
 
 
 class Options(BaseModel):
@@ -52,7 +60,7 @@ class Options(BaseModel):
     """How often the model may be asked for one question."""
     window: int = Field(default=32_768, ge=4096)
     """How many tokens the model can read at once: data that would take too much of it is kept as a table or cut."""
-    addresses: tuple[str, ...] = ()
+    addresses: Annotated[tuple[str, ...], AfterValidator(visited)] = ()
     """Addresses of your own network that files and pages may be fetched from: hosts, or ranges like `10.0.0.0/8`."""
     keep_alive: float = Field(default=15.0, gt=0)
     """After how many seconds of silence an answer says that it is still there, so that proxies keep it."""
@@ -75,34 +83,36 @@ def pages(options: Options) -> Pages:
 
 
 def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIRouter:
-    router = APIRouter()
-    base = options.path.rstrip("/")
+    warn_of_missing()
     offers = offered(runtime, options)
-    first = main(offers, options.agent)
+    base, first = options.path.rstrip("/"), main(offers, options.agent)
+    paths = {name: f"{base}/v1/query" if name == first else f"{base}/v1/query/{quote(name)}" for name in offers}
+    feedback = f"{base}/v1/feedback" if options.feedback else None
+    here = [
+        Here(name, offer, getattr(runtime.agents[name], "description", ""), paths[name])
+        for name, offer in offers.items()
+    ]
+    asked = answerers(runtime, options, door, desks, offers)
+    locked = {name for name, offer in offers.items() if offer.access == "keys"}
+    router = APIRouter()
+    router.add_route(f"{base}/agents.json", door.guard(Agents(here, door, feedback), refuse), methods=["GET"])
+    router.add_route(f"{base}/copilots.json", door.guard(Copilots(here, door), refuse), methods=["GET"])
+    if options.feedback:
+        router.add_route(f"{base}/v1/feedback", door.guard(Kept(Feedback(options.feedback)), refuse), methods=["POST"])
+    guarded = {name: door.guard(one, refuse, locked=name in locked) for name, one in asked.items()}
+    named = Named(asked, {name: guarded[name] for name in locked}, door)
+    router.add_route(f"{base}/v1/query/{{agent:path}}", door.guard(named, refuse), methods=["POST"])
+    router.add_route(f"{base}/v1/query", guarded[first], methods=["POST"])
+    return router
+
+
+def answerers(
+    runtime: Runtime, options: Options, door: Door, desks: Desks, offers: Mapping[str, Offer]
+) -> dict[str, Asked]:
+    """One for each agent; what reads files and what signs is shared."""
     seal = Seal(options.key, options.secret.get_secret_value() if options.secret else None)
     library = Library(options.addresses)
-    paths = {name: f"{base}/v1/query" if name == first else f"{base}/v1/query/{quote(name)}" for name in offers}
-
-    asks = f"{base}/v1/feedback" if options.feedback else None
-
-    def shown(principal: Principal) -> Iterator[tuple[str, Offer, str]]:
-        for name, offer in offers.items():
-            if door.may(principal, name):
-                yield name, offer, getattr(runtime.agents[name], "description", "")
-
-    async def agents(request: Request, principal: Principal) -> Response:
-        listed = shown(principal)
-        return answer({name: write_agent(name, offer, said, paths[name], asks) for name, offer, said in listed})
-
-    async def copilots(request: Request, principal: Principal) -> Response:
-        listed, root = shown(principal), str(request.base_url).rstrip("/")
-        return answer({name: write_copilot(name, offer, said, root + paths[name]) for name, offer, said in listed})
-
-    router.add_route(f"{base}/agents.json", door.guard(agents, refuse), methods=["GET"])
-    router.add_route(f"{base}/copilots.json", door.guard(copilots, refuse), methods=["GET"])
-    if options.feedback:
-        kept = Kept(Feedback(options.feedback))
-        router.add_route(f"{base}/v1/feedback", door.guard(kept, refuse), methods=["POST"])
+    found = {}
     for name, offer in offers.items():
         limits = Limits(
             calls=options.calls,
@@ -112,12 +122,17 @@ def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIR
             models=offer.models,
             controls=offer.controls,
         )
-        asked = Asked(Answering(runtime, name, desks, library, seal, limits), name, options, door)
-        guarded = door.guard(asked, refuse, locked=offer.access == "keys")
-        router.add_route(f"{base}/v1/query/{name}", guarded, methods=["POST"])
-        if name == first:
-            router.add_route(f"{base}/v1/query", guarded, methods=["POST"])
-    return router
+        answering = Answering(runtime, name, desks, library, seal, limits)
+        found[name] = Asked(answering, name, int(options.max_body_mb * 2**20), options.headers, door)
+    return found
+
+
+def warn_of_missing() -> None:
+    """Plain chat needs none of it; the operator should know before the first long table comes."""
+    if missing := [name for name, module in READERS.items() if find_spec(module) is None]:
+        logger.warning(
+            "The face 'openbb' can answer, but not read %s: pip install 'rightseat[openbb]'.", ", ".join(missing)
+        )
 
 
 def offered(runtime: Runtime, options: Options) -> dict[str, Offer]:
@@ -135,46 +150,3 @@ def main(offers: dict[str, Offer], agent: str | None) -> str:
     if agent not in offers:
         raise ConfigError(f"The face 'openbb' has {agent!r} as its agent, but does not offer it: {', '.join(offers)}.")
     return agent
-
-
-class Asked:
-    """The endpoint of one agent. What cannot be read at all is refused as JSON; all else is answered in words."""
-
-    def __init__(self, answering: Answering, agent: str, options: Options, door: Door) -> None:
-        self._answering = answering
-        self._agent = agent
-        self._most = int(options.max_body_mb * 2**20)
-        self._headers = options.headers
-        self._door = door
-
-    async def __call__(self, request: Request, principal: Principal) -> Response:
-        try:
-            self._door.check(principal, self._agent)
-            body = await read_body(request, self._most)
-            query = reading.read(body, request.headers.get(TRACE) or new_id("chat"))
-        except ClientDisconnect:
-            return Response()  # for nobody
-        except RightseatError as error:
-            return refuse(error)
-        headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        return await self._answering.answer(query, principal, headers)
-
-
-class Kept:
-    """The endpoint for what users say of answers."""
-
-    def __init__(self, feedback: Feedback) -> None:
-        self._feedback = feedback
-
-    async def __call__(self, request: Request, principal: Principal) -> Response:
-        try:
-            await self._feedback.keep(await read_body(request, LONGEST_FEEDBACK), request.headers.get(TRACE))
-        except ClientDisconnect:
-            return Response()
-        except RightseatError as error:
-            return refuse(error)
-        return answer({"status": "ok"})
-
-
-def refuse(error: RightseatError) -> Response:
-    return answer({"error": error.code, "message": error.message, "detail": error.message}, error.status)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from starlette.responses import Response
@@ -20,19 +21,30 @@ from rightseat.faces.openbb import context, events, history, warning
 from rightseat.faces.openbb.asking import Query
 from rightseat.faces.openbb.calls import Catalogue, plan
 from rightseat.faces.openbb.carrying import Spent, bounded, bounded_skills, read_states, remembering, spent_on
+from rightseat.faces.openbb.citing import prepare
 from rightseat.faces.openbb.desk import Desk, Desks, offerers
 from rightseat.faces.openbb.files import Files, Library
 from rightseat.faces.openbb.functions import Step
 from rightseat.faces.openbb.instructing import instructions
+from rightseat.faces.openbb.opening import Opening, takes_time
 from rightseat.faces.openbb.state import FalseState, Made, Seal, State
-from rightseat.faces.openbb.telling import EVENTS, told, trace
+from rightseat.faces.openbb.telling import head, told
 from rightseat.faces.openbb.writing import Writer
-from rightseat.faces.streaming import RunResponse
+from rightseat.faces.streaming import COMMENT, RunResponse
+
+if TYPE_CHECKING:
+    from rightseat.data.fitting import Room
 
 logger = logging.getLogger(__name__)
 
+READING = Step("Reading the data")
+
 OUR_TOOLS = 4_096
 """Tokens that are kept free for the tools of the face and the agent, and for what they say."""
+
+
+LEAST_ROOM = 4_096
+"""Bytes that tools may say of the data, however long the conversation is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,11 @@ class Answering:
         if last is not None and last.queue:
             return self._next(query, last)
         ask = Ask(messages=(), agent=self._agent, thread_id=query.trace_id, principal=principal, headers=headers)
-        return await self._run(ask, query, states)
+        if not takes_time(query):
+            return await self._run(ask, query, states)
+        first = COMMENT if query.legacy else events.status(READING)
+        run = partial(self._run, ask, query, states)
+        return Opening(run, head(query.trace_id, ask.run_id), first, self._limits.keep_alive)
 
     # The next of a queue
 
@@ -98,6 +114,7 @@ class Answering:
             catalogue = Catalogue(query, () if query.legacy else [one for offer in offerers() for one in offer(desk)])
             desk.functions = catalogue.functions
             ask = await self._prepared(ask, states, catalogue, desk, spent)
+            await prepare(desk)
             first = [*warning.warnings(query, catalogue), *map(Step, desk.notes)]
             desk.put_away()
             await self._runtime.start(ask)
@@ -128,7 +145,9 @@ class Answering:
             conclude=True,
             transient=True,
         )
-        return self._fitted(ask, desk) if query.size > limits.window else ask
+        ask = self._fitted(ask, desk) if query.size > limits.window else ask
+        desk.room = self._room(ask, desk)
+        return ask
 
     def _parameters(self, query: Query) -> Parameters:
         model = query.options.get("model")
@@ -143,6 +162,17 @@ class Answering:
         fitted = fitting.fit_prompt(Prompt(ask.messages, known), budget)
         desk.notes += fitted.notes
         return msgspec.structs.replace(ask, messages=fitted.prompt.messages)
+
+    def _room(self, ask: Ask, desk: Desk) -> "Room | None":
+        """What is left of the window for what tools say of the data, in all rounds of this answer together."""
+        if desk.tables is None and not any(source.documents for source in desk.sources):
+            return None
+        fitting = import_module("rightseat.data.fitting")
+        facts = sum(fitting.size(fact.description + fact.value) for fact in ask.context)
+        known = Prompt(ask.messages, [Tool.offered(offer) for offer in ask.tools])
+        budget = fitting.Budget(self._limits.window - OUR_TOOLS // 2)  # the tools themselves take the other half
+        left = budget.bytes - fitting.prompt_size(known) - facts
+        return cast("Room", fitting.Room(max(left, LEAST_ROOM)))
 
     def _write_call(
         self,
@@ -192,7 +222,7 @@ class Answer(RunResponse):
         keep_alive: float,
     ) -> None:
         super().__init__(runtime, run_id, writer.feed, headers={}, first=first, keep_alive=keep_alive)
-        self.raw_headers = [*EVENTS, trace(trace_id), (b"x-completion-id", run_id.encode())]
+        self.raw_headers = head(trace_id, run_id)
         self._desks = desks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -88,8 +88,9 @@ def write_details(source: Source, arguments: Mapping[str, Any], quotes: Sequence
     details: dict[str, Any] = {"Name": source.name}
     details |= {name: value for name, value in arguments.items() if name.lower() not in UNSHOWN}
     if quotes:
-        details["Page"] = ", ".join(dict.fromkeys(str(page) for quote in quotes for page in quote.pages))
-        details["Quote"] = " … ".join(quote.text for quote in quotes)
+        pages = list(dict.fromkeys(page for quote in quotes for page in quote.pages))
+        details["Page"] = pages[0] if len(pages) == 1 else ", ".join(map(str, pages))
+        details["Reference"] = " … ".join(quote.text for quote in quotes)
     return details
 
 

@@ -1,11 +1,10 @@
 """The way of an answer's text to the user: without markers that the model made up, with citations in their places."""
 
+import asyncio
 import logging
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Future
-from functools import cached_property
-from threading import Thread
+from collections.abc import Iterable, Mapping, Sequence
 from time import perf_counter
+from typing import Any
 
 import msgspec
 
@@ -15,7 +14,7 @@ from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.markers import Markers, stripped
 from rightseat.faces.openbb.placing import Piece, Placing
 
-__all__ = ["Citing", "stripped"]
+__all__ = ["Citing", "prepare", "stripped"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ class Citing:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._markers = Markers()
-        self._quotes = None if desk.legacy else Quotes(desk.sources)
+        self._quotes = None if desk.legacy else desk.quotes or Quotes(desk.sources)
         self._placing: Placing | None = None
 
     def feed(self, text: str) -> Sequence[Piece]:
@@ -53,26 +52,39 @@ class Citing:
         placing = self._placing or self._place()
         return [*placing.feed(self._markers.end()), *placing.end()]
 
+    def told(self, citations: Iterable[Mapping[str, Any]]) -> None:
+        """An agent has cited these itself."""
+        self._placing = self._placing or self._place()
+        self._placing.told(citations)
+
     def _place(self) -> Placing:
         sources = self._desk.sources
         read = [source.label for source in sources if source.fresh and source.kind == "widget"]
         return Placing(sources, read, self._quotes.find if self._quotes and self._quotes.documents else None)
 
 
-class Quotes:
-    """Finds the places of quotations in the documents of these sources.
+async def prepare(desk: Desk) -> None:
+    """Make the desk's documents ready to be quoted: beside the event loop, where they are long."""
+    if desk.legacy or not any(source.documents for source in desk.sources):
+        return
+    desk.quotes = Quotes(desk.sources)
+    if sum(len(page.words) for _, document in desk.quotes.documents for page in document.pages) > MANY_WORDS:
+        await asyncio.to_thread(desk.quotes.make_ready)
 
-    Long documents take a while to be made ready: that is begun at once, beside the event loop, while the model thinks.
-    """
+
+class Quotes:
+    """Finds the places of quotations in the documents of these sources."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
         citable = [source for source in sources if may_be_cited(source)]
         self.documents = [(source.label, document) for source in citable for document in source.documents]
         self._spent = 0.0
-        self._preparing: Future[list[tuple[str, Finder]]] | None = None
-        if sum(len(page.words) for _, document in self.documents for page in document.pages) > MANY_WORDS:
-            self._preparing = Future()
-            Thread(target=self._prepare, args=(self._preparing,), daemon=True).start()
+        self._finders: list[tuple[str, Finder]] | None = None
+
+    def make_ready(self) -> list[tuple[str, Finder]]:
+        """Takes a while, once, where the documents are long."""
+        self._finders = self._finders or [(label, Finder(document)) for label, document in self.documents]
+        return self._finders
 
     def find(self, text: str, exactly: bool = False) -> Sequence[Quote]:
         """In the first document that has the words."""
@@ -88,21 +100,8 @@ class Quotes:
         return found
 
     def _find(self, text: str, exactly: bool) -> Sequence[Quote]:
-        for label, finder in self._finders:
+        for label, finder in self.make_ready():
             if boxes := finder.find(text, exactly):
                 pages = tuple(dict.fromkeys(box.page for group in boxes for box in group))
                 return (Quote(label, text, pages, msgspec.to_builtins(boxes)),)
         return ()
-
-    @cached_property
-    def _finders(self) -> list[tuple[str, Finder]]:
-        return self._made() if self._preparing is None else self._preparing.result()
-
-    def _made(self) -> list[tuple[str, Finder]]:
-        return [(label, Finder(document)) for label, document in self.documents]
-
-    def _prepare(self, into: "Future[list[tuple[str, Finder]]]") -> None:
-        try:
-            into.set_result(self._made())
-        except Exception as error:
-            into.set_exception(error)

@@ -19,7 +19,9 @@ from rightseat.faces.openbb.functions import Function
 
 if TYPE_CHECKING:
     from rightseat.data.documents import Document
+    from rightseat.data.fitting import Room
     from rightseat.data.tables import Tables
+    from rightseat.faces.openbb.citing import Quotes
 
 MAKERS = ("reading_tools", "artifacts", "suggesting")
 """Modules with `tools(desk)`: what the server itself does for an answer. Imported when the first request comes."""
@@ -59,13 +61,27 @@ class Source:
 
 
 class Desk:
-    __slots__ = ("functions", "has_results", "legacy", "names", "notes", "own", "query", "sources", "tables")
+    __slots__ = (
+        "functions",
+        "has_results",
+        "legacy",
+        "names",
+        "notes",
+        "own",
+        "query",
+        "quotes",
+        "room",
+        "sources",
+        "tables",
+    )
 
     def __init__(self, query: Query) -> None:
         self.query = query
         self.legacy = query.legacy
         self.sources: list[Source] = []
         self.tables: Tables | None = None
+        self.quotes: Quotes | None = None  # where there are documents that have been made ready to be quoted
+        self.room: Room | None = None  # what tools that look into data may still say of it
         self.names: list[str] = []  # of the chat's artifacts
         self.functions: Mapping[str, Function] = {}
         self.has_results = any(isinstance(entry, Returned) for entry in query.messages)
@@ -107,7 +123,7 @@ class Desks:
         desk = self._desks.get(ask.run_id)
         if desk is None:
             return ()
-        found = [tool for make in makers() for tool in make(desk)]
+        found = [replace(tool, asks=False) for make in makers() for tool in make(desk)]
         desk.own = tuple([tool.name for tool in found])
         return [*found, *map(checked, desk.functions.values())]
 

@@ -3,13 +3,15 @@
 What reads files and runs SQL is large, so it is imported when the first such data comes.
 """
 
+import asyncio
+import logging
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from rightseat.core.errors import Unreadable
+from rightseat.core.errors import Misuse, Unreadable
 from rightseat.core.messages import Image
 from rightseat.faces.openbb.asking import Item
 from rightseat.faces.openbb.desk import Desk, Source
@@ -17,10 +19,16 @@ from rightseat.faces.openbb.desk import Desk, Source
 if TYPE_CHECKING:
     from rightseat.data.documents import Document, Reader, Sheet
     from rightseat.data.tables import Source as Rows
+    from rightseat.data.tables import Tables
     from rightseat.egress.fetching import Fetched, Fetcher
+
+logger = logging.getLogger(__name__)
 
 LEAST = 600
 """Bytes that are shown of anything, however little room is left."""
+
+DATABASES = 16
+"""Answers that may have tables at one time, each in a process of its own; others wait for their turn."""
 
 DESCRIBED = 4_000
 """Characters that describe a table."""
@@ -40,6 +48,7 @@ class Library:
 
     def __init__(self, addresses: tuple[str, ...] = ()) -> None:
         self._addresses = addresses
+        self._places = asyncio.Semaphore(DATABASES)
         self._reader: Reader | None = None
         self._fetcher: Fetcher | None = None
 
@@ -48,6 +57,9 @@ class Library:
         if self._reader is None:
             self._reader = import_module("rightseat.data.documents").Reader()
         return await self._reader.read(content, kind, name)
+
+    def tables(self) -> "Tables":
+        return cast("Tables", tables().Tables(places=self._places))
 
     async def fetch(self, url: str) -> "Fetched":
         """Raises `AddressForbidden` and `FetchFailed`."""
@@ -97,12 +109,13 @@ class Files:
         return Shown("\n\n".join([*parts, *notes]) or "(empty)", images=images)
 
     async def _table_or_text(self, text: str, name: str, desk: Desk) -> Shown:
+        why = "they cannot be shown"
         if text.lstrip()[:1] in ("[", "{"):
             try:
-                return Shown(await self._described(name, tables().JsonText(text), desk))
-            except Unreadable:
-                pass  # no rows: then it is text
-        return Shown(self._cut(text, "they cannot be shown"))
+                return Shown(await self._described(name, tables().JsonText(text), text, desk))
+            except Unreadable as error:
+                why = error.message.rstrip(".")
+        return Shown(self._cut(text, why))
 
     async def _sheet(self, sheet: "Sheet", name: str, source: Source, desk: Desk) -> str:
         rows = [dict(zip(sheet.header, row, strict=False)) for row in sheet.rows]
@@ -110,12 +123,20 @@ class Files:
         if self.is_short(text):
             source.texts.append(text)
             return text
-        return await self._described(f"{name} {sheet.name}".strip(), sheet, desk)
+        return await self._described(f"{name} {sheet.name}".strip(), sheet, text, desk)
 
-    async def _described(self, name: str, data: "Rows", desk: Desk) -> str:
+    async def _described(self, name: str, data: "Rows", text: str, desk: Desk) -> str:
+        """As a table; where what reads tables is not installed, as much of the text as there is room for."""
         if desk.tables is None:
-            desk.tables = tables().Tables()
-        table = await desk.tables.add(name, data)
+            desk.tables = self.library.tables()
+        try:
+            table = await desk.tables.add(name, data)
+        except Misuse as error:
+            logger.warning("the data of %s was cut: %s", name, error.message)
+            desk.notes.append(f"Only a part of {name} can be read. {error.message}")
+            await desk.aclose()
+            desk.tables = None
+            return self._cut(text, error.message.rstrip("."))
         found: str = tables().describe(table, characters=max(min(DESCRIBED, self.room), LEAST))
         self.room -= len(found.encode())
         return found

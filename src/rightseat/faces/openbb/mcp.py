@@ -6,6 +6,7 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.faces.openbb.asking import McpTool, Query
+from rightseat.faces.openbb.checking import check
 from rightseat.faces.openbb.functions import Arguments, Function, Step
 from rightseat.faces.openbb.naming import Names
 
@@ -22,6 +23,7 @@ class Execute:
         return Function(offer, self.write, self.announce, EXECUTE)
 
     def write(self, arguments: Arguments) -> dict[str, Any]:
+        check(arguments, self.tool.schema, self.name)
         return {"server_id": self.tool.server_id, "tool_name": self.tool.name, "parameters": dict(arguments)}
 
     def announce(self, arguments: Arguments) -> Step:

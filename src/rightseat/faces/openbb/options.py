@@ -1,9 +1,11 @@
 """What may be chosen for a widget's parameter, where only Workspace can tell: `get_params_options`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rightseat.core.ask import ToolOffer
+from rightseat.core.errors import BadAsk
+from rightseat.faces.openbb.asking import Param, Widget
 from rightseat.faces.openbb.functions import Arguments, Function, Step, schema
 from rightseat.faces.openbb.widgets import OPTIONS, Read
 
@@ -16,10 +18,8 @@ def option_functions(reads: Sequence[Read]) -> list[Function]:
     params = sorted({param.name for read in known.values() for param in read.widget.params if param.get_options})
 
     def write(arguments: Arguments) -> dict[str, Any]:
-        widget = known[tool_of(arguments, known)].widget
-        wanted = arguments.get("param")
-        param = next((one for one in widget.params if one.get_options and one.name == wanted), None)
-        param = param or next(one for one in widget.params if one.get_options)
+        widget = widget_of(arguments, known)
+        param = param_of(arguments, widget)
         given = arguments.get("input_args")
         needed = [name for name in param.raw.get("options_params") or () if isinstance(name, str)]
         inputs = {name: widget.current[name] for name in needed if name in widget.current}
@@ -35,7 +35,7 @@ def option_functions(reads: Sequence[Read]) -> list[Function]:
         }
 
     def announce(arguments: Arguments) -> Step:
-        return Step("Looking up options", [{"widget": known[tool_of(arguments, known)].widget.name}])
+        return Step("Looking up options", [{"widget": widget_of(arguments, known).name}])
 
     offer = ToolOffer(
         OPTIONS,
@@ -52,6 +52,16 @@ def option_functions(reads: Sequence[Read]) -> list[Function]:
     return [Function(offer, write, announce)]
 
 
-def tool_of(arguments: Arguments, known: dict[str, Read]) -> str:
+def widget_of(arguments: Arguments, known: Mapping[str, Read]) -> Widget:
     wanted = arguments.get("widget")
-    return wanted if isinstance(wanted, str) and wanted in known else next(iter(known))
+    if not isinstance(wanted, str) or wanted not in known:
+        raise BadAsk(f"There is no widget {wanted!r} with options to look up. There are: {', '.join(known)}.")
+    return known[wanted].widget
+
+
+def param_of(arguments: Arguments, widget: Widget) -> Param:
+    known = {param.name: param for param in widget.params if param.get_options}
+    wanted = arguments.get("param")
+    if not isinstance(wanted, str) or wanted not in known:
+        raise BadAsk(f"{widget.name} has no options for {wanted!r}. It has some for: {', '.join(known)}.")
+    return known[wanted]

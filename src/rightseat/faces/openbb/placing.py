@@ -11,7 +11,7 @@ Text is fed in pieces, cut anywhere; only spaces and what may be a label are hel
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rightseat.faces.openbb.citations import Quote, cite, may_be_cited, pass_on
@@ -79,6 +79,15 @@ class Placing:
             self._owe(label)
         self._write_due()
         return self._take()
+
+    def told(self, citations: Iterable[Mapping[str, Any]]) -> None:
+        """An agent has cited these itself: they are owed no longer."""
+        infos = [info for one in citations if isinstance(info := one.get("source_info"), dict)]
+        known = [(info.get("origin"), info.get("widget_id")) for info in infos]
+        sources = self._sources
+        self._uncited = [
+            label for label in self._uncited if (sources[label].origin, sources[label].widget_id) not in known
+        ]
 
     def _take(self) -> list[Piece]:
         pieces, self._pieces = self._pieces, []

@@ -16,9 +16,9 @@ def tools(desk: Desk) -> Sequence[Tool]:
     if desk.tables is not None or documents:
         made = import_module("rightseat.data.tools")
         if desk.tables is not None:
-            found.append(made.sql_tool(desk.tables, show_sql))
+            found.append(made.sql_tool(desk.tables, show_sql, desk.room))
         if documents:
-            found.append(made.document_tool(documents))
+            found.append(made.document_tool(documents, room=desk.room))
     return found
 
 

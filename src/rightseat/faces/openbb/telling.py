@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from starlette.responses import Response
 
+Headers = list[tuple[bytes, bytes]]
+
 EVENTS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache"),
@@ -16,6 +18,11 @@ def told(pieces: Iterable[bytes], trace_id: str) -> Response:
     response = Response(b"".join(pieces))
     response.raw_headers = [*EVENTS, trace(trace_id), (b"content-length", b"%d" % len(response.body))]
     return response
+
+
+def head(trace_id: str, run_id: str) -> Headers:
+    """Of an answer that a run makes."""
+    return [*EVENTS, trace(trace_id), (b"x-completion-id", run_id.encode())]
 
 
 def trace(trace_id: str) -> tuple[bytes, bytes]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rightseat.core.ask import ToolOffer
+from rightseat.core.errors import BadAsk
 from rightseat.core.values import JsonValue
 from rightseat.faces.openbb.asking import Param, Query, Widget
 from rightseat.faces.openbb.functions import Arguments, Function, Step, schema
@@ -49,6 +50,9 @@ class Read:
 
     def source(self, arguments: Arguments) -> dict[str, Any]:
         widget = self.widget
+        known = properties(widget)
+        if unknown := sorted(arguments.keys() - known.keys()):
+            raise BadAsk(f"{widget.name} has no argument {', '.join(unknown)}. It has: {', '.join(known) or 'none'}.")
         given = {param.name: arguments[param.name] for param in widget.params if arguments.get(param.name) is not None}
         found = {"widget_uuid": widget.uuid, "origin": widget.origin, "id": widget.widget_id}
         sql = arguments.get(sql_name(widget)) if table_of(widget) else None

@@ -197,6 +197,8 @@ class Writer:
         elif name == "openbb.status":
             yield from self._status(events.written_status(value))
         elif name == "openbb.citations" and not legacy:
+            if not self._is_plain:
+                self._text.told(value)
             yield events.citations(value)
         elif name == "openbb.suggestions" and not legacy:
             self._suggestions = events.suggestions(value)
