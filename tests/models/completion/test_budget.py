@@ -46,7 +46,7 @@ def test_the_strings_of_one_call_share_what_there_is() -> None:
 
 
 def test_a_model_that_was_trained_to_call_knows_when_to_stop() -> None:
-    calls = hermes("", [("note", {"a": "5" * 1000})] * 2)
+    calls = hermes("", [("note", {"a": "5" * 10_000})] * 2)
 
     assert accepts(calls, tool("a"), style="hermes", max_tokens=300)
 

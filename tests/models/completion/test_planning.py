@@ -161,6 +161,13 @@ def test_signatures_in_typescript_are_shorter() -> None:
     assert len(short) < len(long)
 
 
+@pytest.mark.parametrize("signatures", ["json_schema", "typescript"])
+def test_what_a_tool_is_for_stands_before_its_name(signatures: str) -> None:
+    offered = write("forced-hermes", Description(template="{{ messages }}"), signatures=signatures).turns[0]["content"]
+
+    assert 0 < offered.index(WEATHER.description) < offered.index(WEATHER.name)
+
+
 def test_builtin_tools_of_llama_are_named_apart() -> None:
     search = Tool("brave_search", "", {"type": "object", "properties": {"query": {"type": "string"}}})
 

@@ -4,12 +4,14 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from rightseat.core.errors import BadTemplate, ModelRefused
+from rightseat.core.errors import BadAsk, BadTemplate
+from rightseat.models.completion import templates as rendering
 from rightseat.models.completion.templates import Templates
 
 SOON = 3.0  # seconds: twice what the renderer allows itself
@@ -150,10 +152,8 @@ async def test_more_names_reach_the_template(templates: Templates) -> None:
 
 
 async def test_a_template_that_refuses_the_messages_says_why(templates: Templates) -> None:
-    with pytest.raises(ModelRefused, match="roles must alternate") as raised:
+    with pytest.raises(BadAsk, match="roles must alternate"):
         await templates.get("{{ raise_exception('roles must alternate') }}").render(MESSAGES)
-
-    assert raised.value.upstream_status == 400
 
 
 LOOP = (
@@ -186,6 +186,28 @@ async def test_after_a_bad_one_the_others_are_rendered(templates: Templates) -> 
     for what in ("the same in Jinja", "a text that doubles"):
         with pytest.raises(BadTemplate):
             await templates.get(BOMBS[what]).render(MESSAGES)
+
+    assert await templates.get("{{ messages | length }}").render(MESSAGES) == "6"
+
+
+async def test_a_process_that_somebody_else_ended_is_replaced(templates: Templates) -> None:
+    template = templates.get("{{ messages | length }}")
+    await template.render(MESSAGES)
+    process = templates._renderer._process
+    assert process is not None
+    process.kill()
+    await process.wait()
+
+    assert await template.render(MESSAGES) == "6"
+
+
+async def test_the_time_that_the_process_takes_to_start_is_not_the_templates(
+    templates: Templates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(f"import time; time.sleep(0.5)\n{rendering.PROGRAM.read_text()}")
+    monkeypatch.setattr(rendering, "PROGRAM", slow)
+    monkeypatch.setattr(rendering, "PATIENCE", 0.3)
 
     assert await templates.get("{{ messages | length }}").render(MESSAGES) == "6"
 

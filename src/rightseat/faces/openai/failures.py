@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from rightseat.core import errors
-from rightseat.core.errors import BadAsk, PromptTooLong, RightseatError
+from rightseat.core.errors import BadAsk, ModelLoading, PromptTooLong, RightseatError
 from rightseat.faces.answers import answer
 
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
@@ -20,6 +20,10 @@ STATUSES = {PromptTooLong.code: 400, "approval_required": 403, "cancelled": 503}
 
 FINAL = {"model_refused", "model_refused_key", "too_many_rounds"}
 """Asking again would bring the same; OpenAI's clients do so at any status from 500 on, unless they are told."""
+
+
+SOON = "3"
+"""Seconds after which a model that is being loaded may answer. OpenAI's clients wait so long, and ask again."""
 
 
 class BadRequest(BadAsk):
@@ -69,6 +73,8 @@ class Failure:
         response = answer(self.body(warnings), self.status)
         if self.status >= 500 and self.code in FINAL:
             response.headers["x-should-retry"] = "false"
+        if self.code == ModelLoading.code:
+            response.headers["retry-after"] = SOON
         return response
 
 

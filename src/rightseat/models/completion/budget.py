@@ -3,7 +3,11 @@
 A model that was never trained to call tools seldom knows when to stop: a string runs away, or one call follows another.
 The engine then cuts the answer at its limit, and half a call is of no use to anybody. Digits are a token each, and the
 loops that such models fall into have two characters a token; so the strings of a call may have, together, as many
-characters as the answer may have tokens. Where the client sets no limit, the usual bounds hold.
+characters as the answer may have tokens. Where the client sets no limit, the usual bounds hold. What stops at a bound
+all the same is warned of (`reading/limits`).
+
+A model that was trained to call tools ends its strings itself. A file that it writes is long, and half of it is worse
+than an answer that was cut: its strings may have all that a grammar can count.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +30,9 @@ MOST_LOOKED_AT = 1000  # parts of a schema; one that is larger has many strings 
 
 def bounds(style: str, tools: Iterable[Tool], max_tokens: int | None) -> Bounds:
     usual = Bounds()
-    if max_tokens is None or max_tokens < LEAST or style not in UNTRAINED:
+    if style not in UNTRAINED:
+        return msgspec.structs.replace(usual, text=usual.longest_text)
+    if max_tokens is None or max_tokens < LEAST:
         return usual
     strings = max((count_strings(tool.parameters) for tool in tools), default=1)
     share = min(max_tokens * 2 // 3, max_tokens // max(strings, 1))

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-from rightseat.core.errors import RightseatError
+from rightseat.core.errors import ConfigError, RightseatError
 from rightseat.models.completion.engine import Description
 from rightseat.models.completion.engines import AnyEngine, Spawned
 from rightseat.models.completion.styles import choose
@@ -12,7 +12,10 @@ SOON = 5.0  # seconds for an engine to say what it has
 
 
 async def explain(engine: AnyEngine, wanted: str) -> AsyncIterator[str]:
-    """In lines. No engine is started for it; one that does not answer is told."""
+    """In lines. No engine is started for it; one that does not answer is told.
+
+    Raises `ConfigError` where one that we start could not be started: no server would come up.
+    """
     yield f"engine: {engine.place}"
     try:
         async with asyncio.timeout(SOON):
@@ -20,6 +23,8 @@ async def explain(engine: AnyEngine, wanted: str) -> AsyncIterator[str]:
     except TimeoutError:
         yield f"style: not known yet, because the engine said nothing within {SOON:g} s"
         return
+    except ConfigError:
+        raise
     except RightseatError as error:
         yield f"style: not known yet. {error.message}"
         return

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
 
+import msgspec
+
 from rightseat.core.ask import Parameters
 from rightseat.core.closing import closing
 from rightseat.core.errors import PromptTooLong
@@ -67,6 +69,7 @@ class Completion:
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         known = await self._know()
+        prompt = self._as_configured(prompt)
         plan = planning.plan(prompt, known.style, triggers="triggers" in self._engine.grammars)
         written = planning.write(plan, prompt, known.description, self._signatures)
         text = await known.template.render(written.turns, written.tools, written.more)
@@ -97,6 +100,15 @@ class Completion:
             self._known = _Known(description, style, template)
         return self._known
 
+    def _as_configured(self, prompt: Prompt) -> Prompt:
+        """With our own settings where the client leaves them open."""
+        asked = prompt.parameters
+        ours = {"max_tokens": self._max_tokens, "temperature": self._temperature}
+        open_ = {name: value for name, value in ours.items() if getattr(asked, name) is None and value is not None}
+        if not open_:
+            return prompt
+        return msgspec.structs.replace(prompt, parameters=msgspec.structs.replace(asked, **open_))
+
     def _request(self, prompt: Prompt, text: str, constraint: Constraint | None, known: "_Known") -> Request:
         asked = prompt.parameters
         return Request(
@@ -104,8 +116,8 @@ class Completion:
             constraint=constraint,
             preserved=() if constraint else known.style.preserved,
             stop=(*(asked.stop or ()), *known.style.stop, *known.template.stop),
-            max_tokens=self._max_tokens if asked.max_tokens is None else asked.max_tokens,
-            temperature=self._temperature if asked.temperature is None else asked.temperature,
+            max_tokens=asked.max_tokens,
+            temperature=asked.temperature,
             top_p=asked.top_p,
             seed=asked.seed,
             presence_penalty=asked.presence_penalty,

@@ -10,6 +10,7 @@ from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
 from rightseat.models.completion import budget, offered, turns
 from rightseat.models.completion.engine import Constraint, Description
+from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.grammar.nodes import Choice, Literal, Node, Repeat, Until
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
@@ -21,7 +22,8 @@ from rightseat.models.completion.styles.style import Signatures, Style, Turn, Wa
 
 THINK = "<think>"
 THOUGHT = (Until("</think>"), Literal("</think>"), Repeat(Literal("\n"), 0, 2))
-STRING: JsonValue = {"type": "string"}
+SPOKEN: JsonValue = {"type": "string", "maxLength": Bounds().longest_text}
+"""What is said to the user, where a style writes that as JSON: it is no argument, so it may be long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,14 @@ class Plan:
         said = THINK if _thinking(prompt) else style.said if _ends_with(prompt, style.said) else ""
         schemas = {tool.name: tool.parameters for tool in self.callable}
         most = None if self.several else 1
-        return Reader(lambda reader: style.answer(reader, style), schemas, said, most=most, text=self.text)
+        return Reader(
+            lambda reader: style.answer(reader, style),
+            schemas,
+            said,
+            most=most,
+            text=self.text,
+            bounds=self.builder.bounds,
+        )
 
 
 def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
@@ -78,7 +87,8 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
     if not tools.calls:
         root = None if text is None else style.node(builder, Wanted((), False, text))
         schema = _schema(style, (), False, asked)
-        return Plan(style, builder, text=asked.response_schema, root=root, schema=schema, warnings=tools.warnings)
+        warnings = (*tools.warnings, *builder.narrowed)
+        return Plan(style, builder, text=asked.response_schema, root=root, schema=schema, warnings=warnings)
     demanded = choice == "required" or isinstance(choice, Named)
     room = asked.parallel_calls or budget.has_room_for_several(style.name, asked.max_tokens)
     several = asked.parallel_calls is not False and room and not isinstance(choice, Named)
@@ -86,7 +96,7 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
     if demanded or lazy:
         text = None
     elif text is None:
-        text = style.free_text() if style.grammar is None else builder.value(STRING, "result")
+        text = style.free_text() if style.grammar is None else builder.value(SPOKEN, "result")
     may = [tool for tool in tools.offered if not isinstance(choice, Named) or tool.name == choice.name]
     return Plan(
         style,
@@ -98,7 +108,7 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
         text=asked.response_schema,
         root=style.node(builder, Wanted([tools.calls[tool.name] for tool in may], several, text)),
         schema=_schema(style, may, several, asked, text=text is not None),
-        warnings=tools.warnings,
+        warnings=(*tools.warnings, *builder.narrowed),
     )
 
 
@@ -108,7 +118,7 @@ def _schema(
     """The same as the grammar, where it can be said as a JSON Schema."""
     if style.schema is None:
         return asked.response_schema if not tools else None
-    spoken = (STRING if asked.response_schema is None else dict(asked.response_schema)) if text else None
+    spoken = (SPOKEN if asked.response_schema is None else dict(asked.response_schema)) if text else None
     return style.schema(tools, several, spoken)
 
 

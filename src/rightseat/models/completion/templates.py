@@ -17,11 +17,12 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import BadTemplate, ModelRefused
+from rightseat.core.errors import BadAsk, BadTemplate
 
 logger = logging.getLogger(__name__)
 
 PATIENCE = 1.5  # seconds for one prompt; a typical one takes a ten-thousandth of that
+STARTING = 30.0  # seconds for the process to start, on a machine that is busy
 PROGRAM = Path(__file__).with_name("rendering.py")
 
 PLAIN = """\
@@ -54,7 +55,7 @@ class Template:
     ) -> str:
         """Messages and tools in OpenAI's form, up to where the assistant speaks.
 
-        Raises `BadTemplate`, and `ModelRefused` where it is the template that refuses the messages.
+        Raises `BadTemplate`, and `BadAsk` where it is the template that refuses the messages.
         """
         names = {**self._always, "messages": messages, "tools": tools or None, **(more or {})}
         return await self._renderer.render(self.source, names)
@@ -88,8 +89,8 @@ class Renderer:
     async def render(self, source: str, names: Mapping[str, Any]) -> str:
         order = _encode({"source": source, "names": names})
         async with self._turn:
-            process = self._process or await self._start()
             try:
+                process = await self._started()
                 async with asyncio.timeout(PATIENCE):
                     answer = await _exchange(process, order)
             except TimeoutError:
@@ -105,15 +106,28 @@ class Renderer:
             case {"text": str(text)}:
                 return text
             case {"refused": str(said)}:
-                raise ModelRefused(f"The model's chat template refuses the messages: {said}", 400)
+                raise BadAsk(f"The model's chat template refuses the messages: {said}")
             case {"failed": str(said)}:
                 logger.warning("a chat template cannot be rendered: %s", said)
                 raise BadTemplate(f"The model's chat template cannot be rendered: {said}")
             case other:
                 raise BadTemplate(f"The model's chat template gave no text, but {type(other).__name__}.")
 
+    async def _started(self) -> asyncio.subprocess.Process:
+        """The process, ready for an order: a new one where the last has died, by whatever hand."""
+        if self._process is not None and self._process.returncode is None:
+            return self._process
+        process = self._process = await self._start()
+        try:
+            async with asyncio.timeout(STARTING):
+                await _exchange(process, _encode({"source": "", "names": {}}))
+        except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
+            await self._end()
+            raise BadTemplate("The process that renders chat templates does not start.") from error
+        return process
+
     async def _start(self) -> asyncio.subprocess.Process:
-        self._process = await asyncio.create_subprocess_exec(
+        return await asyncio.create_subprocess_exec(
             sys.executable,
             "-I",
             str(PROGRAM),
@@ -123,7 +137,6 @@ class Renderer:
             env={name: value for name, value in os.environ.items() if name == "SYSTEMROOT"},
             start_new_session=True,
         )
-        return self._process
 
     async def _end(self) -> None:
         process, self._process = self._process, None
@@ -139,8 +152,11 @@ async def _exchange(process: asyncio.subprocess.Process, order: bytes) -> bytes:
     orders, answers = process.stdin, process.stdout
     if orders is None or answers is None:
         raise BrokenPipeError
-    orders.write(struct.pack(">I", len(order)) + order)
-    await orders.drain()
+    try:
+        orders.write(struct.pack(">I", len(order)) + order)
+        await orders.drain()
+    except RuntimeError as error:  # uvloop's word for a pipe that is closed
+        raise BrokenPipeError from error
     (size,) = struct.unpack(">I", await answers.readexactly(4))
     return await answers.readexactly(size)
 

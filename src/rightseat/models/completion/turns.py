@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from rightseat.core.errors import ModelRefused
+from rightseat.core.errors import BadAsk
 from rightseat.core.messages import Call, File, Image, Message, Result
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Description
@@ -17,7 +17,7 @@ BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def write(messages: Iterable[Message], style: Style, description: Description) -> list[Turn]:
-    """Turns that this model's template can print. Raises `ModelRefused` for a message that is no text."""
+    """Turns that this model's template can print. Raises `BadAsk` for a message that is no text."""
     turns = merged([turn for message in messages for turn in write_message(message)])
     if style.history is not None:
         turns = merged(style.history(turns))
@@ -43,9 +43,7 @@ def write_message(message: Message) -> Iterator[Turn]:
         if isinstance(part, Image | File):
             kind = "an image" if isinstance(part, Image) else f"a file ({part.kind})"
             named = f" {part.name!r}" if part.name else ""
-            raise ModelRefused(
-                f"A message holds {kind}{named} of the type {part.media_type}. This model reads text only.", 400
-            )
+            raise BadAsk(f"A message holds {kind}{named} of the type {part.media_type}. This model reads text only.")
     if message.role == "tool":
         for part in message.parts:
             if isinstance(part, Result):

@@ -148,6 +148,20 @@ async def test_an_error_in_the_middle_of_an_answer_is_told() -> None:
             _ = [piece async for piece in engine.generate(Request(prompt="Hi"))]
 
 
+async def test_without_likely_ones_the_logprobs_are_of_the_chosen_tokens_alone() -> None:
+    token = {"id": 5, "token": "x", "bytes": [120], "logprob": -0.5}
+    stream = cut(
+        event({"content": "x", "stop": False, "completion_probabilities": [{**token, "top_logprobs": [token]}]})
+        + event({"content": "", "stop": True, "stop_type": "eos"})
+    )
+    played = Played("/completion", stream, play_llama_cpp([], "stop").told)
+    async with playing(played.script()) as server, LlamaCpp(server.url) as engine:
+        piece, _ = [piece async for piece in engine.generate(Request(prompt="Hi", logprobs=0))]
+
+    assert piece == Piece("x", ({"token": "x", "logprob": -0.5, "bytes": [120], "top_logprobs": []},))
+    assert played.asked[0]["n_probs"] == 1
+
+
 async def test_logprobs_are_in_the_form_of_openai() -> None:
     token = {"id": 5, "token": "x", "bytes": [120], "logprob": -0.5}
     probabilities = [{**token, "top_logprobs": [token]}]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.errors import ConfigError, ModelRefused, ModelUnreachable
+from rightseat.core.errors import BadAsk, ConfigError, ModelRefused, ModelUnreachable
 from rightseat.models.completion.engine import Constraint, Description, Piece, Request
 from rightseat.models.completion.engines import Ollama, Sglang, ollama, sglang, tokenizers, vllm
 from rightseat.models.completion.engines.options import OllamaOptions, SglangOptions
@@ -121,7 +121,7 @@ async def test_logprobs_that_cannot_be_had_are_refused(name: str) -> None:
     else:
         engine = Ollama(OllamaOptions(type="ollama", model="m"))
     async with engine:
-        with pytest.raises(ModelRefused, match="logprobs"):
+        with pytest.raises(BadAsk, match="logprobs"):
             _ = [piece async for piece in engine.generate(Request(prompt="Hi", logprobs=1))]
 
 

@@ -1,5 +1,6 @@
 """Conversations that an engine need not read again, with a stand-in for the engine that counts what it knew."""
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -8,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.models.completion.engine import Request
+from rightseat.models.completion.engine import End, Piece, Request
 from rightseat.models.completion.engines import Spawned
 from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
-from rightseat.models.completion.engines.sessions import BLOCK, hash_blocks, shared
+from rightseat.models.completion.engines.sessions import BLOCK, Slot, hash_blocks, shared
 from tests.models.completion.engines.test_spawning import options, say, spawned
 
 __all__ = ["options"]
@@ -163,3 +164,79 @@ def test_blocks_know_all_before_them() -> None:
     assert len(one) == 2
     assert one[1] != other[1]
     assert hash_blocks("a" * BLOCK + "d") == one[:1]
+
+
+async def test_files_of_others_in_the_folder_are_left_alone(options: LlamaCppOptions) -> None:
+    folder = options.sessions.folder
+    folder.mkdir(mode=0o700)
+    (folder / "pytorch_model.bin").write_text("not ours")
+    async with ready(with_sessions(options.model_copy(update={"slots": 1}), number=1)) as engine:
+        for name in "ab":
+            await say(engine, name * 2000)
+            await say(engine, name * 2000 + "!")
+
+    assert len(list(folder.glob("*-*.bin"))) == 1
+    assert (folder / "pytorch_model.bin").read_text() == "not ours"
+
+
+@pytest.mark.parametrize("changed", ["arguments", "adapter", "binary"])
+async def test_what_another_engine_has_read_is_not_given_to_this_one(options: LlamaCppOptions, changed: str) -> None:
+    adapter = options.sessions.folder.with_name("adapter.gguf")
+    adapter.write_text("one")
+    before = options.model_copy(update={"arguments": ("--lora", str(adapter))})
+    async with ready(before) as engine:
+        await say(engine, LONG)
+        await say(engine, LONG + "!more")
+    if changed == "adapter":
+        adapter.write_text("another")
+    if changed == "binary":
+        assert options.binary is not None
+        options.binary.write_text(options.binary.read_text() + "\n")
+    async with ready(options if changed == "arguments" else before) as engine:
+        again = await say(engine, LONG + "!more!and more")
+
+    assert again.cached_tokens == 0
+
+
+async def test_a_slot_is_free_again_where_the_client_left_while_it_was_made_ready(options: LlamaCppOptions) -> None:
+    one = options.model_copy(update={"slots": 1})
+    async with ready(one) as engine:
+        sessions = engine._sessions
+        assert sessions is not None
+        await say(engine, LONG)
+        await say(engine, LONG + "!more")
+        begun = asyncio.Event()
+
+        async def never(slot: Slot) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sessions, "_save", never)
+            asking = asyncio.create_task(say(engine, "something else"))
+            await begun.wait()
+            asking.cancel()
+            await asyncio.wait([asking])
+        is_busy = [slot.busy for slot in sessions.slots]
+
+    assert is_busy == [False]
+
+
+async def test_more_requests_than_slots_wait_for_one_of_ours(options: LlamaCppOptions) -> None:
+    async with ready(options) as engine:
+        sessions = engine._sessions
+        assert sessions is not None
+        server = sessions.server
+        taken: list[int | None] = []
+        generate = server.generate
+
+        def watched(request: Request, slot: int | None = None) -> AsyncIterator[Piece | End]:
+            taken.append(slot)
+            return generate(request, slot)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(server, "generate", watched)
+            await asyncio.gather(*(say(engine, name * 2000) for name in "abcde"))
+
+    assert len(taken) == 5
+    assert set(taken) == {0, 1}

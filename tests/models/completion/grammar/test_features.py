@@ -153,6 +153,18 @@ ENFORCED: list[tuple[str, Schema, list[str], list[str]]] = [
         ['["a","b","a"]'],
     ),
     (
+        "uniqueItems of items that nobody can tell apart",
+        {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        ["[]", '["a"]'],
+        ['["a","a"]', '["a","b"]'],
+    ),
+    (
+        "uniqueItems beside contains",
+        {"type": "array", "items": {"type": "integer"}, "contains": {"const": 7}, "uniqueItems": True},
+        ["[7]"],
+        ["[]", "[1]", "[7,7]"],
+    ),
+    (
         "oneOf told apart by required names",
         {"oneOf": [POINT, {**CAT, "properties": {"kind": {}}}]},
         ['{"x":1}'],
@@ -184,7 +196,7 @@ ENFORCED: list[tuple[str, Schema, list[str], list[str]]] = [
 REFUSED: list[tuple[str, object]] = [
     ("not", {"type": "string", "not": {"enum": ["x"]}}),
     ("if", {"type": "integer", "if": {"minimum": 0}, "then": {"maximum": 5}}),
-    ("uniqueItems", {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}),
+    ("uniqueItems", {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2}),
     ("maxContains", {"type": "array", "contains": {"const": 1}, "maxContains": 1}),
     ("oneOf", {"oneOf": [{"type": "string"}, {"type": "string", "maxLength": 3}]}),
     ("oneOf", {"oneOf": [{"type": "integer"}, {"type": "number"}]}),
@@ -193,7 +205,8 @@ REFUSED: list[tuple[str, object]] = [
         "oneOf",
         {"oneOf": [{**POINT, "required": [], "anyOf": [{"properties": {"z": {}}}]}, {**POINT, "required": ["z"]}]},
     ),
-    ("uniqueItems", {"type": "array", "items": {"enum": [{"a": 1}, {"a": 1.0}]}, "uniqueItems": True}),
+    ("uniqueItems", {"type": "array", "items": {"enum": [{"a": 1}, {"a": 1.0}]}, "uniqueItems": True, "minItems": 2}),
+    ("uniqueItems", {"type": "array", "prefixItems": [{}, {}], "uniqueItems": True, "minItems": 2}),
     ("pattern", {"type": "string", "pattern": "(?=.*x)a"}),
     ("pattern", {"type": "string", "pattern": r"^(.)\1$"}),
     ("pattern", {"type": "string", "pattern": r"a\b"}),
@@ -247,6 +260,19 @@ def test_a_feature_is_enforced_in_every_dialect(schema: Schema, right: list[str]
         assert words.accepts(grammar, text) is allowed, text[:100]
         assert words.accepts(read, text) is allowed, text[:100]
         assert judge.accepts(text) is allowed, text[:100]
+
+
+def test_a_set_that_is_held_to_one_item_is_said_once_and_not_of_a_schema_that_is_refused() -> None:
+    tags = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    builder = Builder()
+    with pytest.raises(Unenforceable):
+        builder.value({"type": "object", "properties": {"tags": tags, "no": {"not": {}}}}, "tool 'a'")
+    for _ in range(2):
+        builder.value({"type": "object", "properties": {"tags": tags}}, "tool 'b'")
+
+    assert list(builder.narrowed) == [
+        "tool 'b'/properties/tags: `uniqueItems` is held by an array of one item at most, as the items are no `enum`."
+    ]
 
 
 @pytest.mark.parametrize(("keyword", "schema"), [*REFUSED, *IMPOSSIBLE])

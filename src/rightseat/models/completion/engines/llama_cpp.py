@@ -97,7 +97,7 @@ class LlamaCpp:
                 async for data in events:
                     event = self._read(data)
                     if event.content:
-                        yield Piece(event.content, read_logprobs(event))
+                        yield Piece(event.content, read_logprobs(event, request.logprobs or 0))
                     if event.stop:
                         end = read_end(event)
                         if described.model and event.model not in ("", described.model):
@@ -170,7 +170,7 @@ def write_request(request: Request, has_llguidance: bool = False) -> dict[str, o
         "seed": request.seed,
         "presence_penalty": request.presence_penalty,
         "frequency_penalty": request.frequency_penalty,
-        "n_probs": request.logprobs,
+        "n_probs": None if request.logprobs is None else max(request.logprobs, 1),  # 0 would report nothing
         "stop": list(request.stop) or None,
     }
     body |= {name: value for name, value in wanted.items() if value is not None}
@@ -234,12 +234,13 @@ def read_end(event: _Event) -> End:
     )
 
 
-def read_logprobs(event: _Event) -> tuple[JsonValue, ...]:
-    """The engine's form is OpenAI's, with the numbers of the tokens besides."""
-    return tuple(_without_id(token) for token in event.completion_probabilities or ())
+def read_logprobs(event: _Event, most: int) -> tuple[JsonValue, ...]:
+    """The engine's form is OpenAI's, with the numbers of the tokens besides. `most` likely ones were asked for."""
+    return tuple(
+        _without_id(token) | {"top_logprobs": [_without_id(other) for other in token.get("top_logprobs", ())[:most]]}
+        for token in event.completion_probabilities or ()
+    )
 
 
-def _without_id(token: dict[str, Any]) -> JsonValue:
-    top: list[JsonValue] = [_without_id(other) for other in token.get("top_logprobs", ())]
-    plain: dict[str, JsonValue] = {name: token.get(name) for name in ("token", "logprob", "bytes")}
-    return plain | {"top_logprobs": top} if "top_logprobs" in token else plain
+def _without_id(token: dict[str, Any]) -> dict[str, JsonValue]:
+    return {name: token.get(name) for name in ("token", "logprob", "bytes")}

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
+from rightseat.core.errors import BadAsk, ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.models.completion.engine import Description, End, Piece, Request
 from rightseat.models.completion.engines.client import Client
@@ -90,9 +90,9 @@ def read_show(model: str, shown: Any) -> Description:
 
 
 def write_request(model: str, request: Request) -> dict[str, object]:
-    """Raises `ModelRefused` for what Ollama cannot do, rather than leave it out."""
+    """Raises `BadAsk` or `ModelRefused` for what Ollama cannot do, rather than leave it out."""
     if request.logprobs is not None:
-        raise ModelRefused("Ollama gives no logprobs for raw prompts.", 400)
+        raise BadAsk("Ollama gives no logprobs for raw prompts.")
     body: dict[str, object] = {"model": model, "prompt": request.prompt, "raw": True, "stream": True}
     if request.constraint is not None:
         if request.constraint.schema is None or request.constraint.triggers:

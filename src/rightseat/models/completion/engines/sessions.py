@@ -9,6 +9,7 @@ Files lie in one folder, bounded in number and size; where saving fails, the log
 import asyncio
 import hashlib
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from rightseat.parts import private_folder
 
 logger = logging.getLogger(__name__)
 
+OURS = re.compile(r"[0-9a-f]{16}-[0-9a-f]{32}\.bin")
 BLOCK = 256  # characters of a text that are compared at once where only their hashes are known
 WORTH = 1024  # characters in common that are worth a file
 KEPT_FROM = 2  # answers that make a conversation worth keeping
@@ -73,6 +75,9 @@ class Sessions:
     saved: dict[str, Saved] = field(default_factory=dict)
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def __post_init__(self) -> None:
+        self._free = asyncio.Semaphore(len(self.slots))
+
     def open(self) -> None:
         """Find what was saved before. Files of another model have other names, and are counted only."""
         folder = self.options.folder
@@ -95,11 +100,18 @@ class Sessions:
         self.slots = [Slot(slot.number) for slot in self.slots]
 
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
-        slot = await self._take(request)
+        """It waits for a slot here, not in the engine: that would take one without telling what becomes of it."""
+        async with self._free:
+            slot = await self._take(request)
+            async with closing(self._generate(request, slot)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    async def _generate(self, request: Request, slot: Slot) -> AsyncIterator[Piece | End]:
         said: list[str] = []
         ended = False
         try:
-            async with closing(self.server.generate(request, slot.number if slot else None)) as pieces:
+            async with closing(self.server.generate(request, slot.number)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, End):
                         ended = True
@@ -108,10 +120,9 @@ class Sessions:
                         said.append(piece.text)
                     yield piece
         finally:
-            if slot is not None:
-                slot.busy = False
-                slot.text = request.prompt + "".join(said)
-                slot.answers += ended
+            slot.busy = False
+            slot.text = request.prompt + "".join(said)
+            slot.answers += ended
 
     async def save_all(self) -> None:
         """What is worth keeping, before the engine ends."""
@@ -123,25 +134,27 @@ class Sessions:
         except TimeoutError:
             logger.warning("conversations could not be saved within %g s", LAST_WORDS)
 
-    async def _take(self, request: Request) -> Slot | None:
-        """The slot for a request, made ready. None where all are busy: then the engine lets it wait."""
+    async def _take(self, request: Request) -> Slot:
+        """The slot for a request, made ready."""
         async with self.turn:
             slot = self._choose(request.prompt)
-            if slot is None:
-                return None
             slot.busy = True
-            if not slot.prompt or not request.prompt.startswith(slot.prompt):
-                await self._make_room(slot, request.prompt)
+            try:
+                if not slot.prompt or not request.prompt.startswith(slot.prompt):
+                    await self._make_room(slot, request.prompt)
+            except BaseException:
+                slot.busy = False  # whoever asked is gone meanwhile
+                raise
             slot.prompt, slot.saved, slot.used = request.prompt, None, time.monotonic()
             return slot
 
-    def _choose(self, prompt: str) -> Slot | None:
+    def _choose(self, prompt: str) -> Slot:
         free = [slot for slot in self.slots if not slot.busy]
         if going_on := [slot for slot in free if slot.prompt and prompt.startswith(slot.prompt)]:
             return max(going_on, key=lambda slot: len(slot.prompt))
         if passing := [slot for slot in free if slot.answers < KEPT_FROM]:
             return max(passing, key=lambda slot: (shared(slot.text, prompt), -slot.used))
-        return min(free, key=lambda slot: slot.used, default=None)
+        return min(free, key=lambda slot: slot.used)
 
     async def _make_room(self, slot: Slot, prompt: str) -> None:
         """Save what the slot has if that is worth it, and bring in what the prompt begins with, from wherever it is."""
@@ -173,7 +186,9 @@ class Sessions:
         logger.info("saved a conversation of %s tokens as %s", answer.get("n_saved", "?"), name)
         for older in [one for one in self.saved.values() if saved.goes_on_from(one)]:
             await asyncio.to_thread(self._delete, older.name)
-        self.saved[name] = slot.saved = saved
+        slot.saved = saved
+        if (folder / name).exists():  # else it alone was larger than all may be
+            self.saved[name] = saved
 
     async def _restore(self, slot: Slot, saved: Saved) -> None:
         try:
@@ -190,8 +205,9 @@ class Sessions:
         return hashlib.sha256(self.model.encode()).hexdigest()[:16]
 
     def _bound(self) -> None:
-        """Delete the oldest files of the folder, of whichever model, until number and size are kept."""
-        files = sorted(self.options.folder.glob("*.bin"), key=_age, reverse=True)
+        """Delete the oldest of our files in the folder, of whichever model, until number and size are kept."""
+        ours = [file for file in self.options.folder.glob("*.bin") if OURS.fullmatch(file.name)]
+        files = sorted(ours, key=_age, reverse=True)
         room = self.options.megabytes << 20
         for index, file in enumerate(files):
             room -= file.stat().st_size

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import ModelError, ModelLoading, ModelRefused, ModelUnreachable
+from rightseat.core.errors import BadAsk, ModelError, ModelLoading, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.models.completion.engine import Description, End, Piece, Request
 from rightseat.models.completion.engines import tokenizers
@@ -54,7 +54,7 @@ class Sglang:
 
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
         if request.logprobs is not None:
-            raise ModelRefused("SGLang is not asked for logprobs by us.", 400)
+            raise BadAsk("SGLang is not asked for logprobs by us.")
         said, last = "", _Event()
         try:
             body = write_request(request, await self.describe())

@@ -72,7 +72,8 @@ class Spawned:
         )
         if self.options.sessions.number:
             slots = [Slot(number) for number in range(self.options.slots)]
-            self._sessions = Sessions(self._server, self.options.sessions, fingerprint(self.model), slots)
+            known_by = fingerprint(self.model, binary, self.options)
+            self._sessions = Sessions(self._server, self.options.sessions, known_by, slots)
             await asyncio.to_thread(self._sessions.open)
         command = [str(binary), *write_arguments(self.options, self.model, self._port)]
         logger.info("starting %s for %s on %s", binary, self.model.name, url)
@@ -257,10 +258,12 @@ def write_arguments(options: LlamaCppOptions, model: Path, port: int) -> list[st
     ]
 
 
-def fingerprint(model: Path) -> str:
-    """Another file, or the same one changed, has another."""
-    found = model.stat()
-    return f"{model.resolve()} {found.st_size} {found.st_mtime_ns}"
+def fingerprint(model: Path, binary: Path, options: LlamaCppOptions) -> str:
+    """What an engine has read means nothing to one with another model, program or settings, and is not given to it."""
+    named = [part for argument in options.arguments for part in argument.split("=")]  # adapters, and the like
+    files = [model, binary, *(path for part in named if (path := Path(part)).is_file())]
+    found = [(str(path.resolve()), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return repr((found, options.context, options.arguments))
 
 
 def free_port(asked: int) -> int:

@@ -19,7 +19,9 @@ def build(work: "Work", schema: dict[str, Any], where: str) -> Node:
     first, rest = contained(work, schema, list(first), rest, where)
     least, most = count(work, schema, first, where)
     if schema.get("uniqueItems") and most > 1:
-        return unique(work, first, rest, least, most, where)
+        if (values := plain_values(work, first, rest, where)) is not None:
+            return unique(work, rest, values, least, most, where)
+        most = single(work, least, where)
     if rest is False:
         most = min(most, len(first))
         if least > most:
@@ -60,18 +62,31 @@ def count(work: "Work", schema: dict[str, Any], first: list[Any], where: str) ->
     return least, max(bounds.items, least, len(first))
 
 
-def unique(work: "Work", first: list[Any], rest: Any, least: int, most: int, where: str) -> Node:
-    """Each value of the items' `enum` at most once, in its order."""
+def plain_values(work: "Work", first: list[Any], rest: Any, where: str) -> list[Any] | None:
+    """What the items may be, where that is a list of plain values."""
     rest = flat(work, rest, where)
     values = listed(rest) if isinstance(rest, dict) and not first else None
-    if values is None or any(isinstance(value, dict | list) for value in values):
-        work.fail(where, "uniqueItems", "can be enforced only where the items are an `enum` of plain values")
+    return None if values is None or any(isinstance(value, dict | list) for value in values) else values
+
+
+def unique(work: "Work", rest: Any, values: list[Any], least: int, most: int, where: str) -> Node:
+    """Each value of the items' `enum` at most once, in its order."""
+    rest = flat(work, rest, where)
     kept = [*dict.fromkeys(listing.text(value) for value in listing.fitting(work, rest, values, where))]
     if least > len(kept):
         work.impossible(where, "minItems", f"is {least}, and there are {len(kept)} different values")
     members = [objects.Member(Literal(text), False) for text in kept]
     inside = objects.listed(work, members, least, min(most, len(kept)), where, "uniqueItems")
     return work.named("array", Sequence((Literal("["), inside, Literal("]"))))
+
+
+def single(work: "Work", least: int, where: str) -> int:
+    """How many items an array has whose items no grammar can tell apart: one is always unique."""
+    if least > 1:
+        text = "can be enforced for more than one item only where the items are an `enum` of plain values"
+        work.fail(where, "uniqueItems", text)
+    work.narrow(where, "uniqueItems", "is held by an array of one item at most, as the items are no `enum`")
+    return 1
 
 
 def _items(work: "Work", first: list[Any], rest: Any, least: int, most: int, where: str) -> Node:

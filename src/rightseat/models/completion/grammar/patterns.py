@@ -168,10 +168,10 @@ class Reader:
         while not self.take("]"):
             if self.at >= len(self.pattern):
                 self.fail("has a `[` without its `]`")
-            low = self.member()
+            low = self.member(negated)
             if self.pattern.startswith("-", self.at) and not self.pattern.startswith("-]", self.at) and len(low) == 1:
                 self.at += 1
-                high = self.member()
+                high = self.member(negated)
                 if len(high) != 1 or low[0][0] != low[0][1] or high[0][0] != high[0][1] or high[0][0] < low[0][0]:
                     self.fail("has a range in `[ ]` whose ends are no characters, or the wrong way round")
                 ranges.append((low[0][0], high[0][0]))
@@ -180,20 +180,21 @@ class Reader:
         found = minus(UNICODE, ranges) if negated else minus(ranges, SURROGATES)
         return found or self.fail("has a set without characters")
 
-    def member(self) -> Ranges:
+    def member(self, negated: bool) -> Ranges:
         if self.at >= len(self.pattern):
             self.fail("has a `[` without its `]`")
         sign = self.pattern[self.at]
         self.at += 1
-        return self.escape() if sign == "\\" else ((ord(sign), ord(sign)),)
+        return self.escape(negated) if sign == "\\" else ((ord(sign), ord(sign)),)
 
-    def escape(self) -> Ranges:
+    def escape(self, negated: bool = False) -> Ranges:
+        """What any reader of patterns takes for this class; `negated`: all that one of them may take for it."""
         if self.at >= len(self.pattern):
             self.fail("ends with a backslash")
         sign = self.pattern[self.at]
         self.at += 1
         if sign in CLASSES:
-            return CLASSES[sign]
+            return minus(UNICODE, CLASSES[sign.swapcase()]) if negated else CLASSES[sign]
         if sign in ESCAPES:
             return ((ESCAPES[sign], ESCAPES[sign]),)
         if sign in "bB":
@@ -201,7 +202,7 @@ class Reader:
         if sign.isdecimal() or sign == "k":
             self.fail("refers back to a group, which no grammar can")
         if sign in "pP":
-            return self.unicode_property(sign == "P")
+            return self.unicode_property(sign == "P" or negated)
         if sign in "uxc":
             code = self.code(sign)
             return ((code, code),)
@@ -213,8 +214,8 @@ class Reader:
         end = self.pattern.find("}", self.at)
         name = self.pattern[self.at + 1 : end] if end > 0 and self.pattern[self.at : self.at + 1] == "{" else ""
         if negated or name not in PROPERTIES:
-            said = f"\\{'P' if negated else 'p'}{{{name}}}"
-            self.fail(f"has `{said}`; known are {', '.join(sorted(PROPERTIES))}, with a small p")
+            known = ", ".join(sorted(PROPERTIES))
+            self.fail(f"has a property of characters, {name!r}; known are {known}, with a small p and not in `[^ ]`")
         self.at = end + 1
         return PROPERTIES[name]
 

@@ -34,6 +34,8 @@ class Builder:
     def __init__(self, bounds: Bounds | None = None) -> None:
         self.bounds = bounds or Bounds()
         self.rules: dict[str, Node] = {"space": Repeat(Literal(" "), 0, 1)}
+        self.narrowed: dict[str, None] = {}
+        """What is narrower than whoever wrote the schema would expect, in sentences for them; each once."""
         self._names: dict[Node, str] = {}
         self._count = 0
 
@@ -89,10 +91,11 @@ class Builder:
 
     @contextmanager
     def _undone_on_failure(self) -> Iterator[None]:
-        known = len(self.rules)
+        known, narrowed = len(self.rules), dict(self.narrowed)
         try:
             yield
         except BaseException:
+            self.narrowed = narrowed
             while len(self.rules) > known:
                 _, node = self.rules.popitem()
                 self._names.pop(node, None)
@@ -149,7 +152,7 @@ def bare(work: Work, end: str) -> Node | None:
     least, most = strings.length(work, schema, work.where)
     pattern = strings.expected(work, schema, work.where)
     if pattern is not None:
-        return strings.before(strings.fitted(work, schema, pattern, least, most, work.where), end)
+        return strings.before(strings.fitted(work, schema, pattern, least, most, work.where, in_json=False), end)
     if least:
         return Repeat(strings.without(end), least, most)
     return Until(end, most if "maxLength" in schema else None)

@@ -5,6 +5,7 @@ pattern  each character of it as JSON writes it, so that no pattern breaks out o
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rightseat.models.completion.grammar import charsets, formats, lengths, patterns
@@ -32,7 +33,7 @@ def build(work: "Work", schema: dict[str, Any], where: str) -> Node:
     pattern = expected(work, schema, where) if "pattern" in schema or "format" in schema else None
     if pattern is None:
         return work.named("string", Sequence((QUOTE, Repeat(work.shared("char", CHARACTER), least, most), QUOTE)))
-    return work.named("text", Sequence((QUOTE, written(fitted(work, schema, pattern, least, most, where)), QUOTE)))
+    return work.named("text", fitted(work, schema, pattern, least, most, where, in_json=True))
 
 
 def length(work: "Work", schema: dict[str, Any], where: str) -> tuple[int, int]:
@@ -47,30 +48,39 @@ def length(work: "Work", schema: dict[str, Any], where: str) -> tuple[int, int]:
     return least, min(int(most), bounds.longest_text)
 
 
-def expected(work: "Work", schema: dict[str, Any], where: str) -> Node | None:
-    """What `pattern` or `format` wants."""
+def expected(work: "Work", schema: dict[str, Any], where: str) -> str | None:
+    """The pattern that `pattern` or `format` stands for."""
     pattern, named = schema.get("pattern"), schema.get("format")
     known = formats.PATTERNS.get(named) if isinstance(named, str) else None
     if pattern is None:
-        return patterns.read(known) if known else None
+        return known
     if known:
         work.fail(where, "pattern", f"stands beside format {named!r}; one of the two can be enforced")
     if isinstance(pattern, tuple):
         work.fail(where, "pattern", "is given twice by combined schemas; one of them can be enforced")
+    return str(pattern)
+
+
+def fitted(
+    work: "Work", schema: dict[str, Any], pattern: str, least: int, most: int, where: str, *, in_json: bool
+) -> Node:
     try:
-        return patterns.read(pattern)
+        found = shaped(pattern, least, most, in_json)
+        if found is None and "maxLength" not in schema:
+            found = shaped(pattern, least, work.bounds.longest_text, in_json)
     except patterns.NotRegular as error:
-        work.fail(where, "pattern", f"{str(pattern)[:80]!r} {error}")
-
-
-def fitted(work: "Work", schema: dict[str, Any], pattern: Node, least: int, most: int, where: str) -> Node:
-    found = lengths.fit(pattern, least, most)
-    if found is None and "maxLength" not in schema:
-        found = lengths.fit(pattern, least, work.bounds.longest_text)
+        work.fail(where, "pattern", f"{pattern[:80]!r} {error}")
     if found is None:
         keyword = "pattern" if "pattern" in schema else "format"
         work.fail(where, keyword, f"leaves no string of {least} to {most} characters that can be enforced")
     return found
+
+
+@lru_cache(256)
+def shaped(pattern: str, least: int, most: int, in_json: bool) -> Node | None:
+    """Strings of a pattern and of a length, in their quotes or bare. The same few are asked for again and again."""
+    found = lengths.fit(patterns.read(pattern), least, most)
+    return Sequence((QUOTE, written(found), QUOTE)) if found is not None and in_json else found
 
 
 def written(node: Node) -> Node:

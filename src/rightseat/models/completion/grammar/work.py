@@ -196,6 +196,9 @@ class Work:
         if self._steps > self.bounds.size:
             self.fail(self.where, "$ref", f"and combinations make this schema larger than {self.bounds.size} steps")
 
+    def narrow(self, where: str, keyword: str, how: str) -> None:
+        self.builder.narrowed[f"{where}: `{keyword}` {how}."] = None
+
     def fail(self, where: str, keyword: str, problem: str) -> NoReturn:
         raise Unenforceable(f"{where}: `{keyword}` {problem}.")
 

@@ -100,7 +100,7 @@ def _read_call(reader: Reader) -> Reading[tuple[str, str] | None]:
     if not (yield from source.literal("}")):
         return None
     arguments = "".join(parts)
-    return None if misfit(arguments, reader.schemas[tool]) else (tool, _tight(arguments))
+    return None if misfit(arguments, reader.check(tool)) else (tool, _tight(arguments))
 
 
 def _read_member(reader: Reader, keys: Sequence[str]) -> Reading[bool]:

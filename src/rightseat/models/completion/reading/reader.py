@@ -12,9 +12,11 @@ from functools import cache
 import msgspec
 
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.model import CallChunk, Chunk, TextChunk, ThoughtChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, TextChunk, ThoughtChunk
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.grammar import checking
+from rightseat.models.completion.grammar.bounds import Bounds
+from rightseat.models.completion.reading import limits
 from rightseat.models.completion.reading.source import Reading, Source, begins
 
 logger = logging.getLogger(__name__)
@@ -28,6 +30,7 @@ class Reader:
 
     `said` is what the prompt ends with and belongs to the answer already: it is read first. `most` is how many calls
     the answer may have: an engine that lets more through is not listened to any longer. `text` is the schema of a text.
+    `bounds` are those of the grammar: what stopped at one of them is warned of.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class Reader:
         *,
         most: int | None = None,
         text: Mapping[str, JsonValue] | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
         self.source = Source()
         self.schemas = schemas
@@ -46,6 +50,8 @@ class Reader:
         self.dropped = ""  # the white space before the last mark
         self.cut = False  # the answer is over, and was not meant to end here
         self._spoke = False
+        self._bounds = bounds or Bounds()
+        self._checks: dict[str, checking.Check] = {}
         self._text_schema = text
         self._texts: list[str] = []
         self._chunks: list[Chunk] = []
@@ -70,15 +76,27 @@ class Reader:
             chunks = self._take()
         if not cut:
             self._check_end()
-        return chunks
+        return [*chunks, *self._take()]
 
     def _check_end(self) -> None:
         if self.open:
             raise Broken(f"the arguments of {self._name!r} have no end")
         if self._text_schema is None or self.called:
             return
-        if problem := misfit("".join(self._texts), self._text_schema):
+        text, check = "".join(self._texts), checking.compile(dict(self._text_schema))
+        if problem := misfit(text, check):
             raise Broken(f"the text does not fit its schema: {problem}")
+        self._warn("The answer", text, check)
+
+    def check(self, name: str) -> checking.Check:
+        """What the arguments of this tool are held against; made once, and only where it is called."""
+        if name not in self._checks:
+            self._checks[name] = checking.compile(dict(self.schemas[name]))
+        return self._checks[name]
+
+    def _warn(self, what: str, text: str, check: checking.Check) -> None:
+        for sentence in limits.reached(text, check, self._bounds):
+            self._chunks.append(NoteChunk("warning", f"{what} may be incomplete: {sentence}"))
 
     @property
     def open(self) -> bool:
@@ -162,8 +180,10 @@ class Reader:
     def finish(self) -> None:
         """The call is whole."""
         arguments, self._arguments = "".join(self._arguments or ()), None
-        if problem := misfit(arguments, self.schemas[self._name]):
+        check = self.check(self._name)
+        if problem := misfit(arguments, check):
             raise Broken(f"the arguments of {self._name!r} do not fit: {problem}")
+        self._warn(f"The call of {self._name!r}", arguments, check)
         self.called += 1
 
     def call(self, name: str, arguments: str) -> None:
@@ -184,13 +204,13 @@ class Broken(ModelUnreachable):
         super().__init__(f"The model broke the form of its answer: {problem}. Nothing was run.")
 
 
-def misfit(text: str, schema: JsonValue | Mapping[str, JsonValue]) -> str:
-    """Why this JSON does not fit the schema; nothing where it does."""
+def misfit(text: str, check: checking.Check) -> str:
+    """Why this JSON does not fit its schema; nothing where it does."""
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         return f"it is no JSON ({error})"
-    return checking.compile(dict(schema) if isinstance(schema, Mapping) else bool(schema))(value) or ""
+    return check(value) or ""
 
 
 @cache

@@ -18,7 +18,7 @@ def describe(tool: Tool) -> dict[str, Any]:
 
 
 def json_tools(tools: Iterable[Tool]) -> list[str]:
-    """Without the wrapper around each, which says nothing: SmolLM2-135M then finds the right tool more often."""
+    """Without the wrapper around each: it says nothing, and takes tokens."""
     return [spell(describe(tool)) for tool in tools]
 
 
@@ -77,10 +77,10 @@ def _type(schema: Any) -> str:
 
 
 def signatures(tools: Sequence[Tool], form: str) -> Iterator[str]:
-    """One text for each tool."""
+    """One text for each tool. What it is for stands before its name: a small model then chooses better among them."""
     if form == "typescript":
         return (typescript(tool) for tool in tools)
-    return iter(json_tools(tools))
+    return (spell({"description": tool.description, **describe(tool)}) for tool in tools)
 
 
 def introduce(text: str, turns: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rightseat.core.errors import Unenforceable
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
+from rightseat.models.completion.grammar import checking
 from rightseat.models.completion.grammar.nodes import Literal, Node
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
@@ -166,7 +167,7 @@ class Gathering:
 
     def __init__(self, reader: Reader, schema: JsonValue) -> None:
         self._reader = reader
-        self._schema = schema
+        self._check = checking.compile(schema if isinstance(schema, dict) else bool(schema))
         self._parts: list[str] = []
 
     def add(self, text: str) -> None:
@@ -175,7 +176,7 @@ class Gathering:
     def close(self) -> None:
         text = "".join(self._parts).removesuffix("\n")
         as_string = json(text)
-        is_json = not misfit(text, self._schema) or misfit(as_string, self._schema)
+        is_json = not misfit(text, self._check) or misfit(as_string, self._check)
         self._reader.argue(text.strip() if is_json else as_string)
 
 
