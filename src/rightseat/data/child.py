@@ -67,7 +67,10 @@ class Child:
             except BaseException:
                 await self._end(process)  # an answer that nobody waits for would be taken for the next one
                 raise
-        return read(reply, kind)
+            said = msgspec.msgpack.decode(reply, type=Reply)
+            if said.spent:
+                await self._end(process)
+        return read(said, kind)
 
     async def aclose(self) -> None:
         """Kills it, also in the midst of an answer."""
@@ -115,8 +118,7 @@ def kill(process: Process) -> None:
         process.kill()
 
 
-def read(reply: bytes, kind: type[T]) -> T:
-    said = msgspec.msgpack.decode(reply, type=Reply)
+def read(said: Reply, kind: type[T]) -> T:
     if not said.error:
         return msgspec.msgpack.decode(said.value, type=kind)
     if said.error in ERRORS:

@@ -18,6 +18,7 @@ import msgspec
 from rightseat.core.errors import BadQuery, Misuse, Unreadable
 from rightseat.core.values import JsonValue
 from rightseat.data import columns, rows
+from rightseat.data.frames import Exhausted
 from rightseat.data.values import Answer, Column, Sheet, Table
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Database:
         except duckdb.InterruptException:
             raise BadQuery(f"The query took longer than {wanted.seconds:g} s. Ask for less.") from None
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise BadQuery("The query needs more memory than it may use. Ask for less.") from None
+            raise Exhausted("The query needs more memory than it may use. Ask for less.") from None
         except duckdb.Error as error:
             raise BadQuery(explain(error)) from None
 

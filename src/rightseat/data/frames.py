@@ -8,13 +8,23 @@ import struct
 
 import msgspec
 
+from rightseat.core.errors import BadQuery
+
 HEAD = struct.Struct(">Qd")  # before each request: its length, and the seconds it may take
 LENGTH = struct.Struct(">Q")  # before each piece, and before each reply
 
 
 class Reply(msgspec.Struct, array_like=True):
-    """`error` is the code of an error of ours, or `fault` where the child's own code failed; `message` says more."""
+    """`error` is the code of an error of ours, or `fault` where the child's own code failed; `message` says more.
+
+    A child that is `spent` may fail at whatever it is asked next, and is better replaced.
+    """
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")  # nil
     error: str = ""
     message: str = ""
+    spent: bool = False
+
+
+class Exhausted(BadQuery):
+    """The child came to the end of its memory."""

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rightseat.core.errors import RightseatError, Unreadable
-from rightseat.data.frames import HEAD, LENGTH, Reply
+from rightseat.data.frames import HEAD, LENGTH, Exhausted, Reply
 
 GIVEN_UP = 5  # seconds after which a child ends that nobody killed: its parent is gone
 
@@ -34,11 +34,12 @@ def main(module: str, memory: str) -> None:
             handle = handle or import_module(module).build()
             reply = Reply(msgspec.Raw(msgspec.msgpack.encode(handle(request, payload))))
         except RightseatError as error:
-            reply = Reply(error=error.code, message=error.message)
+            reply = Reply(error=error.code, message=error.message, spent=isinstance(error, Exhausted))
         except MemoryError:
-            reply = Reply(error=Unreadable.code, message="It needs more memory than is given to one conversation.")
+            said = "It needs more memory than is given to one conversation."
+            reply = Reply(error=Unreadable.code, message=said, spent=True)
         except Exception:
-            reply = Reply(error="fault", message=traceback.format_exc(limit=-8))
+            reply = Reply(error="fault", message=traceback.format_exc(limit=-8), spent=True)
         del request, payload, received
         send(replies, msgspec.msgpack.encode(reply))
         alarm(0)

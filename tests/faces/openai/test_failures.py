@@ -50,6 +50,7 @@ async def test_a_run_that_fails_at_once_is_a_status(
     assert (answer.status_code, answer.json()) == (status, {"error": told})
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers.get("x-should-retry") == ("false" if code.startswith("model_refused") else None)
+    assert answer.headers.get("retry-after") == ("3" if code == "model_loading" else None)
 
 
 @pytest.mark.parametrize("stream", [False, True])

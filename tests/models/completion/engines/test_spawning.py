@@ -244,3 +244,11 @@ def test_the_program_of_an_installed_package_is_found_and_made_runnable(
 @pytest.fixture(autouse=True)
 def _every_line(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
+
+
+@pytest.mark.parametrize(
+    ("argument", "option"), [("-np", "slots"), ("--parallel=4", "slots"), ("--host", "none"), ("-c", "context")]
+)
+def test_what_an_option_says_is_not_said_again_as_an_argument(argument: str, option: str) -> None:
+    with pytest.raises(ValidationError, match=f"in `arguments`: the option for that is {option}"):
+        LlamaCppOptions(model=Path("m.gguf"), arguments=("-ngl", "99", argument, "4"))

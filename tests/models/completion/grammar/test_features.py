@@ -225,6 +225,7 @@ REFUSED: list[tuple[str, object]] = [
 IMPOSSIBLE: list[tuple[str, Schema]] = [
     ("enum", {"enum": []}),
     ("enum", {"type": "string", "enum": [1, 2]}),
+    ("enum", {"type": "string", "enum": ["a"], "const": "b"}),
     ("maximum", {"type": "integer", "minimum": 5, "maximum": 4}),
     ("maximum", {"type": "number", "minimum": 5.5, "maximum": 5.25}),
     ("maximum", {"type": "integer", "minimum": 5.2, "maximum": 5.8}),

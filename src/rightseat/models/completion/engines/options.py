@@ -64,6 +64,20 @@ class SessionOptions(BaseModel):
     """How large they may be, all together."""
 
 
+SAID_ELSEWHERE = {
+    "-m": "model",
+    "--model": "model",
+    "--host": "none: it listens on 127.0.0.1",
+    "--port": "port",
+    "-c": "context",
+    "--ctx-size": "context",
+    "-np": "slots",
+    "--parallel": "slots",
+    "--slot-save-path": "sessions.folder",
+    "--api-key": "api_key",
+}
+"""Arguments of llama-server that options of ours stand for: said twice, what we think of the engine would be wrong."""
+
 OF_OURS = {"arguments", "binary", "context", "port", "sessions", "slots", "threads"}
 
 
@@ -95,7 +109,7 @@ class LlamaCppOptions(BaseModel):
     slots: int = Field(default=2, ge=1, le=64)
     """How many conversations it works on side by side. Each takes memory for a whole context."""
     arguments: tuple[str, ...] = ()
-    """More of llama-server's own, such as `["-ngl", "99"]`."""
+    """More of llama-server's own, such as `["-ngl", "99"]`. What has an option here is said there."""
     sessions: SessionOptions = SessionOptions()
     """Conversations that are saved, so that the one we start need not read them again after a restart."""
 
@@ -112,6 +126,10 @@ class LlamaCppOptions(BaseModel):
         if self.url is not None and (idle := sorted(OF_OURS & self.model_fields_set)):
             text = f"{', '.join(idle)} beside `url`: it is for an engine that we start"
             raise PydanticCustomError("engine", "should not have {text}", {"text": text})
+        for argument in self.arguments:
+            if ours := SAID_ELSEWHERE.get(argument.partition("=")[0]):
+                text = f"{argument.partition('=')[0]} in `arguments`: the option for that is {ours}"
+                raise PydanticCustomError("engine", "should not have {text}", {"text": text})
         return self
 
 

@@ -34,9 +34,10 @@ def listed(schema: dict[str, Any]) -> list[Any] | None:
 def fitting(work: "Work", schema: dict[str, Any], values: list[Any], where: str) -> list[Any]:
     """Those of the values that fit the whole schema."""
     rules = significant(schema).keys() - {"enum", "const"}
-    if rules == {"type"} and schema["type"] == "string":
+    has_both = "enum" in schema and "const" in schema
+    if rules == {"type"} and schema["type"] == "string" and not has_both:
         values = [value for value in values if isinstance(value, str)]
-    elif rules or ("enum" in schema and "const" in schema):
+    elif rules or has_both:
         try:
             whole = references.standing(work.root, schema)
             values = [*filter(jsonschema_rs.validator_for(whole, validate_formats=True).is_valid, values)]

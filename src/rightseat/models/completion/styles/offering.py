@@ -77,7 +77,7 @@ def _type(schema: Any) -> str:
 
 
 def signatures(tools: Sequence[Tool], form: str) -> Iterator[str]:
-    """One text for each tool. What it is for stands before its name: a small model then chooses better among them."""
+    """One text for each tool, in either form what it is for before its name."""
     if form == "typescript":
         return (typescript(tool) for tool in tools)
     return (spell({"description": tool.description, **describe(tool)}) for tool in tools)
