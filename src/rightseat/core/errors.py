@@ -14,7 +14,11 @@
     ├── ThreadBusy            409  the thread has a run already
     ├── ThreadNotFound        404  there is none, or it is somebody else's
     ├── StaleWriter           409  another process owns this run now
-    ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the file is locked
+    ├── Leaving               503  this server is being stopped
+    ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the log's server stays away
+    ├── LogUnreachable        503  the log's server does not answer
+    ├── LogLost               500  what was kept of a run that is being written is gone
+    ├── EntriesGone           410  a reader's place in a log is gone; it can go on from another
     ├── UnreadableEvent       500  a log holds what this version does not know
     ├── Unreadable            422  a file or a table that cannot be read: broken, locked, too big, too slow
     ├── BadQuery              400  SQL that is wrong, does more than read, or takes too long
@@ -135,11 +139,50 @@ class StaleWriter(RightseatError):
         super().__init__(f"Run {run_id!r} is written under epoch {current} now; epoch {epoch} may not write any more.")
 
 
+class Leaving(RightseatError):
+    code = "leaving"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("This server is being stopped. Ask again: another one answers, or this one in a moment.")
+
+
 class LogUnwritable(RightseatError):
     code = "log_unwritable"
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"The answer was ended, because the server cannot keep it: {problem}.")
+
+
+class LogUnreachable(RightseatError):
+    code = "log_unreachable"
+    status = 503
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"What the server keeps of its answers cannot be reached now: {problem}. Try again soon.")
+
+
+class LogLost(RightseatError):
+    """`seq` is the number of the last entry that was kept, and may have been seen: a new log begins behind it."""
+
+    code = "log_lost"
+
+    def __init__(self, run_id: str, seq: int) -> None:
+        super().__init__(f"The answer was ended, because the server lost what it had kept of run {run_id!r}.")
+        self.run_id = run_id
+        self.seq = seq
+
+
+class EntriesGone(RightseatError):
+    """Who follows from `resume` on misses nothing after it; what was before it has to come from elsewhere."""
+
+    code = "entries_gone"
+    status = 410
+
+    def __init__(self, run_id: str, resume: str) -> None:
+        super().__init__(f"Entries of run {run_id!r} were lost. What is left begins after {resume!r}.")
+        self.run_id = run_id
+        self.resume = resume
 
 
 class UnreadableEvent(RightseatError):

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
@@ -28,6 +28,7 @@ PAUSE = 0.02  # seconds, at most; what is said within them is written together, 
 EACH = 0.002  # of them for each run that speaks: one alone is shown at once, many wait for each other
 
 T = TypeVar("T")
+Do = Callable[[Callable[[Journal], None]], Coroutine[Any, Any, None]]
 
 
 @final
@@ -98,7 +99,7 @@ class Committer:
         self._thread.start()
 
     def pen(self, run: Run, key: int, epoch: int) -> "Pen":
-        return Pen(run, key, epoch, self._queue.put)
+        return Pen(run, key, epoch, self._queue.put, self.do)
 
     async def do(self, work: Callable[[Journal], T]) -> T:
         """Have it done behind everything that was written before. Returns when it is committed."""
@@ -164,26 +165,32 @@ class Pen:
     those who follow are told.
     """
 
-    __slots__ = ("_failure", "_put", "epoch", "is_broken", "key", "run")
+    __slots__ = ("_do", "_put", "epoch", "failure", "is_broken", "key", "run")
 
-    def __init__(self, run: Run, key: int, epoch: int, put: Callable[[Said], None]) -> None:
+    def __init__(self, run: Run, key: int, epoch: int, put: Callable[[Said], None], do: Do) -> None:
+        self._do = do
         self.run = run
         self.key = key
         self.epoch = epoch
         self.is_broken = False  # the thread's: what is still on its way is dropped
-        self._failure: RightseatError | None = None
+        self.failure: RightseatError | None = None
         self._put = put
 
     async def append(self, event: Event) -> Entry:
         run = self.run
-        if self._failure is not None:
-            return self._append_unkept(event, self._failure)
+        if self.failure is not None:
+            return self._append_unkept(event, self.failure)
         text = codec.encode(event)
         entry = run.next(self.epoch, event)
         self._put(Said(self, entry, text))
         if entry.seq - run.forgotten > LEAD and run.is_crowded() and not isinstance(event, ENDINGS):
             await run.wait_for_room(self.epoch)
         return entry
+
+    async def flush(self) -> None:
+        await self._do(lambda _: None)  # what was put in before is in the file then
+        if self.failure is not None:
+            raise self.failure
 
     def show(self, said: list[Said]) -> None:
         run = self.run
@@ -195,7 +202,7 @@ class Pen:
 
     def withdraw(self, failure: RightseatError) -> None:
         """Nobody has seen what could not be kept: its numbers are free again."""
-        self._failure = failure
+        self.failure = failure
         self.run.seq = self.run.shown
         self.run.let_writer_go()
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 from pydantic import BaseModel, ConfigDict
 
-from rightseat.core.errors import RunExists, RunNotFound
+from rightseat.core.errors import Misuse, RightseatError, RunExists, RunNotFound
 from rightseat.core.events import Event
 from rightseat.core.log import Entry, Log, Tap, Writer, seq
 from rightseat.logs.live import ENDINGS, LEAD, Run
@@ -37,7 +37,9 @@ class MemoryLog:
         self._runs[run_id] = Run(run_id, forgets=transient)
 
     @asynccontextmanager
-    async def open(self, run_id: str, epoch: int) -> AsyncIterator[Writer]:
+    async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
+        if base is not None:
+            raise Misuse("A log in memory is not lost while its process lives, so it never begins anew.")
         run = self._find(run_id)
         run.fence(epoch)
         try:
@@ -55,6 +57,12 @@ class MemoryLog:
         for run_id in run_ids:
             self._ended.pop(run_id, None)
             self._runs.pop(run_id, None)
+
+    async def expect(self, run_ids: Sequence[str]) -> None:
+        """Nobody could."""
+
+    def release(self) -> None:
+        """There is no other."""
 
     async def cut_off(self) -> Sequence[tuple[str, int]]:
         return ()  # what dies with the process leaves nothing behind
@@ -86,6 +94,8 @@ class MemoryLog:
 class _Writer:
     __slots__ = ("_epoch", "_run")
 
+    failure: RightseatError | None = None
+
     def __init__(self, run: Run, epoch: int) -> None:
         self._run = run
         self._epoch = epoch
@@ -97,3 +107,6 @@ class _Writer:
         if entry.seq - run.forgotten > LEAD and run.is_crowded() and not isinstance(event, ENDINGS):
             await run.wait_for_room(self._epoch)
         return entry
+
+    async def flush(self) -> None:
+        """It is where it stays."""

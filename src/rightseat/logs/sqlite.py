@@ -89,7 +89,9 @@ class SqliteLog:
         self._live[run_id] = self._run(run_id)
 
     @asynccontextmanager
-    async def open(self, run_id: str, epoch: int) -> AsyncIterator[Writer]:
+    async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
+        if base is not None:
+            raise Misuse("A log in a file is not lost while the file is there, so it never begins anew.")
         if run_id in self._transient:
             async with self._transient.open(run_id, epoch) as writer:
                 yield writer
@@ -110,6 +112,15 @@ class SqliteLog:
     async def forget(self, run_ids: Sequence[str]) -> None:
         await self._transient.forget(run_ids)
         await self._committer.do(lambda journal: journal.forget(run_ids))
+
+    async def expect(self, run_ids: Sequence[str]) -> None:
+        for run_id in run_ids:
+            if run_id not in self._live and self._reading.has(run_id):
+                entries = await self._read(run_id, 0)
+                self._live.setdefault(run_id, self._run(run_id, entries[-1].seq if entries else 0))
+
+    def release(self) -> None:
+        """There is no other."""
 
     async def cut_off(self) -> Sequence[tuple[str, int]]:
         found = await self._committer.do(Journal.unended)

@@ -1,0 +1,86 @@
+"""A run of a log that a server keeps, as this process knows it: written here, or copied from what another writes.
+
+Both are followed alike (`logs.live`). Nobody who follows holds up the writer, here or elsewhere: only the last entries
+are in memory, and who is further behind reads the rest from the server.
+"""
+
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Sequence
+
+from rightseat.core.errors import RightseatError
+from rightseat.core.log import Entry, Position
+from rightseat.logs.live import BACKLOG, Run
+from rightseat.logs.pieces import Cursor, Page, Piece
+
+WINDOW = 256
+"""About how many entries of a run are in memory for those who follow."""
+
+ReadPage = Callable[[str, Position], Awaitable[Page]]
+
+
+class SharedRun(Run):
+    """`cursor` is where its log ends, as far as we know. `is_ours` while a writer in this process has it."""
+
+    __slots__ = ("_epochs", "_starts", "cursor", "failure", "is_ours")
+
+    def __init__(self, cursor: Cursor, read: ReadPage) -> None:
+        super().__init__(cursor.run_id, forgets=True, seq=cursor.seq, older=self._older_from(read))
+        self.cursor = cursor
+        self.failure: RightseatError | None = None
+        self.is_ours = False
+        # Which epoch wrote which numbers: from the first of `_starts` on the first of `_epochs`, and so on.
+        self._starts = [cursor.seq]
+        self._epochs = [cursor.said.epoch]
+
+    def show(self, entry: Entry) -> None:
+        if entry.epoch != self._epochs[-1]:
+            self._starts.append(entry.seq)
+            self._epochs.append(entry.epoch)
+        super().show(entry)
+        if len(self.entries) > 2 * WINDOW:
+            del self.entries[:WINDOW]
+            self.forgotten += WINDOW
+
+    def is_crowded(self) -> bool:
+        return self.seq - self.shown > BACKLOG
+
+    def can_serve(self, reader: Cursor) -> bool:
+        """Is all that this reader has not seen in memory, or still to come?"""
+        if reader.seq < self.forgotten:
+            return False
+        if self.shown < reader.seq <= self.seq:
+            return reader.is_sure or reader.said.epoch == self.epoch  # it was said here, and is on its way
+        return reader.is_sure or (reader.seq <= self.shown and reader.said == self.place_of(reader.seq))
+
+    def place_of(self, number: int) -> Position:
+        """The id of an entry that came after this run was first heard of here."""
+        return Position(self._epochs[max(bisect_right(self._starts, number) - 1, 0)], number)
+
+    def feed(self, pieces: Sequence[Piece]) -> None:
+        """More of what another writes."""
+        for entry in self.cursor.read(pieces):
+            self.show(entry)
+        self.seq = self.shown
+        if self.cursor.gone:
+            self.fail(self.cursor.gone)
+        elif self.cursor.is_ended:
+            self.end()
+
+    def fail(self, failure: RightseatError) -> None:
+        """Who follows is told, after what there was."""
+        self.failure = failure
+        self.end()
+
+    def _older_from(self, read: ReadPage) -> Callable[[int, int], Awaitable[Sequence[Entry]]]:
+        async def older(seen: int, until: int) -> Sequence[Entry]:
+            reader = Cursor(self.id, self.place_of(seen))
+            while True:
+                page = await read(self.id, reader.at)
+                if found := [entry for entry in reader.read(page.pieces) if entry.seq <= until]:
+                    return found
+                if reader.gone:
+                    raise reader.gone
+                if page.is_last:
+                    return ()
+
+        return older
