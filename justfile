@@ -57,5 +57,7 @@ lock *ARGS:
     {{ compile }} {{ ARGS }} pyproject.toml --output-file requirements/base.txt
     {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
     {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
+    {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
+    {{ compile }} {{ ARGS }} pyproject.toml --extra openbb --extra redis --extra postgres --extra dbos --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock'"

@@ -24,7 +24,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         place = item.path.relative_to(here).as_posix()
-        if "/" not in place or place.startswith(tuple(f"{folder}/" for folder in WHOLE)) or "sqlite" in item.nodeid:
+        is_kept = any(kind in item.nodeid for kind in ("sqlite", "redis", "postgres"))
+        if "/" not in place or place.startswith(tuple(f"{folder}/" for folder in WHOLE)) or is_kept:
             item.add_marker("whole")
 
 

@@ -35,7 +35,7 @@ def test_an_unknown_name_is_told_with_the_known_ones_and_the_nearest() -> None:
 
 
 def test_a_name_like_nothing_we_have_gets_no_guess() -> None:
-    with pytest.raises(ConfigError, match=r"^There is no engine of type 'kubernetes'\. Known: local\.$"):
+    with pytest.raises(ConfigError, match=r"^There is no engine of type 'kubernetes'\. Known: dbos, local\.$"):
         parts.find("engines", "kubernetes")
 
 

@@ -60,7 +60,7 @@ def calls(name: str, arguments: str = "{}", *, id: str = "call_1") -> Answer:
 
 
 def check_order(events: Iterable[Event]) -> None:
-    """Hold a whole run against the three rules of `core.events`. Raises `AssertionError` where it breaks one."""
+    """Hold a whole run against the first three rules of `core.events`. Raises `AssertionError` where it breaks one."""
     first, *between = events
     _check(isinstance(first, RunStarted), f"a run begins with {first}")
     _check(bool(between), "a run has no end")

@@ -81,6 +81,8 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "faces.openai.Options.api_key",
         "faces.openbb.secret",
         "stores.sql.url",
+        "logs.postgres.url",
+        "logs.redis.url",
     }
 
 
@@ -143,11 +145,42 @@ def test_what_is_printed_and_what_a_debugger_shows_is_clean(tmp_path: Path) -> N
     assert_clean(repr(keys))
 
 
-def test_the_address_of_a_database_is_not_shown() -> None:
-    found = config.parse("threads: {type: sql, url: 'postgresql+asyncpg://me:${DATABASE}@db/x'}", environ=CANARIES)
+ADDRESSES = [
+    "threads: {type: sql, url: 'postgresql+asyncpg://me:${DATABASE}@127.0.0.1:1/x'}",
+    "log: {type: postgres, url: 'postgresql://me:${DATABASE}@127.0.0.1:1/x'}",
+    "log: {type: redis, url: 'redis://me:${DATABASE}@127.0.0.1:1/0'}",
+]
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+def test_the_address_of_a_database_is_not_shown(text: str) -> None:
+    found = config.parse(text, environ=CANARIES)
 
     assert_clean(repr(found))
     assert_clean("\n".join([*summarize(found, "http://x"), *warnings(found)]))
+
+
+@pytest.mark.parametrize("text", ADDRESSES)
+async def test_a_database_that_cannot_be_reached_is_said_without_its_password(
+    text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assembly = app.assemble(config.parse(text, environ=CANARIES))
+
+    with caplog.at_level(logging.DEBUG), pytest.raises(ConfigError) as wrong:
+        async with assembly.opened():
+            pass
+
+    assert_clean(wrong.value.message)
+    assert_clean(caplog.text)
+
+
+@pytest.mark.parametrize("kind", ["redis", "postgres"])
+def test_an_address_that_is_none_is_refused_without_being_repeated(kind: str) -> None:
+    found = config.parse(f"log: {{type: {kind}, url: 'nonsense ${{DATABASE}}'}}", environ=CANARIES)
+
+    with pytest.raises(ConfigError, match="should be like") as wrong:
+        app.assemble(found)
+    assert_clean(wrong.value.message)
 
 
 @pytest.mark.parametrize(

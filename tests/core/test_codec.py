@@ -18,6 +18,7 @@ from rightseat.core.events import (
     Custom,
     Event,
     Interrupt,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -68,6 +69,11 @@ WRITTEN: list[tuple[Event, str]] = [
         '{"type":"StateChanged","patch":[{"op":"remove","path":"/a"}]}',
     ),
     (Custom("agui.X", True), '{"type":"Custom","name":"agui.X","value":true}'),
+    (
+        MessagesReplaced((Message("user", (Text("Hi"),), id="u"),), ()),
+        '{"type":"MessagesReplaced","earlier":[{"role":"user","parts":[{"type":"text","text":"Hi"}],"id":"u",'
+        '"extra":null}],"messages":[]}',
+    ),
     (RunFinished("waiting"), '{"type":"RunFinished","outcome":"waiting"}'),
     (
         RunFinished("waiting", (Interrupt("i", "approval", "May I?", "c"),), 42),
@@ -107,6 +113,7 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.builds(StateReplaced, json_values),
     st.builds(StateChanged, st.lists(json_values)),
     st.builds(Custom, texts, json_values),
+    st.builds(MessagesReplaced, said, said),
     st.builds(RunFinished, st.sampled_from(["done", "waiting", "cancelled"]), interrupts, json_values),
     st.builds(RunFailed, texts, texts),
 )

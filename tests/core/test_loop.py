@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
-from rightseat.core.ask import Ask, Context, Named, Parameters, ToolChoice, ToolOffer
+from rightseat.core.ask import Answer, Ask, Context, Named, Parameters, ToolChoice, ToolOffer
 from rightseat.core.errors import BadAsk, ModelUnreachable, TooManyRounds
 from rightseat.core.events import CallEnded, CallReturned, CallStarted, Custom, Event, RunFinished, TextDelta, TextEnded
+from rightseat.core.folding import Fold
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message, Result, assistant, system, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
@@ -22,12 +23,18 @@ T = TypeVar("T")
 class Steps:
     """Steps that are simply done, and remembered by name."""
 
+    is_leaving = False
+
     def __init__(self) -> None:
         self.done: list[str] = []
 
-    async def do(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         self.done.append(name)
         return await work()
+
+    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        self.done.append(name)
+        return source()
 
 
 class Box:
@@ -140,7 +147,8 @@ async def test_calls_that_come_with_the_same_id_in_every_answer_are_different_ca
 
     started = [event.call_id for event in events if isinstance(event, CallStarted)]
     assert len(set(started)) == 2
-    assert steps.done == [f"tool:{id}" for id in started]
+    first, second = started
+    assert steps.done == ["answer:0", f"tool:{first}", "answer:1", f"tool:{second}", "answer:2"]
     assert [
         part.call_id for message in model.prompts[-1].messages for part in message.parts if isinstance(part, Result)
     ] == started
@@ -489,3 +497,88 @@ async def test_an_answer_that_was_cut_is_noted_in_the_log(
     [record] = caplog.records
     assert line in record.getMessage()
     assert "run_7" in record.getMessage()
+
+
+class Kept(Steps):
+    """Steps whose results are kept; one that is in `cuts` is cut off after its work was done."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[str, Any] = {}
+        self.cuts: set[str] = set()
+
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        if name not in self.kept:
+            result = await work()
+            if name.partition(":")[0] in self.cuts:
+                raise asyncio.CancelledError
+            self.kept[name] = result
+        found: T = self.kept[name]
+        return found
+
+    async def _again(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        if name not in self.kept:
+            self.kept[name] = [event async for event in source()]
+        for event in self.kept[name]:
+            yield event
+
+    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        return self._again(name, source)
+
+
+async def cut_off_and_gone_on(repeatable: bool | None) -> tuple[list[Event], list[str], Loop, Ask]:
+    """A tool that writes is cut off after its effect, and its run goes on."""
+    keys: list[str] = []
+
+    async def charge(invocation: Invocation) -> str:
+        keys.append(invocation.key)
+        return "charged"
+
+    class Shop:
+        async def tools(self, ask: Ask) -> Sequence[Tool]:
+            return [Tool("charge", "", {"type": "object"}, charge, writes=True, repeatable=repeatable)]
+
+    loop = Loop(ScriptedModel([calls("charge"), says("Done")]), [Shop()], approve="never", durable=True)
+    ask, steps = Ask(messages=(user("Hi"),), durable=True), Kept()
+    steps.cuts = {"tool"}
+    with pytest.raises(BaseException):  # noqa: B017, PT011  # a task group may wrap it
+        await run(loop, ask, steps)
+    steps.cuts = set()
+    return await run(loop, ask, steps), keys, loop, ask
+
+
+async def test_a_call_that_was_cut_off_is_repeated_under_its_key_if_it_may_be() -> None:
+    events, keys, _, _ = await cut_off_and_gone_on(repeatable=True)
+
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert [content for _, content, _ in results(events)] == ["charged"]
+
+
+async def test_a_person_is_asked_about_a_call_that_was_cut_off_and_may_not_be_repeated() -> None:
+    events, keys, _, _ = await cut_off_and_gone_on(repeatable=None)
+
+    assert len(keys) == 1
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome == "waiting"
+    assert [one.reason for one in last.interrupts] == ["outcome_unknown"]
+
+
+@pytest.mark.parametrize(("decision", "made", "answers"), [("repeat", 2, 2), ("skip", 1, 2), ("stop", 1, 1)])
+async def test_what_the_person_decides_about_it_is_done(decision: str, made: int, answers: int) -> None:
+    events, keys, loop, ask = await cut_off_and_gone_on(repeatable=None)
+    fold = Fold()
+    for event in events:
+        fold.add(event)
+    (call,) = [part for message in fold.messages() for part in message.parts if isinstance(part, Call)]
+    answer = Answer("i", "resolved", decision, call)
+    again = Ask(messages=(*ask.messages, *fold.messages()), answers=(answer,), durable=True)
+
+    async with asyncio.timeout(5):
+        said = [event async for event in loop.run(again, Kept())]
+
+    assert len([event for event in said if isinstance(event, CallReturned)]) == 1
+    assert len(keys) == made
+    assert isinstance(loop.model, ScriptedModel)
+    assert len(loop.model.prompts) == answers

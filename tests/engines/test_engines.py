@@ -2,30 +2,51 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
 from rightseat.core.ask import Ask
-from rightseat.core.engine import Engine, Steps
+from rightseat.core.engine import Engine, Perform, Steps
 from rightseat.core.messages import user
+from rightseat.engines.dbos import DbosEngine
+from rightseat.engines.dbos.system import System
 from rightseat.engines.local import LocalEngine
 
 T = TypeVar("T")
 
 
-@pytest.fixture(params=["local"])
-async def engine(request: pytest.FixtureRequest) -> AsyncIterator[Engine]:
+class Durable(DbosEngine):
+    """Each run has a `perform` of its own here; a server has one for all."""
+
+    def __init__(self, system: System) -> None:
+        super().__init__(system)
+        self._performs: dict[str, Perform] = {}
+
+    async def start(self, ask: Ask, perform: Perform) -> None:
+        self._performs[ask.run_id] = perform
+        await super().start(ask, perform)
+
+    async def dispatch(self, ask: Ask, steps: Steps) -> None:
+        await self._performs[ask.run_id](ask, steps)
+
+
+@pytest.fixture(params=["local", "dbos"])
+async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Engine]:
     match request.param:
         case "local":
-            engine = LocalEngine()
-            yield engine
-            async with asyncio.timeout(5):
-                await engine.close()
+            engine: Engine = LocalEngine()
+        case "dbos":
+            engine = durable = Durable(System(tmp_path / "steps.db"))
+            await durable.open(durable.dispatch)
+    yield engine
+    async with asyncio.timeout(10):
+        await engine.close()
 
 
 def ask(run_id: str = "r") -> Ask:
-    return Ask(messages=(user("Hi"),), run_id=run_id)
+    return Ask(messages=(user("Hi"),), run_id=run_id, durable=True)
 
 
 class Run:
@@ -162,11 +183,12 @@ async def test_a_cancel_ends_no_other_run(engine: Engine) -> None:
 
 
 async def test_closing_cancels_all_runs_side_by_side(engine: Engine) -> None:
-    all_cancelled = asyncio.Barrier(3)
+    all_begun, all_cancelled = asyncio.Barrier(4), asyncio.Barrier(3)
     ended: set[str] = set()
 
     async def perform(ask: Ask, steps: Steps) -> None:
         try:
+            await all_begun.wait()
             await asyncio.Event().wait()
         except asyncio.CancelledError:
             await all_cancelled.wait()
@@ -175,6 +197,7 @@ async def test_closing_cancels_all_runs_side_by_side(engine: Engine) -> None:
     async with asyncio.timeout(5):
         for run_id in ("a", "b", "c"):
             await engine.start(ask(run_id), perform)
+        await all_begun.wait()
         await engine.close()
 
     assert ended == {"a", "b", "c"}
@@ -207,15 +230,15 @@ async def test_a_step_gives_back_what_its_work_gave(engine: Engine) -> None:
     async def work() -> int:
         return 42
 
-    assert await do(engine, lambda steps: steps.do("count", work)) == 42
+    assert await do(engine, lambda steps: steps.do("count", int, work)) == 42
 
 
 async def test_a_step_raises_what_its_work_raised(engine: Engine) -> None:
-    async def work() -> None:
+    async def work() -> int:
         raise ZeroDivisionError("out of reach")
 
     with pytest.raises(ZeroDivisionError, match="out of reach"):
-        await do(engine, lambda steps: steps.do("count", work))
+        await do(engine, lambda steps: steps.do("count", int, work))
 
 
 async def do(engine: Engine, body: Callable[[Steps], Awaitable[T]]) -> T:

@@ -2,8 +2,11 @@
 
 import asyncio
 import logging
+import signal
 import sqlite3
 import sys
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import BadAsk, ConfigError, RunExists, ThreadBusy
+from rightseat.core.errors import BadAsk, ConfigError, RunExists, StaleWriter, ThreadBusy
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import assistant, user
 from rightseat.stores import keeping
@@ -76,7 +79,7 @@ from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 
 async def main(where):
-    threads = await SqlThreads(connect(where if "://" in where else Path(where))).__aenter__()
+    threads = await SqlThreads(connect(where if "://" in where else Path(where), lease=0.8)).__aenter__()
     for number in range(3):
         asked = Ask(messages=(user("Hi"),), thread_id=f"t{number}", run_id=f"r{number}", principal=Principal("anna"))
         await threads.begin(asked)
@@ -97,13 +100,22 @@ async def start_another(where: Where) -> asyncio.subprocess.Process:
     return other
 
 
+async def orphans_of(*stores: SqlThreads) -> list[Sequence[Ask]]:
+    """What each of them gets, once its lease is over."""
+    while True:
+        found = await asyncio.gather(*(store.orphans() for store in stores))
+        if any(found):
+            return found
+        await asyncio.sleep(0.02)
+
+
 async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(where: Where) -> None:
     async with asyncio.timeout(20):
         other = await start_another(where)
         other.kill()
         await other.wait()
         async with SqlThreads(connect(where)) as threads:
-            first, second = await threads.orphans(), await threads.orphans()
+            [first], second = await orphans_of(threads), await threads.orphans()
             again = [(await threads.begin(orphan)).epoch for orphan in first]
 
     assert [orphan.run_id for orphan in first] == ["r0", "r1", "r2"]
@@ -116,6 +128,7 @@ async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
     async with schema() as where, asyncio.timeout(20):
         other = await start_another(where)
         async with SqlThreads(connect(where)) as threads:
+            await asyncio.sleep(2)  # longer than its lease
             found = await threads.orphans()
             with pytest.raises(ThreadBusy):
                 await threads.begin(ask("mine", "t0"))
@@ -131,22 +144,94 @@ async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
         other.kill()
         await other.wait()
         async with SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as two:
-            found = await asyncio.gather(one.orphans(), two.orphans())
+            found = await orphans_of(one, two)
 
     assert sorted(len(orphans) for orphans in found) == [0, 3]
+
+
+async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its_runs_and_lives_again() -> None:
+    async with schema() as where, asyncio.timeout(20):
+        other = await start_another(where)
+        other.send_signal(signal.SIGSTOP)
+        async with SqlThreads(connect(where)) as threads:
+            [found] = await orphans_of(threads)
+            other.send_signal(signal.SIGCONT)
+            await is_alive(where, 2)
+            later = await threads.orphans()
+        other.kill()
+        await other.wait()
+
+    assert [orphan.run_id for orphan in found] == ["r0", "r1", "r2"]
+    assert list(later) == []
+
+
+async def is_alive(where: str, count: int) -> None:
+    """So many processes have a lease that is not over."""
+    connection = await asyncpg.connect(where)
+    try:
+        query = "SELECT count(*) FROM processes WHERE expires_at > extract(epoch FROM clock_timestamp())"
+        while True:
+            if await connection.fetchval(query) == count:
+                return
+            await asyncio.sleep(0.02)
+    finally:
+        await connection.close()
+
+
+async def test_a_process_that_is_busy_keeps_its_lease() -> None:
+    """A thread of its own renews it, whatever the event loop is doing."""
+    async with (
+        schema() as where,
+        asyncio.timeout(20),
+        SqlThreads(connect(where)) as watching,
+        SqlThreads(connect(where, lease=0.5)) as busy,
+    ):
+        await busy.begin(ask())
+        time.sleep(1.5)  # noqa: ASYNC251  # the loop stands still
+        found = await watching.orphans()
+        await busy.finish(ask(), (), None, DONE)
+
+    assert list(found) == []
+
+
+async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
+    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+        async with SqlThreads(connect(where, lease=600)) as other:
+            await other.begin(ask())
+        found = await threads.orphans()
+
+    assert [orphan.run_id for orphan in found] == ["r"]
+
+
+async def test_whose_process_died_is_judged_by_the_clock_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with (
+        schema() as where,
+        asyncio.timeout(20),
+        SqlThreads(connect(where)) as threads,
+        SqlThreads(connect(where)) as other,
+    ):
+        await other.begin(ask())
+        with monkeypatch.context() as later:
+            later.setattr(time, "time", lambda: 4e9)
+            found = await threads.orphans()
+        await other.finish(ask(), (), None, DONE)
+
+    assert list(found) == []
 
 
 async def test_a_run_that_was_taken_over_is_not_finished_by_the_one_that_lost_it() -> None:
     async with schema() as where, SqlThreads(connect(where)) as old, SqlThreads(connect(where)) as new:
         await old.begin(ask())
         taken = await new.begin(ask())
-        await old.finish(ask(), (assistant("Old"),), "old", DONE)
+        with pytest.raises(StaleWriter, match="epoch 2 now"):
+            await old.finish(ask(), (assistant("Old"),), "old", DONE)
         await new.finish(ask(), (assistant("New"),), "new", DONE)
         thread = await new.load("t", ANNA)
 
     assert taken.epoch == 2
     assert thread is not None
     assert thread.state == "new"
+    assert [message.text for message in thread.messages] == ["Hi", "New"]
 
 
 async def test_two_processes_that_begin_the_same_new_thread_agree_on_one() -> None:
@@ -252,7 +337,7 @@ async def test_nothing_of_a_deleted_thread_stays_in_any_table(where: Where) -> N
         await run(threads, ask())
         await threads.delete("t", ANNA)
 
-        for table in metadata.tables:
+        for table in metadata.tables.keys() - {"processes"}:
             assert await rows(database, f"SELECT * FROM {table}") == []  # noqa: S608
 
 
@@ -273,9 +358,32 @@ async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where)
         assert await database.read(compare) == []
 
 
+async def test_a_database_of_an_earlier_version_is_brought_up_to_date_with_all_that_it_has(where: Where) -> None:
+    """Its runs were of processes without a lease, which do not live any more."""
+    database = connect(where)
+    async with SqlThreads(database) as threads:
+        await run(threads, ask("over"))
+        await threads.begin(ask("cut off"))
+        await database.write(to_version, "0001")
+    async with SqlThreads(connect(where)) as threads:
+        thread = await threads.load("t", ANNA)
+        [orphan] = await threads.orphans()
+
+    assert thread is not None
+    assert [message.text for message in thread.messages] == ["Hi", "Hello!"]
+    assert orphan.run_id == "cut off"
+
+
+def to_version(connection: Connection, version: str) -> None:
+    """As that version made it: there is no way back in the migrations themselves."""
+    connection.execute(text("DROP INDEX ix_runs_unfinished"))
+    connection.execute(text("DROP TABLE processes"))
+    connection.execute(text(f"UPDATE {VERSIONS} SET version_num = '{version}'"))  # noqa: S608
+
+
 async def test_several_processes_may_migrate_an_empty_database_at_once() -> None:
     async with schema() as where:
-        stores = [SqlThreads(connect(where)) for _ in range(4)]
+        stores = [SqlThreads(connect(where)) for _ in range(8)]
         await asyncio.gather(*(store.__aenter__() for store in stores))
         await run(stores[0], ask())
         await asyncio.gather(*(store.__aexit__() for store in stores))

@@ -53,6 +53,10 @@ class Scoped:
         found = await self._threads.pending(principal, thread_id)
         return [one for one in found if principal.may_use(one.agent)]
 
+    @property
+    def reap_every(self) -> float | None:
+        return self._threads.reap_every
+
     async def orphans(self) -> Sequence[Ask]:
         return await self._threads.orphans()
 

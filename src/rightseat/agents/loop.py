@@ -23,6 +23,9 @@ class Options(BaseModel):
     approve: Policy = "write"
     """Which tools ask a person before they run: `always` all that do more than look at or show what is there, `write`
     those that change something, `never` none."""
+    durable: bool = False
+    """Whether its runs go on when the server that has them dies. Each answer and each call of a tool is then kept when
+    it is finished, which takes an `engine` that can: `dbos`."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
@@ -33,4 +36,5 @@ def build(options: Options, parts: Parts) -> Agent:
         description=options.description,
         rounds=options.rounds,
         approve=options.approve,
+        durable=options.durable,
     )

@@ -19,6 +19,7 @@ from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import ConfigError
 
 LAST_WORDS = 2  # seconds for answers to say that they were ended
+HANDSHAKE = 0.3  # seconds for the requests of connections that were just made
 UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond them its run is paused, not buffered
 
 
@@ -118,6 +119,10 @@ class OurServer(uvicorn.Server):
             announce(self._config, address(listener, "https" if self.config.is_ssl else "http"))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._assembly.runtime.is_leaving = True
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        await asyncio.sleep(HANDSHAKE)  # uvicorn would close a connection whose request is still on its way
         ending = asyncio.create_task(self._end_runs())
         await super().shutdown(sockets)
         ending.cancel()

@@ -14,6 +14,9 @@ class Agent(Protocol):
     It does not write `RunStarted`, `RunFinished("done")` or `RunFailed`: the runtime does, when the iterator begins,
     ends or raises. It may end with `RunFinished("waiting")` where the client has calls to run. What must not be done
     twice when a run goes on elsewhere after a crash (a tool with an effect) is done through `steps`.
+
+    An agent all of whose work is done through `steps` may have an attribute `durable` that is true: its runs then do go
+    on elsewhere.
     """
 
     description: str

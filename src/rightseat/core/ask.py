@@ -91,8 +91,9 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
     itself asks for one. With `conclude` the last time is without tools, so that the run ends in words. `transient` says
-    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. `when_busy` says
-    what becomes of it while its thread has another run.
+    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. `durable` says
+    that the run goes on elsewhere when its process dies; it is the agent's to say. `when_busy` says what becomes of it
+    while its thread has another run.
     """
 
     messages: tuple[Message, ...]
@@ -111,4 +112,5 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int | None = None
     conclude: bool = False
     transient: bool = False
+    durable: bool = False
     when_busy: WhenBusy = "refuse"

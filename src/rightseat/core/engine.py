@@ -1,18 +1,32 @@
 """The seam to what keeps a run alive."""
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol, TypeVar
 
 from rightseat.core.ask import Ask
+from rightseat.core.events import Event
 
 T = TypeVar("T")
 
 
 class Steps(Protocol):
-    """The parts of a run whose results are kept: a step that has finished is not done again when its run goes on."""
+    """The parts of a run whose results are kept: a step that has finished is not done again when its run goes on.
 
-    async def do(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work`, or give back what it gave when the run did it before. `name` is unique within the run."""
+    A run that goes on does the same steps in the same order; steps that are done side by side are begun in one order.
+    """
+
+    is_leaving: bool
+    """This process lets go of the run, and another goes on with it: nothing more of it is to be said here."""
+
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work`, or give back what it gave when the run did it before. `name` is unique within the run.
+
+        What it gives is a `kind`, and can be written as JSON. What it raises is not kept.
+        """
+        ...
+
+    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        """What `source` says, as it says it; or what it said before, in fewer pieces, if it came to its end then."""
         ...
 
 
@@ -23,8 +37,22 @@ Perform = Callable[[Ask, Steps], Coroutine[Any, Any, None]]
 class Engine(Protocol):
     """Runs runs. It never looks into one: it calls `perform`, and cancels it."""
 
+    is_lasting: bool
+    """Can it go on with a durable run whose process died?"""
+
+    async def open(self, perform: Perform) -> None:
+        """From now on `perform` may be called for durable runs that others have left."""
+        ...
+
     async def start(self, ask: Ask, perform: Perform) -> None:
         """Begin the run and return; it goes on by itself."""
+        ...
+
+    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
+        """See to it that durable runs whose process died go on, here or elsewhere. Returns the ids of those that do.
+
+        One that died too often without finishing a step is not tried again.
+        """
         ...
 
     async def cancel(self, run_id: str) -> bool:
@@ -32,5 +60,5 @@ class Engine(Protocol):
         ...
 
     async def close(self) -> None:
-        """Cancel what still runs, and wait for it."""
+        """Cancel what still runs, and wait for it. Durable runs are left for others instead."""
         ...

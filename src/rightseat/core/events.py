@@ -7,6 +7,7 @@ Events are facts, written to the log in the order in which they happened, never 
    names one message, one thought or one call of the run. Steps end too, and may be inside one another.
    Several may be open at once, so a reader goes by id, never by "the last one".
 3. `CallReturned` comes after the `CallEnded` of its call. A call that never returns is for the client to run.
+4. What `MessagesReplaced` leaves out was never said: it is ended before, and nothing more of it follows.
 """
 
 from typing import Literal
@@ -139,6 +140,17 @@ class Custom(msgspec.Struct, frozen=True, tag=True):
     value: JsonValue
 
 
+class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
+    """What the thread looks like, in the middle of a run: `earlier`, from before the run, and `messages`, of the run.
+
+    It takes back what it leaves out: an answer that broke off when its process died, and is given anew. A log that was
+    lost begins with it.
+    """
+
+    earlier: tuple[Message, ...]
+    messages: tuple[Message, ...]
+
+
 class Interrupt(msgspec.Struct, frozen=True):
     """A question to a person. It is kept until it is answered in a later ask, or until `expires_at`.
 
@@ -186,6 +198,7 @@ Event = (
     | StateReplaced
     | StateChanged
     | Custom
+    | MessagesReplaced
     | RunFinished
     | RunFailed
 )

@@ -10,6 +10,7 @@ from rightseat.core.events import (
     CallReturned,
     CallStarted,
     Event,
+    MessagesReplaced,
     StateChanged,
     StateReplaced,
     StepEnded,
@@ -75,10 +76,17 @@ class Fold:
             self._open.append(StepEnded(event.name))
         elif isinstance(event, StepEnded):
             self._end(event)
+        elif isinstance(event, MessagesReplaced):
+            self._replace(event.messages)
 
     def endings(self) -> Iterator[Event]:
         """The events that end what is still open, for a run that stops in the middle: what started last ends first."""
         return reversed(self._open.copy())
+
+    @property
+    def is_calling(self) -> bool:
+        """Is a call being written?"""
+        return any(isinstance(ending, CallEnded) for ending in self._open)
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(draft.message() if isinstance(draft, _Draft) else draft for draft in self._order)
@@ -92,6 +100,19 @@ class Fold:
                     place += 1
                 return place
         return len(self._order)
+
+    def _replace(self, messages: tuple[Message, ...]) -> None:
+        """Those that are known go on as they are. What is left out is gone, with its calls and their results."""
+        known = self._texts
+        self._order, self._texts, self._calls = [], {}, {}
+        for message in messages:
+            if message.role != "assistant":
+                self._order.append(message)
+                continue
+            draft = known.get(message.id) or _Draft.of(message)
+            self._order.append(draft)
+            self._texts[message.id] = draft
+            self._calls |= {id: arguments for id, _, arguments in draft.calls}
 
     def _end(self, ending: Event) -> None:
         if ending in self._open:
@@ -118,6 +139,13 @@ class _Draft:
         self.id = id
         self.pieces: list[str] = []
         self.calls: list[tuple[str, str, list[str]]] = []
+
+    @classmethod
+    def of(cls, message: Message) -> "_Draft":
+        draft = cls(message.id)
+        draft.pieces += [part.text for part in message.parts if isinstance(part, Text)]
+        draft.calls += [(part.id, part.name, [part.arguments]) for part in message.parts if isinstance(part, Call)]
+        return draft
 
     def message(self) -> Message:
         parts: list[Part] = [Text("".join(self.pieces))] if self.pieces else []

@@ -34,12 +34,15 @@ from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 
 
-async def frame(chunks: AsyncIterator[Chunk], taken: set[str] | None = None) -> AsyncIterator[Event]:
+async def frame(
+    chunks: AsyncIterator[Chunk], taken: set[str] | None = None, *, renamed: bool = False
+) -> AsyncIterator[Event]:
     """Add ids and start/end pairs to one answer of a model, and `AnswerEnded` where it came to its end.
 
-    `taken` holds the ids that a call may not have, and gets those of the answer's calls added to it.
+    `taken` holds the ids that a call may not have, and gets those of the answer's calls added to it. With `renamed`
+    every call gets an id of ours: an answer that is given anew may come with the ids of the one that broke off.
     """
-    framer = Framer(taken)
+    framer = Framer(taken, renamed=renamed)
     feed = framer.feed
     failure: Exception | None = None
     try:
@@ -59,7 +62,8 @@ async def frame(chunks: AsyncIterator[Chunk], taken: set[str] | None = None) -> 
 class Framer:
     """Feed it chunks, take its events. It never waits."""
 
-    def __init__(self, taken: set[str] | None = None) -> None:
+    def __init__(self, taken: set[str] | None = None, *, renamed: bool = False) -> None:
+        self._renamed = renamed
         self._text: str | None = None
         self._thought: str | None = None
         self._spoken: str | None = None  # the message that calls belong to
@@ -147,7 +151,8 @@ class Framer:
         yield from self._end_thought()
         yield from self._end_text()
         call.name = name
-        call.id = call.given if call.given and call.given not in self._taken else new_id("call")
+        keeps = call.given and not self._renamed and call.given not in self._taken
+        call.id = call.given if keeps else new_id("call")
         self._taken.add(call.id)
         yield CallStarted(call.id, name, self._spoken)
         if call.early:

@@ -3,14 +3,15 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 from pydantic import JsonValue
 
 from rightseat.core.approving import Policy, asking
 from rightseat.core.ask import Ask, Context, Parameters
-from rightseat.core.cancelling import is_cancelled
+from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, TooManyRounds
@@ -19,13 +20,15 @@ from rightseat.core.folding import Fold
 from rightseat.core.framing import frame
 from rightseat.core.history import mended
 from rightseat.core.ids import new_id
-from rightseat.core.messages import Call, Message, Text
+from rightseat.core.messages import Call, Message, Result, Text
 from rightseat.core.model import Model, Prompt
-from rightseat.core.tools import Invocation, Tool, Toolbox
+from rightseat.core.tools import Invocation, Run, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
 REFUSED = "The person refused: the call was not run."
+SKIPPED = "The call was cut off, and nobody knows whether it had an effect. It was not made again."
+UNKNOWN: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"]}
 NO_OBJECT = "The arguments are not a JSON object."
 
 
@@ -44,6 +47,7 @@ class Loop:
         description: str = "",
         rounds: int = 16,
         approve: Policy = "write",
+        durable: bool = False,
     ) -> None:
         self.model = model
         self.toolboxes = toolboxes
@@ -51,6 +55,7 @@ class Loop:
         self.description = description
         self.rounds = rounds
         self.approve = approve
+        self.durable = durable
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         tools = await self._tools(ask)
@@ -61,6 +66,12 @@ class Loop:
         for event in await run_answered(ask, tools, steps):
             answered.add(event)
             yield event
+        waiting = [answer.call for answer in ask.answers if answer.call]
+        if unknown := tuple(doubts(waiting, answered)):
+            yield RunFinished("waiting", unknown)
+            return
+        if any(answer.payload == "stop" for answer in ask.answers):
+            return
         history = introduced(self.instructions, ask.context, mended(ask.messages + answered.messages()))
         parameters, taken = ask.parameters, {call.id for call in calls_in(ask.messages)}
         rounds = min(ask.rounds or self.rounds, self.rounds)
@@ -69,18 +80,21 @@ class Loop:
             if ask.conclude and number == rounds - 1:
                 tools = {}
             prompt = Prompt(history, tuple(tools.values()), parameters, ask.thread_id)
-            async with closing(frame(self.model.stream(prompt), taken)) as events:
+            answer = steps.stream(f"answer:{number}", partial(self._answer, ask, prompt, taken))
+            async with closing(answer) as events:
                 async for event in events:
                     fold.add(event)
                     if type(event) is AnswerEnded:
                         warn_of_a_cut(event, ask)
                     yield event
             calls = calls_in(fold.messages())
+            taken.update(call.id for call in calls)
             for event in await run_calls(calls, tools, ask, steps):
                 fold.add(event)
                 yield event
-            if any(is_for_another(call, tools) for call in calls):
-                yield RunFinished("waiting", tuple(questions(calls, tools)))
+            unknown = tuple(doubts([call for call in calls if not is_for_another(call, tools)], fold))
+            if unknown or any(is_for_another(call, tools) for call in calls):
+                yield RunFinished("waiting", (*questions(calls, tools), *unknown))
                 return
             if not calls or is_complete(fold.messages(), tools):
                 return
@@ -88,6 +102,9 @@ class Loop:
             parameters = undemanding(parameters)
         if ask.rounds is None or ask.conclude:
             raise TooManyRounds(rounds)
+
+    def _answer(self, ask: Ask, prompt: Prompt, taken: set[str]) -> AsyncIterator[Event]:
+        return frame(self.model.stream(prompt), taken, renamed=ask.durable)
 
     async def _tools(self, ask: Ask) -> dict[str, Tool]:
         """By name. The server's own tools win: a client must not take the place of one. It is told by `loop.taken`."""
@@ -145,7 +162,9 @@ async def run_answered(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> lis
     for answer in ask.answers:
         if answer.call is None:
             continue  # the question of an agent, not of a tool
-        if answer.status == "resolved":
+        if answer.payload in ("skip", "stop"):
+            refused.append(CallReturned(answer.call.id, answer.call.name, SKIPPED, "outcome_unknown"))
+        elif answer.status == "resolved":
             agreed.append((answer.call, tools.get(answer.call.name), answer.payload))
         else:
             refused.append(CallReturned(answer.call.id, answer.call.name, REFUSED, "refused"))
@@ -155,8 +174,17 @@ async def run_answered(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> lis
 async def side_by_side(calls: Sequence[tuple[Call, Tool | None, JsonValue]], ask: Ask, steps: Steps) -> list[Event]:
     if not calls:
         return []
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(run_call(*one, ask, steps)) for one in calls]
+    running = [asyncio.create_task(run_call(*one, ask, steps)) for one in calls]
+    try:
+        await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        if unfinished := [task for task in running if not task.done()]:
+            for task in unfinished:
+                task.cancel()
+            await to_the_end(asyncio.wait(unfinished))
+    for task in running:
+        if not task.cancelled() and (failure := task.exception()):
+            raise failure  # as it is: in a group it would be hidden that another process has the run now
     return [event for task in running for event in task.result()]
 
 
@@ -168,6 +196,15 @@ def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Inte
             yield Interrupt(
                 new_id("interrupt"), "approval_required", asked.message, call.id, asked.schema, asked.expires_at()
             )
+
+
+def doubts(calls: Sequence[Call], said: Fold) -> Iterator[Interrupt]:
+    """Of calls that were made and have no result: they were cut off, and may have had an effect or not."""
+    returned = {part.call_id for message in said.messages() for part in message.parts if isinstance(part, Result)}
+    for call in calls:
+        if call.id not in returned:
+            asked = f"{call.name} was cut off: whether it had an effect is not known. Repeat it, skip it, or stop?"
+            yield Interrupt(new_id("interrupt"), "outcome_unknown", asked, call.id, UNKNOWN)
 
 
 def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
@@ -201,19 +238,41 @@ async def run_call(call: Call, tool: Tool | None, approval: JsonValue, ask: Ask,
     arguments = read_arguments(call.arguments)
     if arguments is None:
         return [CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")]
-    emitted: list[Event] = []
-    run = tool.run
-    invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, emitted.append)
+    make: Callable[[], Awaitable[list[Event]]] = partial(make_call, call, tool.run, arguments, approval, ask)
+    if ask.durable and not tool.may_repeat and await was_tried(call, steps):
+        make = nothing_known  # unless what became of it was kept
+    return await steps.do(f"tool:{call.id}", list[Event], make)
+
+
+async def was_tried(call: Call, steps: Steps) -> bool:
+    """Did an earlier execution of this run begin the call?"""
+    mine = new_id("attempt")
+
+    async def note() -> str:
+        return mine
+
+    return await steps.do(f"try:{call.id}", str, note) != mine
+
+
+async def nothing_known() -> list[Event]:
+    return []
+
+
+async def make_call(
+    call: Call, run: Run, arguments: Mapping[str, JsonValue], approval: JsonValue, ask: Ask
+) -> list[Event]:
+    said: list[Event] = []
+    invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, said.append)
     try:
-        content = await steps.do(f"tool:{call.id}", lambda: run(invocation))
+        content = await run(invocation)
     except RightseatError as error:
-        return [*emitted, CallReturned(call.id, call.name, error.message, error.code)]
+        return [*said, CallReturned(call.id, call.name, error.message, error.code)]
     except (Exception, asyncio.CancelledError) as error:
         if isinstance(error, asyncio.CancelledError) and is_cancelled():
             raise
         logger.exception("run %s: the tool %s failed", ask.run_id, call.name)
-        return [*emitted, CallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")]
-    return [*emitted, CallReturned(call.id, call.name, content)]
+        return [*said, CallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")]
+    return [*said, CallReturned(call.id, call.name, content)]
 
 
 def read_arguments(text: str) -> dict[str, JsonValue] | None:

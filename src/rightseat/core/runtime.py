@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -10,13 +10,16 @@ import msgspec
 
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.cancelling import is_cancelled, to_the_end, whole
+from rightseat.core.cancelling import is_cancelled, to_the_end
+from rightseat.core.cancelling import whole as undone
 from rightseat.core.closing import closing
 from rightseat.core.engine import Engine, Steps
 from rightseat.core.errors import (
     AgentNotFound,
     BadAsk,
+    ConfigError,
     InternalError,
+    Leaving,
     RightseatError,
     RunExists,
     RunNotFound,
@@ -24,18 +27,22 @@ from rightseat.core.errors import (
     ThreadBusy,
 )
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
+from rightseat.core.failing import Last, read_failure
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
+from rightseat.core.lasting import Lasting, begin_again, whole
 from rightseat.core.log import Entry, Log, Tap, Writer
-from rightseat.core.loop import Loop
+from rightseat.core.loop import Loop, calls_in
 from rightseat.core.model import Model
 from rightseat.core.threads import Beginning, Pending, Thread, Threads
 
 logger = logging.getLogger(__name__)
 
-Last = RunFinished | RunFailed
 HOUR = 3600.0
+ENDING = 2.0  # seconds in which the store hears of a durable run that has ended
+SOON = 0.02  # seconds
 CUT_OFF = "The server was stopped in the middle of this answer. Ask again to get it whole."
+GIVEN_UP = "The server broke off again and again in the middle of this answer, and has given it up."
 
 
 class Runtime:
@@ -60,20 +67,26 @@ class Runtime:
         self._log = log
         self._threads = threads
         self._engine = engine
+        if not engine.is_lasting and (lasting := [name for name, agent in self.agents.items() if is_durable(agent)]):
+            raise ConfigError(
+                f"Runs of {', '.join(lasting)} are `durable`. That takes an engine that can go on with them: `dbos`."
+            )
+        self.is_leaving = False
+        """The server is being stopped: nothing new is begun."""
         self._begun: dict[str, Beginning] = {}  # runs that are claimed and wait for the engine
-        self._housekeeping: asyncio.Task[None] | None = None
+        self._housekeeping: list[asyncio.Task[None]] = []
 
     async def open(self) -> None:
-        """Close what an earlier process left open when it died, so that nobody waits for it; then keep house."""
-        for ask in await self._threads.orphans():
-            try:
-                await self._close_orphan(ask)
-            except Exception:
-                logger.exception("run %s was cut off, and cannot be closed", ask.run_id)
+        """Go on with what an earlier process left when it died, or close it: nobody waits for it. Then keep house."""
+        await self._engine.open(self._perform)
+        going_on = await self._adopt_orphans()
         for run_id, epoch in await self._log.cut_off():
-            await self._close_log(run_id, epoch + 1)
+            if run_id not in going_on:
+                await self._close_log(run_id, epoch + 1)
         await self._expire()
-        self._housekeeping = asyncio.create_task(self._expire_every(HOUR))
+        self._housekeeping = [asyncio.create_task(self._every(HOUR, self._expire))]
+        if seconds := self._threads.reap_every:
+            self._housekeeping.append(asyncio.create_task(self._every(seconds, self._adopt_orphans)))
 
     async def start(self, ask: Ask) -> Ask:
         """Begin the run; it goes on whether or not anyone follows. Returns the ask as the hooks left it.
@@ -81,14 +94,19 @@ class Runtime:
         Raises before anything is begun: `AgentNotFound`, `ThreadBusy`, `ThreadNotFound`, `BadAsk` for an answer to a
         question that is not open, or whatever a `before_request` hook raises.
         """
+        if self.is_leaving:
+            raise Leaving
         ask = await self.hooks.before(ask)
         if ask.agent not in self.agents and ask.agent not in self.models:
             raise AgentNotFound(ask.agent, self.agents)
+        if is_durable(self.agents.get(ask.agent)) and not ask.transient:
+            ask = msgspec.structs.replace(ask, durable=True)
+            await self._refuse_again(ask)
         await self._log.create(ask.run_id, transient=ask.transient)
         beginning: Beginning | None = None
         try:
             beginning = await self._claim(ask)
-            ask = with_calls(ask, beginning.pending)
+            ask = await self._with_history(with_calls(ask, beginning.pending), beginning)
             self._begun[ask.run_id] = beginning
             await self._engine.start(ask, self._perform)
         except BaseException as error:
@@ -98,6 +116,26 @@ class Runtime:
             logger.exception("run %s could not be begun", ask.run_id)
             raise InternalError(ask.run_id) from error
         return ask
+
+    async def _refuse_again(self, ask: Ask) -> None:
+        """A client that does not know whether its ask arrived asks again. Its run is there, and can be followed."""
+        thread = await self._threads.load(ask.thread_id, ask.principal) if ask.client_run_id else None
+        if thread is None or ask.answers:
+            return
+        known = {message.id for message in thread.messages}
+        for run in thread.runs:
+            is_it = (run.client_run_id, run.agent) == (ask.client_run_id, ask.agent) and run.outcome != "cancelled"
+            if is_it and run.outcome is not None and known.issuperset(message.id for message in ask.messages):
+                raise RunExists(run.id)
+
+    async def _with_history(self, ask: Ask, beginning: Beginning) -> Ask:
+        """A client that answers a question need not send what led to it: the thread has that."""
+        waiting = {answer.call.id for answer in ask.answers if answer.call}
+        if waiting.issubset(call.id for call in calls_in(ask.messages)):
+            return ask
+        thread = await self._threads.load(ask.thread_id, ask.principal)
+        earlier = thread.messages if thread else ()
+        return msgspec.structs.replace(ask, messages=(*earlier, *beginning.said))
 
     async def _abandon(self, ask: Ask, beginning: Beginning | None) -> None:
         self._begun.pop(ask.run_id, None)
@@ -112,10 +150,15 @@ class Runtime:
 
     async def _claim(self, ask: Ask) -> Beginning:
         ended: str | None = None
+        clock = asyncio.get_running_loop().time
+        until = clock() + ENDING
         while True:
             try:
-                return await whole(self._threads.begin(ask), partial(self._let_go, ask))
+                return await undone(self._threads.begin(ask), partial(self._let_go, ask))
             except ThreadBusy as busy:
+                if clock() < until and await self._is_ending(busy.run_id):
+                    await asyncio.sleep(SOON)
+                    continue
                 if ask.when_busy == "refuse" or busy.run_id == ended:  # ended, and the store was not told
                     raise
                 if ask.when_busy == "supersede" and not await self.cancel(busy.run_id):
@@ -123,6 +166,11 @@ class Runtime:
                 if ask.when_busy == "queue":
                     await self._end_of(busy.run_id)
                 ended = busy.run_id
+
+    async def _is_ending(self, run_id: str) -> bool:
+        """Is it a durable run that has said its last, and is about to tell the store?"""
+        entries = await whole(self._log, run_id) if self._engine.is_lasting else ()
+        return bool(entries) and isinstance(entries[-1].event, Last)
 
     async def _end_of(self, run_id: str) -> None:
         with suppress(RunNotFound):
@@ -162,18 +210,33 @@ class Runtime:
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         return await self._threads.load(thread_id, principal)
 
-    async def close(self) -> None:
-        if self._housekeeping:
-            self._housekeeping.cancel()
-        await self._engine.close()
-
-    async def _expire_every(self, seconds: float) -> None:
+    async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
+        """The thread, with all that was said in a run that has said its last."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + ENDING
         while True:
+            thread = await self._threads.load(thread_id, principal)
+            live = [run.id for run in thread.runs if run.outcome is None] if thread else []
+            if not live or clock() > until or not await self._is_ending(live[-1]):
+                return thread
+            await asyncio.sleep(SOON)
+
+    async def close(self) -> None:
+        """Runs are cancelled; durable ones go on elsewhere, and who follows them here comes to an end."""
+        self.is_leaving = True
+        for task in self._housekeeping:
+            task.cancel()
+        await asyncio.gather(*self._housekeeping, return_exceptions=True)
+        await self._engine.close()
+        self._log.release()
+
+    async def _every(self, seconds: float, do: Callable[[], Awaitable[object]]) -> None:
+        while not is_cancelled():  # what must be done to its end does not let a cancel through
             await asyncio.sleep(seconds)
             try:
-                await self._expire()
+                await do()
             except Exception:
-                logger.exception("old threads could not be deleted")
+                logger.exception("housekeeping failed, and is tried again in %g s", seconds)
 
     async def _expire(self) -> None:
         if run_ids := await self._threads.expire():
@@ -182,8 +245,14 @@ class Runtime:
     async def _perform(self, ask: Ask, steps: Steps) -> None:
         """A cancel ends the answer and nothing else: whatever happens, what began is ended, and who follows is told."""
         fold = Fold(ask.state)
+        begun = self._begun.pop(ask.run_id, None)
+        is_new = begun is not None
+        if begun is None and ask.durable:
+            begun = await begin_again(self._threads, ask)
+            if begun is None:
+                return  # it is over
         try:
-            beginning = self._begun.pop(ask.run_id, None) or await self._threads.begin(ask)
+            beginning = begun or await self._threads.begin(ask)
         except (Exception, asyncio.CancelledError) as error:
             last = read_failure(ask, error)
             await to_the_end(self._give_up(ask, last))
@@ -191,9 +260,13 @@ class Runtime:
             if ask.state is None:
                 ask = msgspec.structs.replace(ask, state=beginning.state)
             fold.state = ask.state
-            async with self._log.open(ask.run_id, beginning.epoch) as writer:
-                answered = await self._answer(ask, steps, writer, fold, beginning)
-                last = await to_the_end(self._end(ask, writer, fold, answered))
+            if ask.durable:
+                lasting = Lasting(self._log, self._threads, ask, beginning, fold)
+                last = await lasting.perform(self._agent(ask.agent), steps, is_new=is_new)
+            else:
+                async with self._log.open(ask.run_id, beginning.epoch) as writer:
+                    answered = await self._answer(ask, steps, writer, fold, beginning)
+                    last = await to_the_end(self._end(ask, writer, fold, answered))
         if self.hooks.after_request or self.hooks.on_error:
             await to_the_end(self._tell_hooks(ask, fold, last))
 
@@ -224,6 +297,8 @@ class Runtime:
             await writer.append(ending)
         try:
             await self._threads.finish(ask, fold.messages(), fold.state, last)
+        except StaleWriter:
+            raise
         except Exception as error:
             failure = read_failure(ask, error)
             last = failure if isinstance(last, RunFinished) and last.outcome != "cancelled" else last
@@ -236,7 +311,27 @@ class Runtime:
             await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
             await writer.append(last)
 
-    async def _close_orphan(self, ask: Ask) -> None:
+    async def _adopt_orphans(self) -> set[str]:
+        """Runs whose process died go on, if they are durable; the others are closed. Returns the ids of the former."""
+        orphans = await self._threads.orphans()
+        lasting = [ask for ask in orphans if ask.durable]
+        going_on = set[str]()
+        if lasting:
+            await self._log.expect([ask.run_id for ask in lasting])
+            going_on |= set(await self._engine.resume(lasting))
+        if going_on:
+            logger.warning("go on with runs whose process died: %s", ", ".join(sorted(going_on)))
+        for ask in orphans:
+            if ask.run_id in going_on:
+                continue
+            try:
+                given_up, cut_off = RunFailed("given_up", GIVEN_UP), RunFailed("cut_off", CUT_OFF)
+                await self._close_orphan(ask, given_up if ask.durable else cut_off)
+            except Exception:
+                logger.exception("run %s was cut off, and cannot be closed", ask.run_id)
+        return going_on
+
+    async def _close_orphan(self, ask: Ask, last: RunFailed) -> None:
         """A run whose process died is ended where it stood. What was said of it stays, marked as not whole."""
         beginning = await self._threads.begin(ask)
         with suppress(RunExists):
@@ -251,8 +346,8 @@ class Runtime:
         async with self._log.open(ask.run_id, beginning.epoch) as writer:
             if not said:
                 await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
-            await self._end(ask, writer, fold, RunFailed("cut_off", CUT_OFF))
-        logger.warning("run %s was cut off when the server stopped; it has been closed", ask.run_id)
+            await self._end(ask, writer, fold, last)
+        logger.warning("run %s was cut off when the server stopped; it has been closed: %s", ask.run_id, last.code)
 
     async def _close_log(self, run_id: str, epoch: int) -> None:
         """Of a run that nobody knows as begun: all that is missing is its end."""
@@ -274,6 +369,10 @@ class Runtime:
             await self.hooks.after(ask, fold.messages())
 
 
+def is_durable(agent: Agent | None) -> bool:
+    return getattr(agent, "durable", False)
+
+
 def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
     """The answers of the ask, each with the call that waits for it."""
     if not ask.answers:
@@ -286,16 +385,3 @@ def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
         raise BadAsk("A question is answered twice; send one answer to each.")
     answers = (msgspec.structs.replace(one, call=known[one.interrupt_id].call) for one in ask.answers)
     return msgspec.structs.replace(ask, answers=tuple(answers))
-
-
-def read_failure(ask: Ask, error: BaseException) -> Last:
-    """What the client is told. An error of ours it may see; any other goes to the server's log alone."""
-    if is_cancelled():
-        if not isinstance(error, asyncio.CancelledError):
-            logger.warning("run %s failed while it was cancelled", ask.run_id, exc_info=error)
-        return RunFinished("cancelled")
-    if isinstance(error, RightseatError):
-        logger.warning("run %s failed: %s: %s", ask.run_id, error.code, error)
-        return RunFailed(error.code, error.message)
-    logger.error("run %s failed", ask.run_id, exc_info=error)
-    return RunFailed(InternalError.code, InternalError(ask.run_id).message)

@@ -26,12 +26,16 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class RunRow(msgspec.Struct, frozen=True):
-    """A run of a thread. `outcome` is None while it runs, else that of its last event, or `failed`."""
+    """A run of a thread. `outcome` is None while it runs, else that of its last event, or `failed`.
+
+    `epoch` is the last under which it was written: higher than that of any run before it in the thread.
+    """
 
     id: str
     agent: str
     client_run_id: str | None = None
     outcome: str | None = None
+    epoch: int = 1
 
 
 class Pending(msgspec.Struct, frozen=True):
@@ -68,7 +72,8 @@ class Beginning(msgspec.Struct, frozen=True):
 
 class Threads(Protocol):
     async def begin(self, ask: Ask) -> Beginning:
-        """Claim the ask's thread for its run. A run that is begun again (elsewhere) gets a higher epoch.
+        """Claim the ask's thread for its run. A run that is begun again (elsewhere) gets a higher epoch, and so has
+        every run a higher one than those before it in its thread.
 
         Raises `ThreadBusy` while another run has the thread, `ThreadNotFound` where it belongs to somebody else.
         """
@@ -79,6 +84,7 @@ class Threads(Protocol):
     ) -> None:
         """Keep what the thread looks like after the run, its open questions, and let the thread go.
 
+        Raises `StaleWriter`, and keeps nothing, once another process has begun this run again.
         Answers of the ask close their questions; a run without answers leaves earlier questions as they are.
         """
         ...
@@ -105,8 +111,13 @@ class Threads(Protocol):
         """Questions that wait for an answer and have not expired."""
         ...
 
+    @property
+    def reap_every(self) -> float | None:
+        """Seconds between two looks for orphans; None where no other process can have left some since the first."""
+        ...
+
     async def orphans(self) -> Sequence[Ask]:
-        """Asks whose runs were cut off when an earlier process died, each given once."""
+        """Asks whose runs were cut off when another process died, each given once, to one who asks."""
         ...
 
     async def expire(self) -> Sequence[str]:

@@ -67,6 +67,9 @@ class Tool:
     approval: Approval | None = None
     writes: bool = False
     """Whether it changes something outside of the conversation."""
+    repeatable: bool | None = None
+    """Whether a call that was cut off in the middle may be made again, with the same key. None: if it does not write.
+    Of any other a person is asked what became of it."""
     strict: bool | None = None
     """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
@@ -76,6 +79,10 @@ class Tool:
     """Whether a policy may put an approval before it; not for one that only looks at or shows what is there already."""
     closes: bool = False
     """Whether an answer in words that calls nothing else is complete: the model is not asked again for its result."""
+
+    @property
+    def may_repeat(self) -> bool:
+        return not self.writes if self.repeatable is None else self.repeatable
 
     @classmethod
     def offered(cls, offer: ToolOffer) -> "Tool":

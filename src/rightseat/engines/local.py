@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Perform
+from rightseat.core.events import Event
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +25,16 @@ def build(options: Options) -> Engine:
 
 
 class LocalEngine:
+    is_lasting = False
+
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[None]] = {}
+
+    async def open(self, perform: Perform) -> None:
+        """There is nothing to go on with."""
+
+    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
+        return ()
 
     async def start(self, ask: Ask, perform: Perform) -> None:
         self._running[ask.run_id] = asyncio.create_task(self._run(ask, perform))
@@ -55,8 +64,13 @@ class LocalEngine:
 class _Once:
     """Steps that are simply done: a run of this process is never taken over by another."""
 
-    async def do(self, name: str, work: Callable[[], Awaitable[T]]) -> T:
+    is_leaving = False
+
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         return await work()
+
+    def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        return source()
 
 
 _once = _Once()

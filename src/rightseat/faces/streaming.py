@@ -1,6 +1,7 @@
 """A run, followed for as long as its client is there."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from types import TracebackType
@@ -9,10 +10,12 @@ from typing import Any, Self, cast
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rightseat.core.errors import InternalError
+from rightseat.core.errors import EntriesGone, InternalError, RunNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, Tap
 from rightseat.core.runtime import Runtime
+
+logger = logging.getLogger(__name__)
 
 Write = Callable[[Sequence[Entry]], bytes | None]
 ENDS = (RunFinished, RunFailed)
@@ -84,8 +87,20 @@ class RunResponse(Response):
 
     async def _relay(self, line: "Line", receive: Receive) -> bytes:
         """Write until the run ends. The last of it is given back, to be sent together with the end of the answer."""
+        after = self._after
+        while True:
+            try:
+                return await self._relay_from(after, line, receive)
+            except EntriesGone as gone:  # the log says anew what a reader must know
+                after = gone.resume
+            except RunNotFound:
+                logger.info("run %s: its log is gone; who follows may come back", self._run_id)
+                await line.clear()
+                return b""
+
+    async def _relay_from(self, after: str | None, line: "Line", receive: Receive) -> bytes:
         write = self._write
-        following = self._runtime.follow(self._run_id, self._after, line.tap(write))
+        following = self._runtime.follow(self._run_id, after, line.tap(write))
         watch = Watch(self._runtime, self._run_id, receive) if self._is_for_its_reader else nullcontext()
         pulse = Pulse(line, self._keep_alive) if self._keep_alive else nullcontext()
         async with watch, aclosing(following) as batches:
@@ -102,6 +117,8 @@ class RunResponse(Response):
                         await line.send(body)
                         line.sent_at = line.time()
         await line.clear()
+        if self._runtime.is_leaving:
+            return b""  # it goes on elsewhere
         return write([Entry(0, 0, broken_off(self._run_id))]) or b""
 
 

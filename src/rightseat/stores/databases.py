@@ -29,6 +29,8 @@ PATIENCE = 10.0  # seconds to wait for another that writes to the same file
 class Database(Protocol):
     process: int
     """Who we are: no other process ever has this number."""
+    reap_every: float | None
+    """Seconds between two looks for processes that died; None where there can be no other."""
 
     async def open(self) -> None: ...
 
@@ -45,19 +47,24 @@ class Database(Protocol):
         ...
 
 
-def connect(where: str | Path) -> Database:
-    """A file, or the URL of a server. What only a server needs is imported only for one."""
+def connect(where: str | Path, lease: float = 5.0) -> Database:
+    """A file, or the URL of a server. What only a server needs is imported only for one.
+
+    `lease` is for how many seconds a process may be unheard before others take it for dead.
+    """
     if isinstance(where, Path):
         return Sqlite(where)
     try:
         server = importlib.import_module("rightseat.stores.postgresql")
-        found: Database = server.Postgres(where)
+        found: Database = server.Postgres(where, lease)
     except ModuleNotFoundError as error:
         raise ConfigError(f"PostgreSQL needs {error.name!r}: pip install 'rightseat[postgres]'") from error
     return found
 
 
 class Sqlite:
+    reap_every: float | None = None
+
     def __init__(self, path: Path) -> None:
         self.process = new_process()
         self._path = path

@@ -45,6 +45,8 @@ class _Kept:
 
 
 class MemoryThreads:
+    reap_every: float | None = None
+
     def __init__(self, keep: int = 1000, megabytes: int = 64) -> None:
         self._keep = keep
         self._limit = megabytes * 2**20
@@ -63,7 +65,7 @@ class MemoryThreads:
             self._threads[ask.thread_id] = kept
         self._check(kept, ask)
         kept.busy = ask.run_id
-        kept.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id)
+        kept.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id, epoch=self._epoch)
         name = kept.summary.name or keeping.name(ask.messages)
         kept.summary = msgspec.structs.replace(kept.summary, name=name, updated_at=keeping.now())
         return Beginning(self._epoch, kept.unknown(ask.messages), kept.state, live(kept.pending))
@@ -75,7 +77,7 @@ class MemoryThreads:
         if ask.transient or kept is None or kept.busy != ask.run_id:
             return
         kept.busy = None
-        kept.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id, keeping.outcome(last))
+        kept.runs[ask.run_id] = msgspec.structs.replace(kept.runs[ask.run_id], outcome=keeping.outcome(last))
         kept.messages += kept.unknown((*ask.messages, *said))
         kept.state = state
         kept.summary = msgspec.structs.replace(kept.summary, updated_at=keeping.now())

@@ -1,4 +1,4 @@
-"""PostgreSQL. A process holds a lock of its own for as long as it lives, so that others can see whether it does."""
+"""PostgreSQL. A process has a lease for as long as it lives, so that others can see whether it does."""
 
 from functools import partial
 from typing import ParamSpec, TypeVar
@@ -9,32 +9,39 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from rightseat.core.errors import ConfigError
 from rightseat.stores.databases import Work, new_process
+from rightseat.stores.leases import BEATS, Lease
 from rightseat.stores.migrations import upgrade
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 MIGRATING = 0x52534D49  # the lock that one process holds while it migrates
+LONGEST = 0.25  # seconds between two looks for processes that died
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 
 
+LIVES = text("SELECT expires_at > extract(epoch FROM clock_timestamp()) FROM processes WHERE id = :process FOR UPDATE")
+
+
 class Postgres:
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, lease: float) -> None:
         self.process = new_process()
+        self.reap_every = min(lease / BEATS, LONGEST)
         # The driver reads the URL itself: it knows `sslmode` and all else that PostgreSQL's own tools know.
         connect = partial(asyncpg.connect, read_url(url))
         self._engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, pool_pre_ping=True)
+        self._lease = Lease(read_url(url), self.process, lease)
 
     async def open(self) -> None:
         try:
-            self._presence = await self._engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+            await self.write(migrate)
+            await self._lease.open()
         except (OSError, asyncpg.PostgresError) as error:
+            await self._engine.dispose()
             raise ConfigError(f"The database of threads cannot be reached: {error}") from error
-        await self._presence.execute(text("SELECT pg_advisory_lock(:process)"), {"process": self.process})
-        await self.write(migrate)
 
     async def close(self) -> None:
-        await self._presence.close()
+        await self._lease.close()
         await self._engine.dispose()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -45,9 +52,8 @@ class Postgres:
         return await self.write(work, *args, **kwargs)
 
     def is_gone(self, connection: Connection, process: int) -> bool:
-        """A lock that can be had is not held any more."""
-        free = text("SELECT pg_try_advisory_xact_lock(:process)")
-        return bool(connection.execute(free, {"process": process}).scalar())
+        """Its row is locked by being read: it cannot come back to life in the middle of this."""
+        return not connection.execute(LIVES, {"process": process}).scalar()
 
 
 def migrate(connection: Connection) -> None:

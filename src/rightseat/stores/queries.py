@@ -11,13 +11,13 @@ import msgspec
 from sqlalchemy import BindParameter, Boolean, Connection, bindparam, delete, exists, func, insert, or_, select, update
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import ThreadBusy, ThreadNotFound
+from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
-from rightseat.stores.tables import interrupts, messages, runs, threads
+from rightseat.stores.tables import interrupts, messages, processes, runs, threads
 
 ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
@@ -43,6 +43,7 @@ CLAIM = (
     .values(busy=RUN, updated_at=NOW, name=func.coalesce(threads.c.name, bindparam("words")))
 )
 ADD_RUN = insert(runs)
+HIGHEST = select(func.coalesce(func.max(runs.c.epoch), 0)).where(runs.c.thread == ID)
 RUN_AGAIN = update(runs).where(runs.c.id == RUN).values(epoch=runs.c.epoch + 1, process=bindparam("to_process"))
 EPOCH = select(runs.c.epoch).where(runs.c.id == RUN)
 KNOWN = select(messages.c.id).where(messages.c.thread == ID)
@@ -85,23 +86,29 @@ def _known(connection: Connection, ask: Ask) -> Sequence[str]:
 
 
 def _add_run(connection: Connection, ask: Ask, said: tuple[Message, ...], process: int) -> int:
+    epoch: int = connection.execute(HIGHEST, {"of_thread": ask.thread_id}).scalar_one() + 1
     row = {
         "id": ask.run_id,
         "thread": ask.thread_id,
         "owner": ask.principal.id,
         "agent": ask.agent,
         "client_run_id": ask.client_run_id,
-        "epoch": 1,
+        "epoch": epoch,
         "process": process,
         "ask": write_json(what_matters(ask, said)),
         "created_at": keeping.now(),
     }
     connection.execute(ADD_RUN, row)
-    return 1
+    return epoch
 
 
 def what_matters(ask: Ask, said: tuple[Message, ...]) -> Ask:
-    """Of an ask, what its run needs to be ended by another process. Headers may be secrets, and are not kept."""
+    """Of an ask, what its run needs to be ended by another process; if it is durable, to go on there.
+
+    Headers may be secrets, and are not kept.
+    """
+    if ask.durable:
+        return msgspec.structs.replace(ask, headers={})
     return msgspec.structs.replace(ask, messages=said, tools=(), context=(), properties={}, headers={})
 
 
@@ -141,7 +148,7 @@ def finish(
     mine = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": keeping.now()}
     kept = connection.execute(LET_GO, {**mine, "under_epoch": epoch, "to_state": write_json(state)})
     if not kept.rowcount:
-        return  # the thread was deleted, or another process has this run
+        return _check_epoch(connection, ask, epoch)
     connection.execute(FINISH, {"of_run": ask.run_id, "to_outcome": keeping.outcome(last), "now": mine["now"]})
     known = _known(connection, ask)
     if new := keeping.unknown(known, (*ask.messages, *said)):
@@ -152,6 +159,13 @@ def finish(
     if asked := keeping.asked(ask, (*ask.messages, *said), last):
         connection.execute(ASK_AGAIN, [{"of_thread": ask.thread_id, "of_interrupt": one.interrupt.id} for one in asked])
         connection.execute(ADD_INTERRUPTS, [_interrupt(ask, position, one) for position, one in enumerate(asked)])
+
+
+def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:
+    """A thread that was deleted takes its runs with it; else another process has this one."""
+    current = connection.execute(EPOCH, {"of_run": ask.run_id}).scalar()
+    if current is not None and current != epoch:
+        raise StaleWriter(ask.run_id, epoch, current)
 
 
 def _message(thread_id: str, position: int, message: Message) -> dict[str, Any]:
@@ -177,7 +191,7 @@ def _interrupt(ask: Ask, position: int, asked: Pending) -> dict[str, Any]:
 
 LOAD = select(*SUMMARY, threads.c.state).where(*MINE)
 MESSAGES = select(messages.c.message).where(messages.c.thread == ID).order_by(messages.c.position)
-RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome).where(runs.c.thread == ID)
+RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(runs.c.thread == ID)
 RUNS = RUNS.where(runs.c.owner == OWNER).order_by(runs.c.number)
 LIST = (
     select(*SUMMARY)
@@ -274,13 +288,15 @@ def expire(connection: Connection, before: str, most: int) -> tuple[int, list[st
 
 UNFINISHED = select(runs.c.process).distinct().where(runs.c.outcome.is_(None), runs.c.process != bindparam("me"))
 ORPHANS = select(runs.c.id, runs.c.ask).where(runs.c.outcome.is_(None), runs.c.process == bindparam("dead"))
-ORPHANS = ORPHANS.order_by(runs.c.number)
+ORPHANS = ORPHANS.order_by(runs.c.number).with_for_update()
 ADOPT = (
     update(runs).where(runs.c.outcome.is_(None), runs.c.process == bindparam("dead")).values(process=bindparam("me"))
 )
+MINE_UNFINISHED = select(runs.c.id, runs.c.ask).where(runs.c.outcome.is_(None), runs.c.process == bindparam("me"))
+BURY = delete(processes).where(processes.c.id == bindparam("dead"))
 
 
-def processes(connection: Connection, me: int) -> list[int]:
+def others(connection: Connection, me: int) -> list[int]:
     """The others that have runs which are not finished."""
     return list(connection.execute(UNFINISHED, {"me": me}).scalars())
 
@@ -288,7 +304,14 @@ def processes(connection: Connection, me: int) -> list[int]:
 def adopt(connection: Connection, dead: int, me: int) -> list[Ask]:
     found = connection.execute(ORPHANS, {"dead": dead}).all()
     connection.execute(ADOPT, {"dead": dead, "me": me})
+    connection.execute(BURY, {"dead": dead})  # not before its runs are ours
     return [msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask]
+
+
+def unfinished(connection: Connection, me: int) -> dict[str, Ask]:
+    """The asks of the runs that are ours."""
+    found = connection.execute(MINE_UNFINISHED, {"me": me})
+    return {row.id: msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask}
 
 
 def write_json(value: Any) -> str | None:

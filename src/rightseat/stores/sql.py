@@ -1,5 +1,6 @@
 """Threads in a SQL database: a SQLite file, or PostgreSQL."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
@@ -11,7 +12,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import BadAsk, RunExists, ThreadNotFound
+from rightseat.core.errors import BadAsk, RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
 from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
@@ -23,6 +24,7 @@ from rightseat.stores.databases import Database, connect
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 3  # two processes may begin the same new thread at once; the second then finds it
+RECONCILE = 5.0  # seconds between two looks at what is ours
 AT_ONCE = 500  # threads that are deleted in one transaction
 
 
@@ -32,12 +34,14 @@ class Options(BaseModel):
     """The SQLite file; a relative path is one in the folder `server.state`. One server at a time can use it."""
     url: SecretStr | None = None
     """A PostgreSQL database instead, such as `postgresql://user:password@host/name`."""
+    lease: float = Field(default=5.0, ge=0.2)
+    """With PostgreSQL: how many seconds a server may be unheard before others take it for dead."""
     expire_days: float | None = Field(default=None, gt=0)
     """Delete threads, with all that was said in them, that nobody has touched for so many days. Left out: never."""
 
 
 def build(options: Options) -> Threads:
-    database = connect(options.url.get_secret_value() if options.url else options.path)
+    database = connect(options.url.get_secret_value() if options.url else options.path, options.lease)
     return SqlThreads(database, options.expire_days)
 
 
@@ -46,6 +50,8 @@ class SqlThreads:
         self._database = database
         self._expire_days = expire_days
         self._epochs: dict[str, int] = {}  # of the runs that were begun here
+        self._idle: set[str] = set()  # runs that were ours, and were not begun, at the last look
+        self._look_at = 0.0
 
     async def __aenter__(self) -> Self:
         await self._database.open()
@@ -71,9 +77,15 @@ class SqlThreads:
     async def finish(
         self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
     ) -> None:
-        epoch = self._epochs.pop(ask.run_id, None)
-        if epoch is not None:
+        epoch = self._epochs.get(ask.run_id)
+        if epoch is None:
+            return
+        try:
             await self._database.write(queries.finish, ask, epoch, said, state, last)
+        except StaleWriter:
+            del self._epochs[ask.run_id]
+            raise
+        del self._epochs[ask.run_id]
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id:
@@ -102,9 +114,27 @@ class SqlThreads:
             return ()
         return await self._database.read(queries.pending, principal.id, thread_id)
 
+    @property
+    def reap_every(self) -> float | None:
+        return self._database.reap_every
+
     async def orphans(self) -> Sequence[Ask]:
-        others = await self._database.read(queries.processes, self._database.process)
-        return [ask for other in others for ask in await self._database.write(self._adopt, other)]
+        others = await self._database.read(queries.others, self._database.process)
+        found = [ask for other in others for ask in await self._database.write(self._adopt, other)]
+        return [*found, *await self._forgotten()]
+
+    async def _forgotten(self) -> Sequence[Ask]:
+        """Durable runs that are ours, and that nobody here or elsewhere has begun for a while: the answer that gave
+        them to us was lost, or whoever should have begun them died."""
+        now = asyncio.get_running_loop().time()
+        if self.reap_every is None or now < self._look_at:
+            return ()
+        self._look_at = now + RECONCILE
+        ours = await self._database.read(queries.unfinished, self._database.process)
+        idle = {run_id: ask for run_id, ask in ours.items() if ask.durable and run_id not in self._epochs}
+        again = [ask for run_id, ask in idle.items() if run_id in self._idle]
+        self._idle = idle.keys() - {ask.run_id for ask in again}
+        return again
 
     def _adopt(self, connection: Connection, other: int) -> Sequence[Ask]:
         is_gone = self._database.is_gone(connection, other)

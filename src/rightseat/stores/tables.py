@@ -3,7 +3,7 @@
 JSON is text because it is only ever read whole, and because PostgreSQL's own JSON refuses characters that people paste.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, Text
+from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text, text
 
 metadata = MetaData(
     naming_convention={
@@ -12,6 +12,7 @@ metadata = MetaData(
     }
 )
 
+UNFINISHED = text("outcome IS NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
 
 threads = Table(
@@ -56,6 +57,7 @@ runs = Table(
     Column("finished_at", Text),
     Index("ix_runs_id", "id", unique=True),
     Index("ix_runs_thread", "thread"),
+    Index("ix_runs_unfinished", "process", postgresql_where=UNFINISHED, sqlite_where=UNFINISHED),
 )
 """`process` is the one that has it, and `ask` what another needs to end it; both matter until it is finished."""
 
@@ -75,3 +77,11 @@ interrupts = Table(
     Column("answered_at", Text),
     Index("ix_interrupts_owner_answered_at", "owner", "answered_at"),
 )
+
+processes = Table(
+    "processes",
+    metadata,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("expires_at", Float, nullable=False),
+)
+"""Those that live, on PostgreSQL: unix time by the database's clock, until which each has said that it does."""

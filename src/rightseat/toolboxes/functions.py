@@ -40,7 +40,12 @@ class BadArguments(RightseatError):
 def tool(function: Function, /) -> Tool: ...
 @overload
 def tool(
-    *, name: str | None = None, description: str | None = None, approve: str | None = None, writes: bool = False
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approve: str | None = None,
+    writes: bool = False,
+    repeatable: bool | None = None,
 ) -> Callable[[Function], Tool]: ...
 def tool(
     function: Function | None = None,
@@ -50,16 +55,18 @@ def tool(
     description: str | None = None,
     approve: str | None = None,
     writes: bool = False,
+    repeatable: bool | None = None,
 ) -> Tool | Callable[[Function], Tool]:
     """Make a tool of a function: `@tool`, or `@tool(name=…, description=…)`.
 
     `approve` is what a person is asked before it runs; `writes` says that it changes something, so that an agent may
-    ask on its own.
+    ask on its own. In a durable run, a call of such a tool that was cut off is made again only if it is `repeatable`:
+    if it passes the key of its `Invocation` on, say. Else a person is asked what became of it.
     """
 
     def made(function: Function) -> Tool:
         approval = None if approve is None else Approval(approve)
-        return replace(make(function, name, description), approval=approval, writes=writes)
+        return replace(make(function, name, description), approval=approval, writes=writes, repeatable=repeatable)
 
     return made if function is None else made(function)
 

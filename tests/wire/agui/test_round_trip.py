@@ -17,6 +17,7 @@ from rightseat.core.events import (
     CallReturned,
     CallStarted,
     Event,
+    MessagesReplaced,
     RunStarted,
     TextEnded,
     ThoughtEnded,
@@ -52,7 +53,8 @@ def test_a_run_comes_back_as_it_was(run: list[Event]) -> None:
 def test_the_runs_have_every_event() -> None:
     events = [event for seed in range(200) for event in our_run(Random(seed))]
 
-    assert {type(event) for event in events} == set(get_args(Event))
+    ours_alone = {MessagesReplaced}  # a remote agent's snapshot of messages is not about a run that died here
+    assert {type(event) for event in events} == set(get_args(Event)) - ours_alone
 
 
 @given(runs)

@@ -49,9 +49,9 @@ def test_a_frame_has_the_id_of_its_entry_and_one_event() -> None:
 
     _, *rest = frames.split(b"\n\n")
     assert rest == [
-        b'id: run_1/1-2\ndata: {"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}',
-        b'id: run_1/1-3\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hel\\n\\"lo"}',
-        b'id: run_1/1-4\ndata: {"type":"TEXT_MESSAGE_END","messageId":"m"}',
+        b'id: 1-2\ndata: {"type":"TEXT_MESSAGE_START","messageId":"m","role":"assistant"}',
+        b'id: 1-3\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hel\\n\\"lo"}',
+        b'id: 1-4\ndata: {"type":"TEXT_MESSAGE_END","messageId":"m"}',
         b"",
     ]
 
@@ -65,12 +65,12 @@ def test_a_piece_that_comes_alone_is_written_as_one_among_others() -> None:
     assert b"".join(alone.feed([piece]) for piece in pieces) == together.feed(pieces)
 
 
-def test_of_several_frames_of_an_entry_the_last_has_its_id_and_the_others_a_number_behind_it() -> None:
+def test_of_several_frames_of_an_entry_the_last_has_its_id() -> None:
     frames = writer().feed(entries(STARTED, ThoughtStarted("x")))
 
     assert frames.split(b"\n\n")[1:3] == [
-        b'id: run_1/1-2.1\ndata: {"type":"REASONING_START","messageId":"reasoning-x"}',
-        b'id: run_1/1-2\ndata: {"type":"REASONING_MESSAGE_START","messageId":"x","role":"reasoning"}',
+        b'data: {"type":"REASONING_START","messageId":"reasoning-x"}',
+        b'id: 1-2\ndata: {"type":"REASONING_MESSAGE_START","messageId":"x","role":"reasoning"}',
     ]
 
 
@@ -81,7 +81,7 @@ def test_who_comes_back_goes_on_where_it_was() -> None:
 
     again.skip(seen)
 
-    frame = b'id: run_1/1-4\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hi"}\n\n'
+    frame = b'id: 1-4\ndata: {"type":"TEXT_MESSAGE_CONTENT","messageId":"m","delta":"Hi"}\n\n'
     assert again.feed(rest) == frame
 
 

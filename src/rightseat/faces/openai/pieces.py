@@ -16,6 +16,7 @@ from rightseat.core.events import (
     CallStarted,
     Custom,
     Event,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -141,6 +142,8 @@ class Pieces:
                 self.flowing = None
             case CallReturned() | StateReplaced() | StateChanged() | StepStarted() | StepEnded():
                 pass  # OpenAI has no word for these
+            case MessagesReplaced():
+                pass  # of durable runs alone; these are not
             case _:
                 assert_never(event)
         return ()

@@ -16,6 +16,7 @@ from rightseat.core.events import (
     CallStarted,
     Custom,
     Event,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -134,6 +135,8 @@ class Writer:
                 pass  # `UNSAID`
             case StateReplaced() | StateChanged():
                 pass
+            case MessagesReplaced():
+                pass  # of durable runs alone; these are not
             case _:
                 assert_never(event)
 

@@ -6,6 +6,7 @@
 3. Every call names the message that it belongs to, as `core.folding` sees it, so that client and server count the same
    messages.
 4. A thought is written in a block of its own, unless the agent has opened one.
+5. What was taken back is left out of a MESSAGES_SNAPSHOT of the whole thread, which is what clients go by.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,6 +23,7 @@ from rightseat.core.events import (
     Custom,
     Event,
     Interrupt,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -37,6 +39,7 @@ from rightseat.core.events import (
     ThoughtStarted,
 )
 from rightseat.core.log import Entry
+from rightseat.core.messages import Call, Result
 from rightseat.core.values import JsonValue
 from rightseat.wire.agui.messages import write_message
 from rightseat.wire.agui.versions import Json, Version, fitted
@@ -77,7 +80,7 @@ class Writer:
     def __init__(self, version: Version, thread_id: str, run_id: str) -> None:
         self._version: Version = version
         self._names = {"threadId": thread_id, "runId": run_id}
-        self._id = b"id: %b/" % encode(run_id)[1:-1]  # until `RunStarted` says what we call it
+        self._is_begun = False
         self._texts: dict[str, bytes] = {}  # how the frames of a text begin that is open, behind their id
         self._thoughts: dict[str, bytes] = {}
         self._arguments: dict[str, bytes] = {}
@@ -90,15 +93,12 @@ class Writer:
         self._finish: Json = {}
 
     def feed(self, entries: Sequence[Entry]) -> bytes:
-        """The frames of the entries, each with an id that a client can come back to.
-
-        That is `<run>/<entry>`; where an entry has several frames, those before its last `<run>/<entry>.<number>`.
-        """
+        """The frames of the entries. The last of each has the entry's id, so that a client can come back to it."""
         if len(entries) == 1 and type(event := entries[0].event) is TextDelta:  # nearly every batch of an answer
             head = self._texts.get(event.message_id)
             if head is not None:
                 entry = entries[0]
-                return b"%b%d-%d%b%b}\n\n" % (self._id, entry.epoch, entry.seq, head, encode(event.text))
+                return b"id: %d-%d%b%b}\n\n" % (entry.epoch, entry.seq, head, encode(event.text))
         return b"".join([self._frames(entry) for entry in entries])
 
     def skip(self, entries: Iterable[Entry]) -> None:
@@ -118,13 +118,10 @@ class Writer:
         elif type(event) is ThoughtDelta:
             head, text = self._thoughts.get(event.message_id), event.text
         if head is not None:
-            return b"%b%d-%d%b%b}\n\n" % (self._id, entry.epoch, entry.seq, head, encode(text))
-        written = self.write(event)
-        if not written:
-            return b""
-        id = b"%b%d-%d" % (self._id, entry.epoch, entry.seq)
-        frames = [b"%b.%d\ndata: %b\n\n" % (id, number, encode(one)) for number, one in enumerate(written[:-1], 1)]
-        frames.append(b"%b\ndata: %b\n\n" % (id, encode(written[-1])))
+            return b"id: %d-%d%b%b}\n\n" % (entry.epoch, entry.seq, head, encode(text))
+        frames = [b"data: %b\n\n" % encode(one) for one in self.write(event)]
+        if frames and entry.seq:
+            frames[-1] = b"id: %d-%d\n%b" % (entry.epoch, entry.seq, frames[-1])
         return b"".join(frames)
 
     def _write(self, event: Event) -> list[Json]:
@@ -163,9 +160,10 @@ class Writer:
                 return [] if self._was_told("STEP_FINISHED", name) else [{"type": "STEP_FINISHED", "stepName": name}]
             case Custom(name=name, value=value):
                 return self._custom(name, value)
+            case MessagesReplaced():
+                return [self._replaced(event)]
             case RunStarted():
-                self._id = b"id: %b/" % encode(event.run_id)[1:-1]
-                return [self._started(event)]
+                return self._started(event)
             case RunFinished():
                 return [*self._endings(), self._finished(event)]
             case RunFailed(code=code, message=message):
@@ -175,11 +173,31 @@ class Writer:
             case _:
                 assert_never(event)
 
-    def _started(self, event: RunStarted) -> Json:
-        """With what is new of the conversation: who reads the run later has it from nowhere else."""
+    def begun(self) -> None:
+        """The client has seen the run begin, whatever the log says."""
+        self._is_begun = True
+
+    def _started(self, event: RunStarted) -> list[Json]:
+        """With what is new of the conversation: who reads the run later has it from nowhere else.
+
+        A log that was lost begins anew; the run does not.
+        """
+        if self._is_begun:
+            return []
+        self._is_begun = True
         said = [write_message(message) for message in event.said]
         given = {**self._names, "state": {}, "messages": said, "tools": [], "context": [], "forwardedProps": {}}
-        return {"type": "RUN_STARTED", **self._names, "input": given}
+        return [{"type": "RUN_STARTED", **self._names, "input": given}]
+
+    def _replaced(self, event: MessagesReplaced) -> Json:
+        parts = [(message.id, part) for message in event.messages for part in message.parts]
+        returned = {part.call_id for _, part in parts if isinstance(part, Result)}
+        made = {part.id: parent for parent, part in parts if isinstance(part, Call)}
+        self._calls = {id: parent for id, parent in made.items() if id not in returned}
+        self._messages = {message.id for message in event.messages if message.role == "assistant"}
+        self._last = None
+        said = [write_message(message) for message in (*event.earlier, *event.messages)]
+        return {"type": "MESSAGES_SNAPSHOT", "messages": said}
 
     def _begin_message(self, id: str) -> None:
         self._texts[id] = head_of("TEXT_MESSAGE_CONTENT", "messageId", id)

@@ -27,6 +27,7 @@ from rightseat.core.events import (
     ThoughtEnded,
     ThoughtStarted,
 )
+from rightseat.core.log import position
 from rightseat.logs.sqlite import SqliteLog
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import Frame, Reader, Told, app, asking, read, visiting
@@ -81,9 +82,14 @@ async def test_every_event_of_finished_runs_can_be_come_back_to(serve: Serve, wa
         whole = read((await stream(client)).content)
 
         assert whole == live
-        assert len({frame.id for frame in whole}) == len(whole) > 40
-        for position, frame in enumerate(whole):
-            assert read((await stream(client, frame.id)).content) == whole[position + 1 :]
+        assert len(whole) > 40
+        ids = [frame.id for frame in whole if frame.id]
+        assert ids == sorted(set(ids), key=position)
+        assert len(ids) > 35
+        for place, frame in enumerate(whole):
+            if frame.id is None:
+                continue  # the next one is of the same entry
+            assert read((await stream(client, frame.id)).content) == whole[place + 1 :]
 
 
 async def test_every_event_of_a_live_run_can_be_come_back_to(serve: Serve, way: Way) -> None:
@@ -143,10 +149,11 @@ async def test_every_event_can_be_come_back_to_when_the_log_has_joined_their_pie
         async with asyncio.timeout(5):
             while not await log.compact():  # until then, the end of the run is not in the past
                 pass
-        rests = [read((await stream(client, frame.id)).content) for frame in seen]
+        ends = [place for place, frame in enumerate(seen) if frame.id]
+        rests = [read((await stream(client, seen[place].id)).content) for place in ends]
 
-    for position, rest in enumerate(rests, 1):
-        assert joined([*seen[:position], *rest]) == joined(seen)
+    for place, rest in zip(ends, rests, strict=True):
+        assert joined([*seen[: place + 1], *rest]) == joined(seen)
 
 
 def joined(frames: list[Frame]) -> list[object]:
@@ -187,7 +194,6 @@ async def test_what_was_connected_to_can_be_gone_on_with(serve: Serve) -> None:
 
 
 NO_ENTRIES = [
-    "",
     "x",
     "1",
     "1-",
@@ -213,12 +219,11 @@ async def test_an_id_that_was_never_sent_is_refused(serve: Serve) -> None:
         async with Reader.open(url, RUN, asking()) as run:
             model.say("Hel")
             await run.until("TEXT_MESSAGE_CONTENT")
-            own = (run.frames[0].id or "").partition("/")[0]
             for is_live in (True, False):
                 for entry in NO_ENTRIES:
-                    answer = await stream(client, f"{own}/{entry}")
+                    answer = await stream(client, entry)
                     assert (answer.status_code, answer.json()["code"]) == (400, "bad_ask"), (entry, is_live)
-                for last_seen in (own, "r-1/1-1", "x", "/", other[0].id):
+                for last_seen in ("r-1/1-1", "x", "/", other[0].id):
                     answer = await stream(client, last_seen)
                     assert (answer.status_code, answer.json()["code"]) == (400, "bad_ask"), (last_seen, is_live)
                 if is_live:

@@ -53,23 +53,23 @@ def types(frames: list[Frame]) -> list[str]:
 
 
 FRAMES = """\
-id: RUN/1-1
+id: 1-1
 data: {"type":"RUN_STARTED","threadId":"t-1","runId":"r-1","input":{"tools":[],"context":[],"threadId":"t-1",\
 "runId":"r-1","state":{},"messages":[{"id":"u-r-1","role":"user","content":"Hi"}],"forwardedProps":{}}}
 
-id: RUN/1-2
+id: 1-2
 data: {"type":"TEXT_MESSAGE_START","messageId":"MSG","role":"assistant"}
 
-id: RUN/1-3
+id: 1-3
 data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"MSG","delta":"Hel"}
 
-id: RUN/1-4
+id: 1-4
 data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"MSG","delta":"lo"}
 
-id: RUN/1-5
+id: 1-5
 data: {"type":"TEXT_MESSAGE_END","messageId":"MSG"}
 
-id: RUN/1-7
+id: 1-7
 data: {"type":"RUN_FINISHED","threadId":"t-1","runId":"r-1"}
 
 """

@@ -60,7 +60,7 @@ class Keeping:
         raise NotAllowed("Threads are deleted one by one.")
 
     async def messages(self, call: Call) -> Response:
-        thread = await self._runtime.thread(call.ids["threadId"], call.principal)
+        thread = await self._runtime.settled(call.ids["threadId"], call.principal)
         messages = thread.messages if thread else ()
         return answer({"messages": [write_stored_message(message) for message in messages]})
 
@@ -81,7 +81,7 @@ class Keeping:
         return events
 
     async def state(self, call: Call) -> Response:
-        thread = await self._runtime.thread(call.ids["threadId"], call.principal)
+        thread = await self._runtime.settled(call.ids["threadId"], call.principal)
         return answer({"state": thread.state if thread else None})
 
     async def stream(self, call: Call) -> Response:

@@ -1,9 +1,8 @@
 """Runs as today's clients ask for them: run, connect, stop, suggest."""
 
-import re
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from starlette.responses import Response
@@ -11,8 +10,10 @@ from starlette.responses import Response
 from rightseat.access.door import Door
 from rightseat.core.ask import Ask, WhenBusy
 from rightseat.core.compacting import compacted
-from rightseat.core.errors import AgentNotFound, BadAsk, RunNotFound
-from rightseat.core.log import Entry, seq
+from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, RunNotFound
+from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
+from rightseat.core.folding import Fold
+from rightseat.core.log import Entry, Position, position, seq
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces.answers import answer, encode
@@ -21,6 +22,7 @@ from rightseat.faces.streaming import RunResponse
 from rightseat.wire.agui import RunInput, Version, Writer, read_ask, read_input
 
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
+GONE = 999_999_999  # the number of an entry behind all that a run can have said, for one whose log is gone
 STOPPED = {"type": "RUN_ERROR", "message": "The run was stopped.", "code": "STOPPED"}
 ABILITIES = {
     "tools": {"supported": True, "clientProvided": True},
@@ -126,27 +128,51 @@ class Running:
     async def resume(self, thread: Thread, version: Version, last_seen: str | None) -> Response:
         """What was said in the thread after an event, as it was said, and then its live run to its end.
 
-        `last_seen` is the id of that event, as `Writer` makes them: any can be come back to. Without it, all is said.
+        `last_seen` is the id of that event's entry: any can be come back to. Without it, all is said.
         """
         seen = read_seen(last_seen) if last_seen else None
-        runs = [run.id for run in thread.runs]
-        if seen and seen.run_id not in runs:
+        said, runs = b"", [run for run in thread.runs if seen is None or run.epoch >= seen.epoch]
+        if seen and not runs:
             raise NeverSeen(last_seen)
-        said = b""
-        for run in thread.runs[runs.index(seen.run_id) :] if seen else thread.runs:
+        for place, run in enumerate(runs):
             writer, after = Writer(version, thread.id, run.client_run_id or run.id), None
-            if seen and run.id == seen.run_id:
-                said, after = write_rest(writer, await self._entries(run), seen), seen.entry
+            entries = await self._entries(run) if seen or run.outcome is not None else ()
+            if seen and not place:
+                after = str(seen)
+                skip(writer, entries, seen)
             if run.outcome is None:
                 return self._follow(run.id, writer, first=said, after=after)
-            said += writer.feed(await self._entries(run, after))
+            if entries:
+                said += writer.feed(await self._entries(run, after) if after else entries)
+            elif run.outcome != "cancelled" and (after is None or seq(after) < GONE):  # it may never have begun
+                said = await self._gone(thread, run, runs[place + 1 :], writer, is_new=after is None)
         return Response(said, headers=EVENTS)
+
+    async def _gone(
+        self, thread: Thread, run: RunRow, later: Sequence[RunRow], writer: Writer, *, is_new: bool
+    ) -> bytes:
+        """Of a run whose log is gone there is what the thread has of it, in place of all that was said before."""
+        unsaid: set[str] = set()
+        for one in later:
+            fold = Fold()
+            for entry in await self._entries(one):
+                fold.add(entry.event)
+                unsaid |= {said.id for said in entry.event.said} if isinstance(entry.event, RunStarted) else set()
+            unsaid |= {message.id for message in fold.messages()}
+        kept = tuple(message for message in thread.messages if message.id not in unsaid)
+        events: list[Event] = [MessagesReplaced(kept, ())]
+        if is_new:
+            last = RunFinished("done") if run.outcome != "failed" else RunFailed("failed", "The run failed.")
+            events = [RunStarted(run.id, thread.id, run.agent), *events, last]
+        return b"".join(writer.feed([Entry(run.epoch, GONE * (event is events[-1]), event)]) for event in events)
 
     async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
         try:
             return await self._runtime.read(run.id, after)
         except RunNotFound:
-            return ()  # its log was kept for a shorter time than its thread
+            return ()  # its log was kept for a shorter time than its thread, or was lost
+        except EntriesGone as gone:
+            return await self._entries(run, gone.resume)
 
     async def stop(self, call: Call) -> Response:
         self._agent(call)
@@ -196,40 +222,28 @@ class Running:
         )
 
 
-class Seen(NamedTuple):
-    """The last event that a client has: a frame of an entry, by its number; 0 is the last frame."""
-
-    run_id: str
-    entry: str
-    frame: int
-
-
 class NeverSeen(BadAsk):
     def __init__(self, last_seen: object) -> None:
         super().__init__(f"Last-Event-ID {str(last_seen)[:100]!r} is none of this thread's.")
 
 
-def read_seen(last_seen: str) -> Seen:
-    found = re.fullmatch(r"(.+)/([0-9]{1,9}-[1-9][0-9]{0,8})(?:\.([1-9][0-9]?))?", last_seen)
-    if not found:
+def skip(writer: Writer, entries: Sequence[Entry], seen: Position) -> None:
+    """The writer takes note of what the client has seen. A log that was lost has not all of it."""
+    writer.begun()
+    is_whole = bool(entries) and isinstance(entries[0].event, RunStarted) and entries[0].seq == 1
+    if is_whole and (seen.epoch not in {entry.epoch for entry in entries} or entries[-1].seq < seen.seq):
+        raise NeverSeen(seen)
+    writer.skip(entry for entry in entries if entry.seq <= seen.seq)
+
+
+def read_seen(last_seen: str) -> Position:
+    try:
+        seen = position(last_seen)
+    except BadAsk:
+        raise NeverSeen(last_seen) from None
+    if not seen.epoch or not seen.seq:
         raise NeverSeen(last_seen)
-    return Seen(found[1], found[2], int(found[3] or 0))
-
-
-def write_rest(writer: Writer, entries: Sequence[Entry], seen: Seen) -> bytes:
-    """The frames that were not seen of the entry. The writer takes note of all before them."""
-    number = seq(seen.entry)
-    known = [entry for entry in entries if entry.seq <= number]
-    if not known or entries[-1].seq < number or (seen.frame and known[-1].seq < number):
-        raise NeverSeen(f"{seen.run_id}/{seen.entry}")
-    if not seen.frame:
-        writer.skip(known)
-        return b""
-    writer.skip(known[:-1])
-    *frames, end = writer.feed(known[-1:]).split(b"\n\n")
-    if seen.frame >= len(frames):
-        raise NeverSeen(f"{seen.run_id}/{seen.entry}.{seen.frame}")
-    return b"\n\n".join((*frames[seen.frame :], end))
+    return seen
 
 
 def write_compact(writer: Writer, entries: Sequence[Entry]) -> bytes:

@@ -23,6 +23,7 @@ from rightseat.core.events import (
     CallStarted,
     Custom,
     Event,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -152,6 +153,8 @@ class Patches:
                 pass  # these clients have no word for a thought
             case RunStarted() | AnswerEnded() | StepEnded() | Custom():
                 pass  # the response itself begins; nothing else of it is shown
+            case MessagesReplaced():
+                pass  # what it takes back was ended before, as broken off: here it cannot be unsaid
             case TextDelta() | CallDelta():
                 raise AssertionError("joined into runs")
             case _:
@@ -298,7 +301,7 @@ class Whole:
                 self._states.node = name
             case RunFinished() | RunFailed():
                 self._finish(event)
-            case RunStarted() | AnswerEnded() | StepEnded() | Custom():
+            case RunStarted() | AnswerEnded() | StepEnded() | Custom() | MessagesReplaced():
                 pass
             case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
                 pass

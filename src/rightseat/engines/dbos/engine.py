@@ -1,0 +1,165 @@
+"""Starting a durable run, going on with one, cancelling and leaving it."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from functools import partial
+
+import msgspec
+
+from rightseat.core.ask import Ask
+from rightseat.core.engine import Perform
+from rightseat.core.errors import Misuse, StaleWriter
+from rightseat.engines.dbos.steps import DbosSteps, written
+from rightseat.engines.dbos.system import System
+from rightseat.engines.local import LocalEngine
+
+logger = logging.getLogger(__name__)
+
+LOOK = 0.5  # seconds between two looks for runs that were cancelled elsewhere
+
+
+class DbosEngine:
+    is_lasting = True
+
+    def __init__(self, system: System, attempts: int = 5) -> None:
+        self._system = system
+        self._attempts = attempts
+        self._local = LocalEngine()
+        self._perform: Perform | None = None
+        self._running: dict[str, _Execution] = {}
+        self._watching: asyncio.Task[None] | None = None
+
+    async def open(self, perform: Perform) -> None:
+        self._perform = perform
+        await self._system.launch(self._execute)
+        self._watching = asyncio.create_task(self._watch())
+
+    async def start(self, ask: Ask, perform: Perform) -> None:
+        if not ask.durable:
+            return await self._local.start(ask, perform)
+        if self._perform is None:
+            raise Misuse("The engine is not open. To serve opens it.")
+        self._running[ask.run_id] = _Execution(ask)
+        try:
+            await self._system.start(ask.run_id, write(ask))
+        except BaseException:
+            self._running.pop(ask.run_id, None)
+            raise
+
+    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
+        known = await self._system.live([ask.run_id for ask in asks])
+        for ask in asks:
+            if ask.run_id not in known:  # its process died before DBOS knew of it
+                await self._system.start(ask.run_id, write(ask))
+        deaths = {run_id: number + 1 for run_id, number in known.items() if number is not None}
+        hopeless = [run_id for run_id, number in deaths.items() if number >= self._attempts]
+        for run_id in hopeless:
+            logger.error("run %s died %d times in one step, and is given up", run_id, deaths.pop(run_id))
+            await self._system.cancel(run_id)
+        await asyncio.gather(*(self._system.note_deaths(run_id, number) for run_id, number in deaths.items()))
+        await self._system.enqueue(list(deaths))
+        return {ask.run_id for ask in asks if ask.run_id not in known or ask.run_id in deaths}
+
+    async def cancel(self, run_id: str) -> bool:
+        if execution := self._running.get(run_id):
+            await execution.cancel()
+            return True
+        if await self._local.cancel(run_id):
+            return True
+        return self._perform is not None and await self._system.cancel_elsewhere(run_id)
+
+    async def close(self) -> None:
+        """Durable runs are handed over to others at once; in a file they wait for the next start."""
+        await self._local.close()
+        if self._perform is None:
+            return
+        self._perform = None
+        if self._watching:
+            self._watching.cancel()
+        left = list(self._running.values())
+        await asyncio.gather(*(execution.leave() for execution in left))
+        await self._system.shut_down()
+        if left and self._system.is_shared:
+            await self._system.hand_over([execution.run_id for execution in left])
+
+    async def _execute(self, written_ask: str) -> None:
+        """Called by DBOS. A run that is left, or cancelled from elsewhere, has no result that DBOS should keep."""
+        ask = msgspec.json.decode(written_ask, type=Ask)
+        execution = self._running.get(ask.run_id)
+        if execution is None or execution.has_begun:
+            forget = partial(self._system.note_deaths, ask.run_id, 0)
+            execution = self._running[ask.run_id] = _Execution(ask, forget)
+        try:
+            await execution.run(self._perform)
+        finally:
+            execution.over.set()
+            if self._running.get(ask.run_id) is execution:
+                del self._running[ask.run_id]
+        if execution.steps.is_leaving or execution.was_cancelled:
+            raise asyncio.CancelledError
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK)
+            if not self._running:
+                continue
+            try:
+                for run_id in await self._system.cancelled(list(self._running)):
+                    if execution := self._running.get(run_id):
+                        execution.was_cancelled = True
+                        execution.stop()
+            except Exception:
+                logger.exception("could not look for runs that were cancelled elsewhere")
+
+
+class _Execution:
+    """One run that this process has."""
+
+    def __init__(self, ask: Ask, finished_a_step: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.run_id = ask.run_id
+        self.steps = DbosSteps(ask.run_id, finished_a_step)
+        self.over = asyncio.Event()
+        self.was_cancelled = False
+        self._ask = ask
+        self._is_stopped = False
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        return self._task is not None
+
+    async def run(self, perform: Perform | None) -> None:
+        if perform is None or self.steps.is_leaving:
+            self.steps.is_leaving = True
+            return
+        self._task = asyncio.create_task(perform(self._ask, self.steps))
+        if self._is_stopped:
+            await asyncio.sleep(0)  # a task that is cancelled before its first step never takes it
+            self._task.cancel()
+        await asyncio.wait((self._task,))
+        try:
+            self._task.result()
+        except (StaleWriter, asyncio.CancelledError):
+            self.steps.is_leaving = True
+        except Exception:
+            logger.exception("run %s broke off", self.run_id)
+
+    def stop(self) -> None:
+        if self._task is not None and not self._is_stopped:
+            self._task.cancel()
+        self._is_stopped = True
+
+    async def cancel(self) -> None:
+        self.stop()
+        await self.over.wait()
+
+    async def leave(self) -> None:
+        if not self._is_stopped:  # one that is being cancelled comes to its end here
+            self.steps.is_leaving = True
+        await self.cancel()
+
+
+def write(ask: Ask) -> str:
+    """Headers may be secrets, and are not kept."""
+    return written(msgspec.structs.replace(ask, headers={}))

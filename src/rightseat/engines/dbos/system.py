@@ -1,0 +1,170 @@
+"""DBOS itself. There is one in a process, which is DBOS's own rule.
+
+Every process is an executor with a name of its own. All have the same version: what a run needs of an earlier release
+are its ask and the names of its steps, so a rolling deploy strands none.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID, WorkflowStatus
+
+from rightseat.core.errors import ConfigError, Misuse
+from rightseat.parts import private_folder
+
+QUEUE = "rightseat"
+"""Where runs wait that somebody has to go on with. All listen to it."""
+POLL = 0.2  # seconds between two looks at the queue
+POOL = 10  # connections
+NAME = "rightseat.run"
+VERSION = "1"
+
+logging.getLogger("dbos").setLevel(logging.WARNING)
+
+
+class System:
+    def __init__(self, where: str | Path, schema: str = "dbos") -> None:
+        self._where = where
+        self._schema = schema
+        self._executor = secrets.token_hex(8)
+        self.is_shared = isinstance(where, str)
+        """Can other processes go on with what this one leaves?"""
+
+    @property
+    def _url(self) -> str:
+        if isinstance(self._where, Path):
+            return f"sqlite:///{self._where}"
+        return f"postgresql://{self._where.partition('://')[2]}"
+
+    async def launch(self, run: Callable[[str], Awaitable[None]]) -> None:
+        """From now on `run` may be called, on this event loop, with what another process started or left."""
+        if isinstance(self._where, Path):
+            private_folder(self._where.parent)
+        _Current.take(run)
+        DBOS(config=self._config())
+        DBOS.listen_queues([QUEUE])
+        try:
+            DBOS.launch()
+            await DBOS.register_queue_async(QUEUE, polling_interval_sec=POLL, on_conflict="always_update")
+        except Exception as error:
+            await self.shut_down()
+            raise ConfigError(f"The engine `dbos` cannot begin: {error}") from error
+
+    async def shut_down(self) -> None:
+        await asyncio.to_thread(DBOS.destroy)
+        # DBOS made its own threads those of the loop, and has ended them; others still need some.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
+        _Current.run = None
+
+    def _config(self) -> DBOSConfig:
+        return {
+            "name": "rightseat",
+            "system_database_url": self._url,
+            "sys_db_pool_size": POOL,
+            "dbos_system_schema": self._schema,
+            "executor_id": self._executor,
+            "application_version": VERSION,
+            "serializer": Json(),
+            "log_level": "WARNING",
+            "use_listen_notify": False,
+        }
+
+    async def start(self, run_id: str, ask: str) -> None:
+        with SetWorkflowID(run_id):
+            await DBOS.start_workflow_async(workflow, ask)
+
+    async def live(self, run_ids: Sequence[str]) -> dict[str, int | None]:
+        """Those that DBOS knows, with how often they died since they finished a step; None for one that is over."""
+        found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
+        return {one.workflow_id: deaths(one) for one in found}
+
+    async def note_deaths(self, run_id: str, number: int) -> None:
+        await DBOS.update_workflow_attributes_async(run_id, {"deaths": number})
+
+    async def enqueue(self, run_ids: list[str]) -> None:
+        """Whoever had them cannot finish a step of them any more; whoever sees one first goes on with it."""
+        if run_ids:
+            await DBOS.resume_workflows_async(run_ids, queue_name=QUEUE)
+
+    async def cancel(self, run_id: str) -> None:
+        await DBOS.cancel_workflow_async(run_id)
+
+    async def cancel_elsewhere(self, run_id: str) -> bool:
+        """False if nobody else has it; if we have, it is over, and is being noted as such."""
+        status = await DBOS.get_workflow_status_async(run_id)
+        if (
+            status is None
+            or deaths(status) is None
+            or (status.status, status.executor_id) == ("PENDING", self._executor)
+        ):
+            return False
+        await self.cancel(run_id)
+        return True
+
+    async def cancelled(self, run_ids: Sequence[str]) -> Sequence[str]:
+        """Those of them that somebody has cancelled."""
+        found = await DBOS.list_workflows_async(
+            workflow_ids=list(run_ids), status="CANCELLED", load_input=False, load_output=False
+        )
+        return [one.workflow_id for one in found]
+
+    async def hand_over(self, run_ids: Sequence[str]) -> None:
+        """After the shutdown: we ourselves do not listen to the queue any more."""
+        await asyncio.to_thread(self._hand_over, list(run_ids))
+
+    def _hand_over(self, run_ids: list[str]) -> None:
+        client = DBOSClient(
+            system_database_url=self._url,
+            dbos_system_schema=self._schema,
+            serializer=Json(),
+            application_name="rightseat",
+        )
+        try:
+            client.resume_workflows(run_ids, queue_name=QUEUE)
+        finally:
+            client.destroy()
+
+
+def deaths(status: WorkflowStatus) -> int | None:
+    if status.status not in ("PENDING", "ENQUEUED"):
+        return None
+    number: int = (status.attributes or {}).get("deaths", 0)
+    return number
+
+
+class _Current:
+    """What a workflow does. DBOS finds workflows by their names, so it is one for the process."""
+
+    run: Callable[[str], Awaitable[None]] | None = None
+
+    @classmethod
+    def take(cls, run: Callable[[str], Awaitable[None]]) -> None:
+        if cls.run is not None:
+            raise Misuse("There is one engine `dbos` in a process, and one is open already.")
+        cls.run = run
+
+
+@DBOS.workflow(name=NAME, max_recovery_attempts=None)
+async def workflow(ask: str) -> None:
+    if _Current.run is None:
+        raise asyncio.CancelledError  # it stays as it is, for another
+    await _Current.run(ask)
+
+
+class Json(Serializer):
+    """What DBOS keeps is JSON: to read it back can run nothing."""
+
+    def serialize(self, data: Any) -> str:
+        return msgspec.json.encode(str(data) if isinstance(data, BaseException) else data).decode()
+
+    def deserialize(self, serialized_data: str) -> Any:
+        return msgspec.json.decode(serialized_data)
+
+    def name(self) -> str:
+        return "rightseat_json"

@@ -1,0 +1,237 @@
+"""The engine on DBOS, with real databases, in processes that are killed."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rightseat.core.ask import Ask
+from rightseat.core.errors import ConfigError
+from rightseat.core.events import CallReturned, Event, MessagesReplaced, RunFailed, RunFinished, TextDelta
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Message, user
+from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.runtime import Runtime
+from rightseat.core.tools import Invocation, Tool
+from rightseat.engines.dbos import DbosEngine
+from rightseat.engines.dbos.system import System
+from rightseat.engines.local import LocalEngine
+from rightseat.logs.memory import MemoryLog
+from rightseat.logs.postgres import Options as PostgresOptions
+from rightseat.logs.postgres import build as postgres_log
+from rightseat.logs.sqlite import SqliteLog
+from rightseat.stores.databases import connect
+from rightseat.stores.memory import MemoryThreads
+from rightseat.stores.sql import SqlThreads
+from rightseat.testing import check_order
+from tests.services import schema
+
+ROOT = Path(__file__).parent.parent.parent
+LEASE = 1.0
+
+
+class Halting:
+    """A model that speaks a word at a time, and halts in the middle of the answer `halt`, if that is given."""
+
+    def __init__(self, halt: int | None) -> None:
+        self._halt = halt
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        results = sum(message.role == "tool" for message in prompt.messages)
+        for word in ("one ", "two ", "three "):
+            yield TextChunk(f"{results}:{word}")
+        if results == self._halt:
+            await asyncio.Event().wait()
+        if results == 0:
+            yield CallChunk(0, "{}", "same-id", "charge")
+        yield StopChunk("calls" if results == 0 else "stop")
+
+
+class Shop:
+    """A tool that notes its calls in a file; it halts after its effect, if it is told to."""
+
+    def __init__(self, folder: Path, *, halts: bool) -> None:
+        self._file = folder / "charges"
+        self._halts = halts
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        return [Tool("charge", "", {"type": "object"}, self._charge)]
+
+    async def _charge(self, invocation: Invocation) -> str:
+        with self._file.open("a") as file:
+            file.write(f"{invocation.key}\n")
+        if self._halts:
+            await asyncio.Event().wait()
+        return "charged"
+
+
+@asynccontextmanager
+async def serving(
+    folder: Path, url: str | None, *, halt: int | None = None, shop_halts: bool = False
+) -> AsyncIterator[Runtime]:
+    """What a server is made of: on files in the folder, or on PostgreSQL."""
+    path = folder / "rightseat.db"
+    async with AsyncExitStack() as stack:
+        log = SqliteLog(path) if url is None else postgres_log(PostgresOptions(url=url))
+        await stack.enter_async_context(log)  # type: ignore[arg-type]
+        threads = await stack.enter_async_context(SqlThreads(connect(url or path, LEASE)))
+        engine = DbosEngine(System(url or folder / "steps.db", schema_of(url)), attempts=3)
+        loop = Loop(Halting(halt), [Shop(folder, halts=shop_halts)], durable=True)
+        runtime = Runtime({"default": loop}, log=log, threads=threads, engine=engine)
+        stack.push_async_callback(runtime.close)
+        await runtime.open()
+        yield runtime
+
+
+async def serve(folder: Path, url: str | None, halt: str) -> None:
+    """The process that is killed. It says what the followers of its run get to see."""
+    async with serving(folder, url, halt=int(halt) if halt.isdecimal() else None, shop_halts=halt == "shop") as runtime:
+        if halt != "nothing":
+            await runtime.start(ask())
+        async for batch in runtime.follow("r"):
+            for entry in batch:
+                sys.stdout.write(f"{entry.id} {type(entry.event).__name__}\n")
+            sys.stdout.flush()
+
+
+def schema_of(url: str | None) -> str:
+    """What DBOS keeps goes into the schema of the test, too."""
+    return url.rpartition("%3D")[2] if url else "dbos"
+
+
+def ask() -> Ask:
+    return Ask(messages=(Message("user", user("Charge it.").parts, id="u"),), run_id="r", thread_id="t")
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+async def url(request: pytest.FixtureRequest) -> AsyncIterator[str | None]:
+    if request.param == "sqlite":
+        yield None
+        return
+    async with schema() as url:
+        yield url
+
+
+async def begin(server: str) -> asyncio.subprocess.Process:
+    program = f"import asyncio; from tests.engines.test_dbos import *; asyncio.run({server})"
+    return await asyncio.create_subprocess_exec(sys.executable, "-c", program, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+
+
+async def killed(folder: Path, url: str | None, halt: str, until: str, count: int = 1) -> list[str]:
+    """Serve until `until` was seen `count` times, and the shop was called if it halts; then kill it."""
+    process = await begin(f"serve(Path({str(folder)!r}), {url!r}, {halt!r})")
+    assert process.stdout is not None
+    seen: list[str] = []
+    while sum(line.endswith(until) for line in seen) < count:
+        line = await process.stdout.readline()
+        assert line, "the server ended by itself"
+        seen.append(line.decode().strip())
+    if halt == "shop":
+        while not (folder / "charges").exists():  # noqa: ASYNC110  # a file sets no event
+            await asyncio.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    await process.wait()
+    return [line.partition(" ")[0] for line in seen]
+
+
+async def rest(runtime: Runtime) -> list[tuple[str, Event]]:
+    return [(entry.id, entry.event) async for batch in runtime.follow("r") for entry in batch]
+
+
+async def test_a_run_whose_process_was_killed_goes_on_where_it_was(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60):
+        seen = await killed(tmp_path, url, "1", "TextDelta", 6)
+        async with serving(tmp_path, url) as runtime:
+            entries = await rest(runtime)
+            thread = await runtime.settled("t", ask().principal)
+
+    events = [event for _, event in entries]
+    check_order(events)
+    assert [id for id, _ in entries][: len(seen)] == seen
+    assert thread is not None
+    assert [message.text for message in thread.messages] == [
+        "Charge it.",
+        "0:one 0:two 0:three ",
+        "",
+        "1:one 1:two 1:three ",
+    ]
+    assert sum(isinstance(event, MessagesReplaced) for event in events) == 1
+    assert sum(isinstance(event, CallReturned) for event in events) == 1
+    assert (tmp_path / "charges").read_text().count("\n") == 1
+    assert events[-1] == RunFinished("done")
+
+
+async def test_a_call_that_was_interrupted_is_made_again_with_its_key(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60):
+        await killed(tmp_path, url, "shop", "AnswerEnded")
+        async with serving(tmp_path, url) as runtime:
+            events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    first, second = (tmp_path / "charges").read_text().splitlines()
+    assert first == second
+    assert not any(isinstance(event, MessagesReplaced) for event in events)
+    assert [event.content for event in events if isinstance(event, CallReturned)] == ["charged"]
+
+
+async def test_a_run_that_kills_its_process_again_and_again_is_given_up(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(100):
+        await killed(tmp_path, url, "shop", "AnswerEnded")
+        for _ in range(2):
+            (tmp_path / "charges").unlink()
+            process = await begin(f"poisoned(Path({str(tmp_path)!r}), {url!r})")
+            assert await process.wait() == 42
+        async with serving(tmp_path, url) as runtime:
+            events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    assert isinstance(events[-1], RunFailed)
+    assert events[-1].code == "given_up"
+
+
+async def poisoned(folder: Path, url: str | None) -> None:
+    """A server that dies when its shop is called."""
+    async with serving(folder, url, shop_halts=True):
+        while not (folder / "charges").exists():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        os._exit(42)
+
+
+async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60):
+        async with serving(tmp_path, url, halt=1) as runtime:
+            await runtime.start(ask())
+            async for batch in runtime.follow("r"):
+                if sum(isinstance(entry.event, CallReturned) for entry in batch):
+                    break
+        async with serving(tmp_path, url) as runtime:
+            events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    assert events[-1] == RunFinished("done")
+    assert (tmp_path / "charges").read_text().count("\n") == 1
+
+
+async def test_a_durable_run_can_be_cancelled(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60), serving(tmp_path, url, halt=0) as runtime:
+        await runtime.start(ask())
+        async for batch in runtime.follow("r"):
+            if any(isinstance(entry.event, TextDelta) for entry in batch):
+                break
+        assert await runtime.cancel("r")
+        events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    assert events[-1] == RunFinished("cancelled")
+
+
+def test_a_durable_agent_needs_an_engine_that_lasts() -> None:
+    loop = Loop(Halting(None), durable=True)
+
+    with pytest.raises(ConfigError, match="dbos"):
+        Runtime({"default": loop}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())

@@ -1,0 +1,147 @@
+"""The database, with the only clock that counts, and a process's way to it.
+
+The queries are those of `stores.queries`, on SQLite in memory: one transaction after the other. Leases are what
+`stores.leases` and `stores.postgresql` do, with the statements written anew for this clock: renewed four times in a
+lease by something that only stops with its process, judged where they are kept. What is asked is asked again when the
+connection breaks, and may then be done twice.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import cache
+from typing import Any, ParamSpec, TypeVar, cast
+
+from sqlalchemy import Connection, create_engine, delete
+
+from rightseat.core.ask import Ask
+from rightseat.stores import queries
+from rightseat.stores.databases import Work
+from rightseat.stores.tables import metadata
+from tests.simulation.clock import Clock, Loop
+from tests.simulation.network import Broken, Exchange, Link, Server
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+LEASE = 4.0
+BEAT = LEASE / 4
+PATIENCE = 15.0  # seconds that a process waits for a database that is away
+
+
+@cache
+def in_memory() -> Connection:
+    connection = create_engine("sqlite://").connect()
+    with connection.begin():
+        metadata.create_all(connection)
+    return connection
+
+
+class Database(Server):
+    """The server. `steps`, `executors` and the `queue` are what the engine keeps in it."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.leases: dict[int, float] = {}
+        self.steps: dict[tuple[str, str], tuple[float, bytes]] = {}
+        self.executors: dict[str, int] = {}
+        self.known: set[str] = set()
+        self.queue: dict[str, Ask] = {}
+        self.taken: dict[str, Ask] = {}  # out of the queue
+        self.listeners: list[Callable[[], None]] = []
+        self.reaped_by: Callable[[int], None] = lambda process: None  # told who has just found a dead one
+        self._connection = in_memory()
+        self._others: dict[int, list[int]] = {}
+        with self._connection.begin():
+            for table in reversed(metadata.sorted_tables):
+                self._connection.execute(delete(table))
+
+    def transact(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        self._others.clear()
+        with self._connection.begin():
+            return work(self._connection, *args, **kwargs)
+
+    def others(self, me: int) -> list[int]:
+        """Asked by everyone all the time, and the same until something is written."""
+        if me not in self._others:
+            with self._connection.begin():
+                self._others[me] = queries.others(self._connection, me)
+        return self._others[me]
+
+    def renew(self, process: int) -> None:
+        self.leases[process] = self.clock.now + LEASE
+
+
+class Connected:
+    """A process's database, as `stores.databases` has it."""
+
+    reap_every: float | None = min(BEAT, 1.0)
+
+    def __init__(self, server: Database, link: Link, process: int, *, buries_first: bool) -> None:
+        self.process = process
+        self.server = server
+        self._link = link
+        self._buries_first = buries_first
+
+    async def open(self) -> None:
+        await self.call(self.server.renew, self.process)
+        self._beat()
+
+    async def close(self) -> None: ...
+
+    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.call(self.server.transact, work, *args, **kwargs)  # type: ignore[arg-type]  # a ParamSpec through two functions
+
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if work is queries.others:
+            found: Any = await self.call(self._bury if self._buries_first else self._others)
+            return cast(T, found)
+        return await self.write(work, *args, **kwargs)
+
+    def _others(self) -> list[int]:
+        found, leases, now = self.server.others(self.process), self.server.leases, self.server.clock.now
+        if any(leases.get(process, 0.0) <= now for process in found):
+            self.server.reaped_by(self.process)
+        return found
+
+    def _bury(self) -> list[int]:
+        """A flaw: who is dead is struck from the list of the living, and only then are its runs looked for."""
+        leases, now = self.server.leases, self.server.clock.now
+        dead = [process for process, until in leases.items() if until <= now and process != self.process]
+        for process in dead:
+            del leases[process]
+        if dead:
+            self.server.reaped_by(self.process)
+        return dead
+
+    def is_gone(self, connection: Connection, process: int) -> bool:
+        return self.server.leases.get(process, 0.0) <= self.server.clock.now
+
+    async def call(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Until it is answered."""
+
+        def work(exchange: "Exchange[T]") -> None:
+            try:
+                exchange.answer(do(*args, **kwargs))
+            except Exception as error:
+                exchange.refuse(error)
+
+        since, pause = self._link.clock.now, 0.05
+        while True:
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    return await self._link.ask(work)
+            except (Broken, TimeoutError) as error:
+                if self._link.clock.now - since >= PATIENCE:
+                    raise OSError("the database is away") from error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 1.0)
+
+    def _beat(self) -> None:
+        """From a thread of its own: it is late only if the process stands still, or the way is cut."""
+        loop: Loop = self._link.loop
+        self._link.ask(self._renew).add_done_callback(lambda told: told.exception())
+        loop.call_later(BEAT, self._beat)
+
+    def _renew(self, exchange: "Exchange[None]") -> None:
+        self.server.renew(self.process)
+        exchange.answer(None)

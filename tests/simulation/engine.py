@@ -1,0 +1,150 @@
+"""An engine that keeps the results of steps in the database, as `core.engine` asks for: `engines.dbos` without DBOS.
+
+Who executes a run is written there too, and only that one's results are kept. Runs that others left wait in a queue to
+which all listen.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from rightseat.core import codec
+from rightseat.core.ask import Ask
+from rightseat.core.closing import closing
+from rightseat.core.engine import Perform
+from rightseat.core.errors import StaleWriter
+from rightseat.core.events import Event
+from tests.simulation.clock import Loop
+from tests.simulation.database import Connected
+
+T = TypeVar("T")
+
+POLL = 0.2  # seconds
+
+
+class PlayedEngine:
+    is_lasting = True
+
+    def __init__(self, loop: Loop, database: Connected, *, repeats_steps: bool = False) -> None:
+        self.running: dict[str, asyncio.Task[None]] = {}
+        self.failures: list[str] = []
+        self._loop = loop
+        self._database = database
+        self._repeats_steps = repeats_steps
+
+    async def open(self, perform: Perform) -> None:
+        self._perform = perform
+        self._database.server.listeners.append(self._look_soon)
+        await self._look()
+
+    async def start(self, ask: Ask, perform: Perform) -> None:
+        if await self._database.call(self._add, ask.run_id):
+            self._run(ask, perform)
+
+    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
+        await self._database.call(self._enqueue, asks)
+        return {ask.run_id for ask in asks}
+
+    async def cancel(self, run_id: str) -> bool:
+        return False
+
+    async def close(self) -> None: ...
+
+    def _add(self, run_id: str) -> bool:
+        """Whether it is new, or was added by us: a question that was long on its way may come too late."""
+        server = self._database.server
+        is_new = run_id not in server.known
+        server.known.add(run_id)
+        if is_new:
+            self._take(run_id)
+        return server.executors.get(run_id) == self._database.process
+
+    def _take(self, run_id: str) -> None:
+        self._database.server.executors[run_id] = self._database.process
+
+    def _enqueue(self, asks: Sequence[Ask]) -> None:
+        """Whoever had them keeps no step of them any more; whoever looks first goes on with them."""
+        server = self._database.server
+        for ask in asks:
+            server.executors.pop(ask.run_id, None)
+            server.queue[ask.run_id] = ask
+            server.known.add(ask.run_id)
+        for listener in server.listeners:
+            listener()
+
+    def _look_soon(self) -> None:
+        """Everyone looks at the queue all the time; here only when there is something to see."""
+        random = self._loop.clock.random
+        self._loop.call_later(random.uniform(0, POLL), lambda: self._loop.create_task(self._look()))
+
+    async def _look(self) -> None:
+        for ask in await self._database.call(self._dequeue):
+            if ask.run_id not in self.running:
+                self._run(ask, self._perform)
+
+    def _dequeue(self) -> list[Ask]:
+        """What waits, and what is ours though we do not know of it: we have taken it, and the answer was lost."""
+        server, me = self._database.server, self._database.process
+        lost = [ask for run_id, ask in server.taken.items() if server.executors.get(run_id) == me]
+        waiting = list(server.queue.values())
+        server.taken |= server.queue
+        server.queue.clear()
+        for ask in waiting:
+            self._take(ask.run_id)
+        return [ask for ask in (*lost, *waiting) if ask.run_id not in self.running]
+
+    def _run(self, ask: Ask, perform: Perform) -> None:
+        self.running[ask.run_id] = asyncio.create_task(self._to_its_end(ask, perform))
+
+    async def _to_its_end(self, ask: Ask, perform: Perform) -> None:
+        try:
+            await perform(ask, KeptSteps(ask.run_id, self._database, repeats=self._repeats_steps))
+        except StaleWriter:
+            pass  # another goes on with it
+        except Exception as error:
+            self.failures.append(f"{ask.run_id} broke off: {error!r}")
+        finally:
+            if self.running.get(ask.run_id) is asyncio.current_task():
+                del self.running[ask.run_id]
+
+
+class KeptSteps:
+    is_leaving = False
+
+    def __init__(self, run_id: str, database: Connected, *, repeats: bool) -> None:
+        self._run_id = run_id
+        self._database = database
+        self._repeats = repeats
+
+    async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        kept = await self._database.call(self._find, name)
+        if kept is not None:
+            return msgspec.json.decode(kept, type=kind)
+        result = await work()
+        await self._database.call(self._keep, name, msgspec.json.encode(result))
+        return result
+
+    async def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
+        kept = await self._database.call(self._find, name)
+        if kept is not None:
+            for event in codec.decode_all(kept):
+                yield event
+            return
+        said: list[bytes] = []
+        async with closing(source()) as events:
+            async for event in events:
+                said.append(codec.encode(event))
+                yield event
+        await self._database.call(self._keep, name, b"[%b]" % b",".join(said))
+
+    def _find(self, name: str) -> bytes | None:
+        found = self._database.server.steps.get((self._run_id, name))
+        return None if found is None or self._repeats else found[1]
+
+    def _keep(self, name: str, result: bytes) -> None:
+        server = self._database.server
+        if server.executors.get(self._run_id) != self._database.process:
+            raise StaleWriter(self._run_id, 0, 0)
+        server.steps.setdefault((self._run_id, name), (server.clock.now, result))

@@ -1,0 +1,53 @@
+"""What is broken on purpose is noticed: a simulation that finds nothing would be worth nothing."""
+
+import pytest
+
+from rightseat.logs.redis.line import Command
+from tests.simulation.replica import Flaws
+from tests.simulation.world import play_many
+
+ENOUGH = 1_000
+"""Schedules within which a flaw has to show; most do in the first few dozen."""
+
+
+def with_ids_of_its_own(command: Command) -> Command:
+    """`XADD key *`: Redis makes the ids."""
+    match command:
+        case (b"XADD", key, b"NOMKSTREAM", _, b"said", content):
+            return (b"XADD", key, b"*", b"said", content)
+    return command
+
+
+def making_streams(command: Command) -> Command:
+    """`XADD` without `NOMKSTREAM`: a stream that is gone is simply made again."""
+    match command:
+        case (b"XADD", key, b"NOMKSTREAM", *rest):
+            return (b"XADD", key, *rest)
+    return command
+
+
+@pytest.mark.parametrize(
+    ("flaws", "noticed"),
+    [
+        pytest.param(Flaws(takes_any_id=True), "the log", id="appends are not fenced"),
+        pytest.param(Flaws(rewrite=with_ids_of_its_own), "never ends", id="ids are Redis's own"),
+        pytest.param(Flaws(repeats_steps=True), "was done again", id="steps are not remembered"),
+    ],
+)
+def test_a_flaw_is_noticed(flaws: Flaws, noticed: str) -> None:
+    assert is_noticed(flaws, noticed)
+
+
+@pytest.mark.whole
+def test_burying_the_dead_before_their_runs_are_taken_is_noticed() -> None:
+    assert is_noticed(Flaws(buries_first=True), "never ends")
+
+
+@pytest.mark.whole
+def test_appending_to_a_log_that_was_lost_is_noticed() -> None:
+    assert is_noticed(Flaws(rewrite=making_streams), "without knowing what was before", losing_log=True)
+
+
+def is_noticed(flaws: Flaws, what: str, *, losing_log: bool = False) -> bool:
+    verdicts = play_many(range(ENOUGH), flaws, losing_log=losing_log)
+    return any(what in problem for verdict in verdicts for problem in verdict.problems)
