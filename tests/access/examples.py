@@ -191,7 +191,8 @@ ROUTES = {
         ("/agents.json", "GET"),
         ("/copilots.json", "GET"),
         ("/v1/feedback", "POST"),
-        *((path, "POST") for path in ("/v1/query", *(f"/v1/query/{name}" for name in ("default", "slow", "other")))),
+        ("/v1/query", "POST"),
+        ("/v1/query/{agent:path}", "POST"),
     },
 }
 """The routes that the operations of a face are behind, without its address."""

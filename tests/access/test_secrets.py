@@ -83,6 +83,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "stores.sql.url",
         "logs.postgres.url",
         "logs.redis.url",
+        "engines.dbos.url",
     }
 
 
@@ -149,6 +150,7 @@ ADDRESSES = [
     "threads: {type: sql, url: 'postgresql+asyncpg://me:${DATABASE}@127.0.0.1:1/x'}",
     "log: {type: postgres, url: 'postgresql://me:${DATABASE}@127.0.0.1:1/x'}",
     "log: {type: redis, url: 'redis://me:${DATABASE}@127.0.0.1:1/0'}",
+    "engine: {type: dbos, url: 'postgresql://me:${DATABASE}@127.0.0.1:1/x'}",
 ]
 
 
