@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rightseat.core.errors import BadAsk, ConfigError, ModelRefused, ModelUnreachable
+from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Constraint, Description, Piece, Request
 from rightseat.models.completion.engines import Ollama, Sglang, ollama, sglang, tokenizers, vllm
 from rightseat.models.completion.engines.options import OllamaOptions, SglangOptions
@@ -132,6 +133,16 @@ def test_ollama_is_held_to_a_schema_and_refuses_what_is_none() -> None:
     assert body["raw"] is True
     with pytest.raises(ModelRefused, match="style: generic"):
         ollama.write_request("m", Request(prompt="Hi", constraint=Constraint(YES)))
+
+
+def test_a_schema_for_ollama_has_an_end_to_every_text() -> None:
+    schema: dict[str, JsonValue] = {"type": "object", "properties": {"q": {"type": "string"}}}
+    body = ollama.write_request("m", Request(prompt="Hi", constraint=Constraint(YES, schema=schema)))
+
+    sent = body["format"]
+    assert isinstance(sent, dict)
+    assert sent["properties"]["q"]["maxLength"] > 0
+    assert sent["additionalProperties"] is False
 
 
 async def test_ollama_tells_an_error_inside_its_answer() -> None:

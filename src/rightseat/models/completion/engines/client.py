@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 from pydantic import SecretStr
@@ -21,6 +21,7 @@ from rightseat.core.errors import (
 )
 from rightseat.egress.http import Answer, Pool, Unreachable
 from rightseat.wire import sse
+from rightseat.wire.openai_chat import read_error
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +32,14 @@ TOO_LONG = re.compile(
 SAID = 500  # characters of an engine's own words that are passed on
 LARGEST = 8 << 20  # bytes of an answer that is read whole; a chat template may be long
 SOON = 10.0  # seconds for such an answer
+
+
+class Event(Protocol):
+    @property
+    def error(self) -> Any: ...
+
+
+E = TypeVar("E", bound=Event)
 
 
 class Client:
@@ -100,6 +109,21 @@ class Client:
             return ModelRefused(f"The model's engine does not accept the request (HTTP {status}): {said}", status)
         return ModelUnreachable(f"The model's engine failed (HTTP {status}).")
 
+    def read(self, data: bytes, decode: Callable[[bytes], E]) -> E:
+        """One event of an answer. An error inside of it is raised."""
+        try:
+            event = decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self.broken(f"an event that cannot be read: {error}") from error
+        if event.error is not None:
+            raise self.failure(event.error)
+        return event
+
+    def failure(self, error: Any, status: int = 500) -> ModelError:
+        """An error inside an answer: its `code`, where it has one, is the status that it would have been."""
+        code = error.get("code") if isinstance(error, dict) else None
+        return self.refusal(code if isinstance(code, int) else status, _encode({"error": error}).decode())
+
     def broken(self, problem: str) -> ModelUnreachable:
         """For an answer that is not what this engine says."""
         logger.warning("%s: %s", self.where, self._said(problem))
@@ -131,20 +155,6 @@ async def _read_lines(answer: Answer) -> AsyncIterator[bytes]:
                 yield line
     if rest.strip():
         yield rest
-
-
-def read_error(body: str) -> str:
-    """What the engine says is wrong, in whichever of the usual forms it says so; else its text."""
-    try:
-        value = msgspec.json.decode(body)
-    except msgspec.DecodeError:
-        return body
-    match value:
-        case {"error": {"message": str(message)}} | {"error": str(message)}:
-            return message
-        case {"message": str(message)} | {"detail": str(message)}:
-            return message
-    return body
 
 
 _encode = msgspec.json.Encoder().encode

@@ -9,7 +9,7 @@ from typing import Any, Self
 import msgspec
 from pydantic import SecretStr
 
-from rightseat.core.errors import ModelError, ModelLoading, ModelRefused, ModelUnreachable
+from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Constraint, Description, End, Piece, Request
@@ -95,7 +95,7 @@ class LlamaCpp:
                 body["prompt"] = request.prompt.removeprefix(described.bos)
             async with self.client.events("/completion", body) as events:
                 async for data in events:
-                    event = self._read(data)
+                    event = self.client.read(data, _decode)
                     if event.content:
                         yield Piece(event.content, read_logprobs(event, request.logprobs or 0))
                     if event.stop:
@@ -110,21 +110,6 @@ class LlamaCpp:
             self.forget()
             raise self.client.broken("its answer ended without its last event")
         yield end
-
-    def _read(self, data: bytes) -> "_Event":
-        try:
-            event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self.client.broken(f"an event that cannot be read: {error}") from error
-        if event.error is not None:
-            raise self._failure(event.error)
-        return event
-
-    def _failure(self, error: Any) -> ModelError:
-        """An error inside the answer: its `code` is the status that it would have been."""
-        status = error.get("code") if isinstance(error, dict) else None
-        body = msgspec.json.encode({"error": error}).decode()
-        return self.client.refusal(status if isinstance(status, int) else 500, body)
 
 
 def read_props(props: Any) -> Description:

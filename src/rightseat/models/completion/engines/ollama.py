@@ -11,6 +11,7 @@ from rightseat.core.events import StopReason
 from rightseat.models.completion.engine import Description, End, Piece, Request
 from rightseat.models.completion.engines.client import Client
 from rightseat.models.completion.engines.options import OllamaOptions
+from rightseat.models.completion.grammar import json_schema
 
 SCHEMA_ONLY = (
     "Ollama can hold a model to a JSON Schema only, and this way of calling tools is none. "
@@ -51,7 +52,7 @@ class Ollama:
         try:
             async with self.client.lines("/api/generate", body) as lines:
                 async for line in lines:
-                    event = self._decode(line)
+                    event = self.client.read(line, _decode)
                     if event.response:
                         yield Piece(event.response)
                     if event.done:
@@ -63,15 +64,6 @@ class Ollama:
         if end is None:
             raise self.client.broken("its answer ended without its last line")
         yield end
-
-    def _decode(self, line: bytes) -> "_Event":
-        try:
-            event = _decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self.client.broken(f"a line that cannot be read: {error}") from error
-        if event.error is not None:
-            raise self.client.refusal(500, msgspec.json.encode({"error": event.error}).decode())
-        return event
 
 
 def read_show(model: str, shown: Any) -> Description:
@@ -97,7 +89,7 @@ def write_request(model: str, request: Request) -> dict[str, object]:
     if request.constraint is not None:
         if request.constraint.schema is None or request.constraint.triggers:
             raise ModelRefused(SCHEMA_ONLY, 400)
-        body["format"] = request.constraint.schema
+        body["format"] = json_schema.bounded(request.constraint.schema)
     wanted: dict[str, object] = {
         "temperature": request.temperature,
         "top_p": request.top_p,

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import BadAsk, ModelError, ModelLoading, ModelUnreachable
+from rightseat.core.errors import BadAsk, ModelLoading, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.models.completion.engine import Description, End, Piece, Request
 from rightseat.models.completion.engines import tokenizers
@@ -62,7 +62,7 @@ class Sglang:
                 async for data in events:
                     if data.startswith(b"[DONE]"):
                         break
-                    last = self._decode(data)
+                    last = self.client.read(data, _decode)
                     piece = last.text
                     if self._sends_all:
                         piece, said = self._news(last.text, said), last.text
@@ -78,22 +78,13 @@ class Sglang:
             raise self.client.broken("an event takes back what was said before")
         return text[len(said) :]
 
-    def _decode(self, data: bytes) -> "_Event":
-        try:
-            event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self.client.broken(f"an event that cannot be read: {error}") from error
-        if event.error is not None:
-            raise self._failure(event.error, 500)
-        return event
-
     def _end(self, last: "_Event") -> End:
         told = last.meta_info
         finish = told.finish_reason
         if finish is None:
             raise self.client.broken("its answer ended without a finish_reason")
         if finish.type == "abort":
-            raise self._failure(finish.message or "it was aborted", finish.status_code or 500)
+            raise self.client.failure(finish.message or "it was aborted", finish.status_code or 500)
         return End(
             reason=_REASONS.get(finish.type, "stop"),
             input_tokens=told.prompt_tokens,
@@ -101,11 +92,6 @@ class Sglang:
             cached_tokens=told.cached_tokens,
             stop=finish.matched if isinstance(finish.matched, str) else None,
         )
-
-    def _failure(self, error: Any, status: int) -> ModelError:
-        code = error.get("code") if isinstance(error, dict) else None
-        body = msgspec.json.encode({"error": error}).decode()
-        return self.client.refusal(code if isinstance(code, int) else status, body)
 
 
 def write_request(request: Request, described: Description) -> dict[str, object]:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import ModelError, ModelLoading, ModelUnreachable
+from rightseat.core.errors import ModelLoading, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Description, End, Piece, Request
@@ -54,7 +54,7 @@ class Vllm:
                 async for data in events:
                     if data.startswith(b"[DONE]"):
                         break
-                    if (piece := reading.read(self._decode(data))) is not None:
+                    if (piece := reading.read(self.client.read(data, _decode))) is not None:
                         yield piece
         except (ModelUnreachable, ModelLoading):
             self._known = None
@@ -62,20 +62,6 @@ class Vllm:
         if reading.reason is None:
             raise self.client.broken("its answer ended without a finish_reason")
         yield reading.end()
-
-    def _decode(self, data: bytes) -> "_Event":
-        try:
-            event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise self.client.broken(f"an event that cannot be read: {error}") from error
-        if event.error is not None:
-            raise self._failure(event.error)
-        return event
-
-    def _failure(self, error: Any) -> ModelError:
-        status = error.get("code") if isinstance(error, dict) else None
-        body = msgspec.json.encode({"error": error}).decode()
-        return self.client.refusal(status if isinstance(status, int) else 500, body)
 
 
 def read_context(listed: Any, model: str) -> int | None:
