@@ -68,7 +68,7 @@ class OwnRedis:
         self._process = await asyncio.create_subprocess_exec(
             "redis-server", *places, *lasting, *following, stdout=asyncio.subprocess.DEVNULL
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):  # a copy takes a while where others keep the machine busy
             await self.is_up()
 
     async def is_up(self) -> None:
@@ -127,7 +127,10 @@ class Proxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
             return writer.close()
-        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        try:
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)
+        except OSError:  # the server is down
+            return writer.close()
         self._streams |= {writer, far_writer}
         await asyncio.gather(self._pass(reader, far_writer, True), self._pass(far_reader, writer, False))
 

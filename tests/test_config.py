@@ -12,6 +12,8 @@ from rightseat.config import schema
 from rightseat.config.document import MAX_CHARACTERS
 from rightseat.core.errors import ConfigError
 
+KNOWN = "Known: anthropic, completion, empty, fallback, google, langchain, openai, scripted."
+
 
 def parse(text: str, **environ: str) -> config.Config:
     return config.parse(text, Path("rightseat.yaml"), environ)
@@ -227,16 +229,16 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
         ("agents: {default: loop}", "1:10: agents.default should be a mapping like {type: …}."),
         (
             "models: {default: {model: m}}",
-            "1:10: models.default.type should say what it is. Known: completion, openai, scripted.",
+            f"1:10: models.default.type should say what it is. {KNOWN}",
         ),
         (
             "models: {default: {type: 3}}",
-            "1:10: models.default.type should say what it is. Known: completion, openai, scripted.",
+            f"1:10: models.default.type should say what it is. {KNOWN}",
         ),
         (
             "models: {default: {type: opanai}}",
             "1:20: models.default.type: There is no model of type 'opanai'. Did you mean 'openai'? "
-            "Known: completion, openai, scripted.",
+            "Known: anthropic, completion, empty, fallback, google, langchain, openai, scripted.",
         ),
         (
             "models: {default: {type: json.decoder}}",

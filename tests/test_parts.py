@@ -30,7 +30,8 @@ def test_an_unknown_name_is_told_with_the_known_ones_and_the_nearest() -> None:
         parts.find("models", "opanai")
 
     assert error.value.message == (
-        "There is no model of type 'opanai'. Did you mean 'openai'? Known: completion, openai, scripted."
+        "There is no model of type 'opanai'. Did you mean 'openai'? "
+        "Known: anthropic, completion, empty, fallback, google, langchain, openai, scripted."
     )
 
 

@@ -4,6 +4,7 @@ config → Assembly (everything built, nothing open) → router (its routes and 
 """
 
 import inspect
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Match, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rightseat import parts
 from rightseat.access.door import Door, Doorman, Tokens, guard_of
@@ -24,13 +25,22 @@ from rightseat.access.keys import Key, Keys, digest, prefix_of
 from rightseat.access.pages import THIS_MACHINE, Pages
 from rightseat.access.threads import Scoped
 from rightseat.config import Access, ApiKey, Config, HookNames, Jwt, Part, Server
+from rightseat.core.agent import Agent, Roster
+from rightseat.core.artifacts import Artifacts
+from rightseat.core.ask import Ask
+from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError, ForeignPage, RightseatError
+from rightseat.core.events import Event
 from rightseat.core.hooks import Hooks
+from rightseat.core.ids import new_id
 from rightseat.core.model import Model
+from rightseat.core.observing import ABOUT, NOBODY, About, Observer
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Toolbox
 from rightseat.faces.answers import answer
 from rightseat.faces.streaming import STRAIGHT
+from rightseat.stores.files import MemoryArtifacts
+from rightseat.telemetry.several import Several
 from rightseat.toolboxes import functions
 
 H = TypeVar("H")
@@ -45,6 +55,7 @@ HEADERS = (
     "openai-organization",
     "openai-project",
     "x-api-key",
+    "x-request-id",
     "x-copilotcloud-public-api-key",
     "x-copilotkit-runtime-client-gql-version",
     *(f"x-stainless-{what}" for what in STAINLESS),
@@ -52,7 +63,8 @@ HEADERS = (
 """The request headers that a browser must ask leave for, and our clients send."""
 
 METHODS = ("GET", "POST", "PATCH", "DELETE", "OPTIONS")
-EXPOSED = ("x-rightseat-warnings",)
+EXPOSED = ("x-rightseat-warnings", "x-request-id")
+REQUEST_ID = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +101,65 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     """Build every part. `own` are tools that all agents get, beside those that they name."""
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     brought = bring(config.faces)
-    supply = Supply({name: _build(part) for name, part in config.models.items()}, (*own, *brought.values()))
-    agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
+    supply = Supply({}, (*own, *brought.values()), artifacts_of(threads))
+    supply.models = build_models(config.models, supply)
+    supply.named = {name: part.module.build(part.options, supply) for name, part in config.toolboxes.items()}
+    agents = supply.agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
+    guards = [part.module.build(part.options, supply) for part in config.guards]
     hooks = load_hooks(config.hooks)
-    runtime = Runtime(agents, log=log, threads=Scoped(threads), engine=engine, hooks=hooks, models=supply.models)
+    observers = watch(config)
+    runtime = Runtime(
+        agents,
+        log=log,
+        threads=Scoped(threads),
+        engine=engine,
+        hooks=hooks,
+        models=supply.models,
+        guards=guards,
+        observer=together(observers),
+        artifacts=supply.artifacts,
+    )
     doorman = hire(config.access)
-    inside = (*supply.models.values(), *supply.loaded.values(), *brought.values(), *agents.values())
+    inside = (
+        *supply.models.values(),
+        *supply.named.values(),
+        *supply.loaded.values(),
+        *brought.values(),
+        *agents.values(),
+        *guards,
+        *observers,
+    )
     return Assembly(runtime, config.faces, (log, threads, engine, *inside, doorman), doorman, brought)
+
+
+def artifacts_of(threads: object) -> Artifacts:
+    """Those that the store keeps beside its threads; in memory, for a store of somebody else's that keeps none."""
+    found: Artifacts | None = getattr(threads, "artifacts", None)
+    return found or MemoryArtifacts()
+
+
+def watch(config: Config) -> list[Observer]:
+    """Who is told of all that runs do. What tells them is large, so only a server that wants it imports it."""
+    told = config.telemetry
+    observers: list[Observer] = []
+    if told.traces:
+        traces = import_part("rightseat.telemetry.traces", "Traces")
+        endpoint = told.traces if isinstance(told.traces, str) else None
+        observers.append(traces.Traces(endpoint, told.service, version("rightseat")))
+    if any(face.type == "metrics" for face in config.faces):
+        observers.append(import_part("rightseat.telemetry.metrics", "Metrics").SERVER)
+    return observers
+
+
+def together(observers: Sequence[Observer]) -> Observer:
+    return Several(observers) if observers else NOBODY
+
+
+def import_part(path: str, what: str) -> Any:
+    try:
+        return import_module(path)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{what} need a package that is not installed: pip install 'rightseat[telemetry]'") from error
 
 
 def bring(faces: Sequence[Part]) -> dict[int, Toolbox]:
@@ -104,12 +168,25 @@ def bring(faces: Sequence[Part]) -> dict[int, Toolbox]:
     return {place: make(face.options) for place, (make, face) in makers.items() if make is not None}
 
 
+def build_models(models: Mapping[str, Part], supply: "Supply") -> Mapping[str, Model]:
+    """Those that are built from others come last, in their order: one can name another that stands before it."""
+    composed = {name: part for name, part in models.items() if len(inspect.signature(part.module.build).parameters) > 1}
+    built = {name: _build(part) for name, part in models.items() if name not in composed}
+    supply.models = built
+    for name, part in composed.items():
+        built[name] = part.module.build(part.options, supply)
+    return {name: built[name] for name in models}
+
+
 class Supply:
     """What an agent is built from: `parts.Parts` over the parts of one configuration."""
 
-    def __init__(self, models: Mapping[str, Model], own: Sequence[Toolbox] = ()) -> None:
+    def __init__(self, models: Mapping[str, Model], own: Sequence[Toolbox], artifacts: Artifacts) -> None:
         self.models = models
         self.own = own
+        self.artifacts = artifacts
+        self.named: Mapping[str, Toolbox] = {}
+        self.agents: Mapping[str, Agent] = {}
         self.loaded: dict[str, Toolbox] = {}
 
     def model(self, name: str) -> Model:
@@ -118,12 +195,52 @@ class Supply:
         except KeyError:
             raise ConfigError(f"No model is named {name!r}.{parts.hint(name, self.models)}") from None
 
+    def toolbox(self, name: str) -> Toolbox:
+        try:
+            return self.named[name]
+        except KeyError:
+            raise ConfigError(f"No toolbox is named {name!r}.{parts.hint(name, self.named)}") from None
+
+    def agent(self, name: str) -> Agent:
+        return Named(name, self)
+
     def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
         named = list(references)
         for reference in named:
             if reference not in self.loaded:
                 self.loaded[reference] = functions.box(parts.load(reference), reference)
         return (*self.own, *(self.loaded[reference] for reference in named))
+
+
+class Named:
+    """An agent that may not be built yet: two may name each other."""
+
+    def __init__(self, name: str, supply: Supply) -> None:
+        self._name = name
+        self._supply = supply
+
+    @property
+    def _agent(self) -> Agent:
+        part, _, member = self._name.partition("/")
+        if member and isinstance(roster := self._supply.agents.get(part), Roster):
+            return roster.member(member)
+        try:
+            return self._supply.agents[self._name]
+        except KeyError:
+            raise ConfigError(
+                f"No agent is named {self._name!r}.{parts.hint(self._name, self._supply.agents)}"
+            ) from None
+
+    @property
+    def description(self) -> str:
+        return self._agent.description
+
+    @property
+    def durable(self) -> bool:
+        return getattr(self._agent, "durable", False)
+
+    def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        return self._agent.run(ask, steps)
 
 
 def hire(access: Access) -> Doorman | None:
@@ -264,6 +381,8 @@ class Application(FastAPI):
                 return await refusal(scope, receive, send)
         if "app" not in scope and not self.user_middleware:  # neither around us nor inside
             scope[STRAIGHT] = send
+        if scope["type"] == "http":
+            send = Numbered(scope, send)
         await pages(scope, receive, send)
 
     def _check_page(self, scope: Scope, pages: CORSMiddleware) -> None:
@@ -296,6 +415,23 @@ class Application(FastAPI):
                 scope.update(found)
                 return route
         return None
+
+
+class Numbered:
+    """Sends an answer with the id of its request in its head: the client's own where that is a plain one."""
+
+    __slots__ = ("_id", "_send")
+
+    def __init__(self, scope: Scope, send: Send) -> None:
+        given = Headers(scope=scope).get("x-request-id", "")
+        self._id = given if REQUEST_ID.fullmatch(given) else new_id("req")
+        self._send = send
+        ABOUT.set(About(self._id))
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message["headers"], (b"x-request-id", self._id.encode())]}
+        await self._send(message)
 
 
 def application(assembly: Assembly, server: Server) -> FastAPI:

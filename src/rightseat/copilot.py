@@ -67,7 +67,8 @@ class Copilot:
                 raise ConfigError("There are two agents named 'default': the model's, and one in `agents`.")
             model = model or plain.models["default"].module.Scripted()
             named["default"] = Loop(model, [self._functions], instructions=instructions, rounds=rounds)
-        runtime = Runtime(named, log=log, threads=Scoped(threads), engine=engine)
+        artifacts = app.artifacts_of(threads)
+        runtime = Runtime(named, log=log, threads=Scoped(threads), engine=engine, artifacts=artifacts)
         doorman = app.hire(Access.model_validate(access or {}))
         owned = [part for part in (log, threads, engine, model, *named.values(), doorman) if part is not None]
         self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned, doorman)

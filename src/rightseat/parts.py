@@ -2,8 +2,9 @@
 
 A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) and one function:
 
-    models, logs, stores, engines    build(options) -> Model, Log, Threads, Engine
-    agents                           build(options, parts) -> Agent
+    models, logs, stores, engines    build(options) -> Model, Log, Threads, Engine; build(options, parts) for a model
+                                     that is built from other models
+    toolboxes, agents, guards        build(options, parts) -> Toolbox, Agent, Guard
     faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
 
 A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
@@ -14,9 +15,9 @@ its routes, beside those that the server lets in everywhere.
 `type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
 dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
 
-A part that is built from others never imports them. It names them in its options, as a `ModelName`, an `AgentName` or a
-`Reference`, so that a wrong name is found when the configuration is read; and it gets them from `Parts`. Options with
-such a name as a default set `validate_default=True`, because the name may not be configured.
+A part that is built from others never imports them. It names them in its options, as a `ModelName`, a `ToolboxName`, an
+`AgentName` or a `Reference`, so that a wrong name is found when the configuration is read; and it gets them from
+`Parts`. Options with such a name as a default set `validate_default=True`, because the name may not be configured.
 """
 
 import difflib
@@ -31,15 +32,19 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import AfterValidator, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
 
+from rightseat.core.agent import Agent
+from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
 
-Kind = Literal["models", "agents", "faces", "logs", "stores", "engines"]
+Kind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]
 
 NOUNS: dict[str, str] = {
     "models": "model",
+    "toolboxes": "toolbox",
     "agents": "agent",
+    "guards": "guard",
     "faces": "face",
     "logs": "log",
     "stores": "store",
@@ -50,12 +55,25 @@ NOUNS: dict[str, str] = {
 class Parts(Protocol):
     """What a part that is built from others may ask for."""
 
+    @property
+    def artifacts(self) -> Artifacts:
+        """Where files and charts are kept that its runs make."""
+        ...
+
     def model(self, name: str) -> Model:
         """The model with that name in the configuration."""
         ...
 
+    def toolbox(self, name: str) -> Toolbox:
+        """The toolbox with that name in the configuration."""
+        ...
+
     def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
         """Those that are named, behind the tools that the application gives to all of its agents."""
+        ...
+
+    def agent(self, name: str) -> Agent:
+        """The agent with that name in the configuration. It can be asked for its description once all are built."""
         ...
 
 
@@ -177,6 +195,9 @@ def _check_reference(reference: str, info: ValidationInfo) -> str:
 
 ModelName = Annotated[str, _known("models")]
 """The name of a model in the configuration."""
+
+ToolboxName = Annotated[str, _known("toolboxes")]
+"""The name of a toolbox in the configuration."""
 
 AgentName = Annotated[str, _known("agents")]
 """The name of an agent in the configuration."""

@@ -81,6 +81,7 @@ COPILOTKIT: dict[str, Example] = {
     ),
     "DELETE threads/{threadId}": Example("DELETE", "threads/{threadId}", changes=True),
     "POST threads/{threadId}/archive": Example("POST", "threads/{threadId}/archive", shows=True, changes=True),
+    "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET approvals": Example("GET", "approvals", shows=True),
     "POST approvals/{interruptId}": Example(
         "POST", "approvals/{interruptId}", {"status": "cancelled"}, status=202, changes=True
@@ -147,6 +148,8 @@ OPENAI: dict[str, Example] = {
     "POST chat/completions, streamed": Example("POST", "chat/completions", {**ASKED, "stream": True}),
     "GET models": Example("GET", "models"),
     "GET models/{model}": Example("GET", "models/default"),
+    "GET files/{file}": Example("GET", "files/no-such-file", status=404),
+    "GET files/{file}/content": Example("GET", "files/no-such-file/content", status=404),
     "POST embeddings": Example("POST", "embeddings", {"model": "default", "input": "Hi"}, status=404),
     "POST audio/transcriptions": Example("POST", "audio/transcriptions", {}, status=404),
 }
@@ -160,6 +163,7 @@ def openai_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Exampl
 OPENBB: dict[str, Example] = {
     "GET agents.json": Example("GET", "agents.json"),
     "GET copilots.json": Example("GET", "copilots.json"),
+    "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "POST v1/feedback": Example("POST", "v1/feedback", {"vote": "up"}),
     "POST v1/query": Example("POST", "v1/query", {"messages": [{"role": "human", "content": "Hi"}]}),
     "POST v1/query/default": Example("POST", "v1/query/default", {"messages": [{"role": "human", "content": "Hi"}]}),
@@ -171,7 +175,24 @@ def openbb_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Exampl
         yield name, replace(example, path=f"{base}/{example.path}")
 
 
-OPERATIONS = {"copilotkit": copilotkit_operations, "openai": openai_operations, "openbb": openbb_operations}
+LISTED = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def mcp_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    yield "POST", Example("POST", base, LISTED)
+
+
+def metrics_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    yield "GET", Example("GET", base)
+
+
+OPERATIONS = {
+    "copilotkit": copilotkit_operations,
+    "mcp": mcp_operations,
+    "metrics": metrics_operations,
+    "openai": openai_operations,
+    "openbb": openbb_operations,
+}
 """Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
 
 ROUTES = {
@@ -180,16 +201,21 @@ ROUTES = {
         ("", "POST"),
         *(("/{rest:path}", method) for method in ("GET", "POST", "PATCH", "DELETE")),
     },
+    "mcp": {("", "POST")},
+    "metrics": {("", "GET")},
     "openai": {
         ("/chat/completions", "POST"),
         ("/embeddings", "POST"),
         ("/audio/transcriptions", "POST"),
+        ("/files/{file}", "GET"),
+        ("/files/{file}/content", "GET"),
         ("/models", "GET"),
         ("/models/{model:path}", "GET"),
     },
     "openbb": {
         ("/agents.json", "GET"),
         ("/copilots.json", "GET"),
+        ("/files/{file}", "GET"),
         ("/v1/feedback", "POST"),
         ("/v1/query", "POST"),
         ("/v1/query/{agent:path}", "POST"),

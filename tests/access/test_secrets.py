@@ -15,11 +15,20 @@ from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
 ENGINES = ("llama_cpp", "vllm", "sglang", "ollama")
+MODELS = (*ENGINES, "claude", "gemini", "chain")
+AGENTS = ("agui", "remote", "graph")
 
 CANARIES = {
     name: f"canary-{name}-6b1f"
-    for name in ("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "SIGNING", "DATABASE", *ENGINES)
+    for name in (
+        *("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "SIGNING", "DATABASE", "BOUND"),
+        *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
+        *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
+        *ENGINES,
+    )
 }
+
+PLUGINS = Path(__file__).parent.parent.parent / "examples" / "plugins"
 
 TEXT = """
 models:
@@ -33,6 +42,42 @@ models:
   vllm: {{type: completion, engine: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
   sglang: {{type: completion, engine: {{type: sglang, url: "http://127.0.0.1:1", api_key: "${{sglang}}"}}}}
   ollama: {{type: completion, engine: {{type: ollama, url: "http://127.0.0.1:1", model: m, api_key: "${{ollama}}"}}}}
+  claude:
+    type: anthropic
+    model: m
+    base_url: http://127.0.0.1:1
+    api_key: ${{CLAUDE}}
+    headers: {{anthropic-beta: "${{BETA}}"}}
+  gemini:
+    type: google
+    model: m
+    base_url: http://127.0.0.1:1
+    api_key: ${{GEMINI}}
+    headers: {{x-app: "${{BETA}}"}}
+  chain:
+    type: langchain
+    model: openai:m
+    api_key: ${{CHAIN}}
+    arguments: {{base_url: "http://127.0.0.1:1", max_retries: 0}}
+toolboxes:
+  actions: {{type: copilotkit, url: "http://127.0.0.1:1", headers: {{x-app: "${{ACTIONS}}"}}}}
+  mcp: {{type: mcp, name: tools, url: "http://127.0.0.1:1/mcp", headers: {{x-app: "${{MCP}}"}}}}
+  flows:
+    type: plugins
+    folders: ["{plugins}"]
+    databases: {{sales_insight: {{sales: {{url: "postgresql://me:${{BOUND}}@127.0.0.1:1/x"}}}}}}
+  program: {{type: mcp, command: /nowhere/at/all, env: {{KEY: "${{PROGRAM}}"}}}}
+agents:
+  default: {{type: loop, toolboxes: [actions, mcp, program]}}
+  agui: {{type: agui, url: "http://127.0.0.1:1", headers: {{x-app: "${{AGUI}}"}}}}
+  remote: {{type: copilotkit, url: "http://127.0.0.1:1", agent: a, headers: {{x-app: "${{REMOTE}}"}}}}
+  graph:
+    type: langgraph
+    url: http://127.0.0.1:1
+    api_key: ${{PLATFORM}}
+    headers: {{x-app: "${{GRAPH}}"}}
+guards:
+  - {{type: copilotkit, url: "http://127.0.0.1:1", api_key: "${{GUARD}}"}}
 log: {{type: memory}}
 threads: {{type: memory}}
 access:
@@ -50,7 +95,7 @@ faces:
 def read(folder: Path) -> config.Config:
     file = folder / "jwks.json"
     file.write_text(jwks(RSA))
-    text = TEXT.format(issuer=ISSUER, audience=AUDIENCE, jwks=file)
+    text = TEXT.format(issuer=ISSUER, audience=AUDIENCE, jwks=file, plugins=PLUGINS)
     return config.parse(text, Path("rightseat.yaml"), CANARIES)
 
 
@@ -70,12 +115,26 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
     }
 
     assert slots == {
+        "models.anthropic.api_key",
+        "models.anthropic.headers",
+        "models.google.api_key",
+        "models.google.headers",
+        "models.langchain.api_key",
         "models.openai.api_key",
         "models.openai.headers",
         "models.completion.LlamaCppOptions.api_key",
         "models.completion.VllmOptions.api_key",
         "models.completion.SglangOptions.api_key",
         "models.completion.OllamaOptions.api_key",
+        "agents.agui.headers",
+        "agents.copilotkit.headers",
+        "agents.langgraph.api_key",
+        "agents.langgraph.headers",
+        "guards.copilotkit.api_key",
+        "toolboxes.copilotkit.headers",
+        "toolboxes.mcp.env",
+        "toolboxes.mcp.headers",
+        "toolboxes.plugins.Binding.url",
         "access.ApiKey.key",
         "faces.copilotkit.Options.api_key",
         "faces.openai.Options.api_key",
@@ -122,7 +181,10 @@ REQUESTS = [
     ("/copilotkit/transcribe", {"audio": "UklGRg==", "mimeType": "audio/wav"}),
     ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}),
     ("/v1/chat/completions", {"model": "default", "messages": [{"role": "user", "content": "Hi"}], "stream": True}),
-    *(("/v1/chat/completions", {"model": name, "messages": [{"role": "user", "content": "Hi"}]}) for name in ENGINES),
+    *(
+        ("/v1/chat/completions", {"model": name, "messages": [{"role": "user", "content": "Hi"}]})
+        for name in (*MODELS, *AGENTS)
+    ),
     ("/v1/embeddings", {"model": "default", "input": "Hi"}),
     ("/v1/audio/transcriptions", {"file": "UklGRg=="}),
 ]

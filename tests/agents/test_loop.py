@@ -6,10 +6,16 @@ import pytest
 from pydantic import ValidationError
 
 from rightseat.agents.loop import Options, build
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Ask
+from rightseat.core.events import CallReturned
 from rightseat.core.loop import Loop
+from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
-from rightseat.testing import ScriptedModel, says
+from rightseat.engines.local import _once
+from rightseat.stores.files import MemoryArtifacts
+from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 
 
@@ -18,10 +24,17 @@ class Shelf:
 
     def __init__(self) -> None:
         self.models = {"default": ScriptedModel([says("Hi")]), "other": ScriptedModel([says("Ho")])}
-        self.boxes = {"m:a": Functions(), "m:b": Functions()}
+        self.artifacts = MemoryArtifacts()
+        self.boxes = {"m:a": Functions(), "m:b": Functions(), "ops": Functions()}
 
     def model(self, name: str) -> Model:
         return self.models[name]
+
+    def toolbox(self, name: str) -> Toolbox:
+        return self.boxes[name]
+
+    def agent(self, name: str) -> Agent:
+        return Loop(self.models["other"], description=f"knows {name}")
 
     def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
         return [self.boxes[reference] for reference in references]
@@ -30,11 +43,13 @@ class Shelf:
 def test_it_gets_what_it_names() -> None:
     shelf = Shelf()
 
-    loop = build(Options(model="other", instructions="Be brief.", rounds=3, tools=("m:b", "m:a")), shelf)
+    loop = build(
+        Options(model="other", instructions="Be brief.", rounds=3, tools=("m:b", "m:a"), toolboxes=("ops",)), shelf
+    )
 
     assert isinstance(loop, Loop)
     assert loop.model is shelf.models["other"]
-    assert loop.toolboxes == [shelf.boxes["m:b"], shelf.boxes["m:a"]]
+    assert loop.toolboxes == (shelf.boxes["m:b"], shelf.boxes["m:a"], shelf.boxes["ops"])
     assert (loop.instructions, loop.rounds) == ("Be brief.", 3)
 
 
@@ -45,10 +60,22 @@ def test_left_out_it_takes_the_default_model_without_tools() -> None:
 
     assert isinstance(loop, Loop)
     assert loop.model is shelf.models["default"]
-    assert (loop.toolboxes, loop.instructions, loop.rounds) == ([], None, 16)
+    assert (loop.toolboxes, loop.instructions, loop.rounds) == ((), None, 16)
 
 
 @pytest.mark.parametrize("wrong", [{"rounds": 0}, {"rouns": 3}, {"model": None}])
 def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Options.model_validate(wrong)
+
+
+async def test_agents_that_it_names_are_tools_of_its_model() -> None:
+    shelf = Shelf()
+    shelf.models["default"] = ScriptedModel([calls("weather", '{"question": "?"}'), says("It says so.")])
+
+    loop = build(Options(agents=("weather",)), shelf)
+    events = [event async for event in loop.run(Ask(messages=(user("Hi"),)), _once)]
+
+    (tool,) = shelf.models["default"].prompts[0].tools
+    assert (tool.name, tool.description) == ("weather", "knows weather")
+    assert CallReturned("call_1", "weather", "Ho") in events

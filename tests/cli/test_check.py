@@ -32,6 +32,18 @@ server: {port: 9000, origins: ["https://shop.test"]}
     )
 
 
+def test_it_says_where_tools_come_from(run: Run) -> None:
+    Path("rightseat.yaml").write_text("toolboxes: {docs: {type: mcp, url: 'http://127.0.0.1:1/mcp'}}")
+
+    assert "  tools    docs  mcp\n" in run("check").stdout
+
+
+def test_it_says_which_guards_there_are(run: Run) -> None:
+    Path("rightseat.yaml").write_text("guards: [{type: patterns, phrases: [x], on: [answer, call]}]")
+
+    assert "  guard    patterns, looks at each answer, call\n" in run("check").stdout
+
+
 def test_a_model_that_cannot_be_asked_by_its_name_is_told(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         "models: {fast: {type: scripted}, slow: {type: scripted}}\nagents: {fast: {model: fast}, slow: {model: fast}}\n"

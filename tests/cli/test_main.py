@@ -8,7 +8,7 @@ import click
 import pytest
 
 from rightseat import __version__
-from rightseat.cli import VERBS, main
+from rightseat.cli import VERBS, flow, main, plugin
 from tests.cli.conftest import Run
 
 HELP_CPU = 0.15  # seconds
@@ -26,11 +26,18 @@ def test_help_is_quick() -> None:
     assert min(cpu_of(sys.executable, "-m", "rightseat", "--help") for _ in range(3)) < HELP_CPU
 
 
-def test_help_lists_every_verb_with_the_first_line_of_its_own_help(run: Run) -> None:
-    listed = run("--help").stdout
+@pytest.mark.parametrize(("above", "verbs"), [((), VERBS), (("plugin",), plugin.VERBS), (("flow",), flow.VERBS)])
+def test_help_lists_every_verb_with_the_first_line_of_its_own_help(
+    above: tuple[str, ...], verbs: dict[str, str], run: Run
+) -> None:
+    listed = run(*above, "--help").stdout
 
-    for verb, line in VERBS.items():
-        command = main.get_command(click.Context(main), verb)
+    group: click.Command | None = main
+    for name in above:
+        group = main.get_command(click.Context(main), name)
+    assert isinstance(group, click.Group)
+    for verb, line in verbs.items():
+        command = group.get_command(click.Context(group), verb)
         assert command is not None
         assert (command.help or "").splitlines()[0] == line
         assert line in listed

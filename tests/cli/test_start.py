@@ -2,7 +2,7 @@
 
 import logging
 
-from rightseat.cli.start import OneLine
+from rightseat.telemetry.logs import OneLine
 
 
 def test_a_message_is_one_line_whatever_is_in_it() -> None:

@@ -145,6 +145,25 @@ async def test_who_follows_elsewhere_is_told_of_the_loss_and_goes_on_from_where_
         assert [entry.id for entry in await anext(rest)] == ["2-12"]
 
 
+async def test_who_read_the_lost_log_does_not_go_on_in_the_middle_of_the_one_that_was_begun_anew(fleet: Fleet) -> None:
+    """It has the same numbers again: whoever took the run over did not know how far the lost one had come."""
+    here, there = await fleet(), await fleet()
+    await write(here, "r", deltas(4))
+    await here.forget(("r",))
+
+    async with asyncio.timeout(10):
+        await here.create("r")
+        async with here.open("r", 2) as writer:
+            for event in deltas(6):
+                await writer.append(event)
+            await here.read("r")
+            for log in (here, there):
+                with pytest.raises(EntriesGone) as gone:
+                    await read(log, "r", after="1-4")
+                batch = await anext(log.follow("r", gone.value.resume))
+                assert [entry.id for entry in batch] == [f"2-{number}" for number in range(1, 7)]
+
+
 async def test_one_who_was_not_told_yet_does_not_keep_others_from_going_on(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     assert isinstance(there, ServedLog)

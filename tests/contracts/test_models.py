@@ -12,10 +12,12 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 from typing import Any, cast, get_args
 
+import httpx2
 import pytest
+from langchain_openai import ChatOpenAI
 
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
-from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, Usage
+from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, TextDelta, Usage
 from rightseat.core.framing import frame
 from rightseat.core.messages import user
 from rightseat.core.model import (
@@ -30,11 +32,16 @@ from rightseat.core.model import (
     UsageChunk,
 )
 from rightseat.core.tools import Tool
+from rightseat.models.anthropic import Anthropic
 from rightseat.models.completion.engines import LlamaCpp
 from rightseat.models.completion.model import Completion
+from rightseat.models.fallback import Fallback
+from rightseat.models.fallback import Options as FallbackOptions
+from rightseat.models.google import Google
+from rightseat.models.langchain.model import LangChain
 from rightseat.models.openai import OpenAI
 from rightseat.testing import Answer, ScriptedModel, says
-from tests.tcp import Visit, chunked, playing
+from tests.tcp import Server, Visit, chunked, playing
 
 
 @dataclass
@@ -52,17 +59,10 @@ class Subject:
 Play = Callable[[Answer], AbstractAsyncContextManager[Subject]]
 
 
-@pytest.fixture(params=["scripted", "openai", "completion"])
+@pytest.fixture(params=["scripted", "openai", "anthropic", "google", "langchain", "fallback", "completion"])
 def play(request: pytest.FixtureRequest) -> Play:
-    match request.param:
-        case "scripted":
-            return play_scripted
-        case "openai":
-            return play_openai
-        case "completion":
-            return play_completion
-        case other:
-            pytest.fail(f"no such model: {other}")
+    found: Play = globals()[f"play_{request.param}"]
+    return found
 
 
 @asynccontextmanager
@@ -73,8 +73,16 @@ async def play_scripted(answer: Answer) -> AsyncIterator[Subject]:
     yield Subject(ScriptedModel([answer]), released)
 
 
+Events = Iterator[bytes | Exception]
+"""What a server sends, each an event with all its lines; an exception where it breaks off."""
+
+
 @asynccontextmanager
-async def play_openai(answer: Answer) -> AsyncIterator[Subject]:
+async def serving(
+    answer: Answer, write: Callable[[Answer], Events], per_segment: int | None = None
+) -> AsyncIterator[Server]:
+    """A provider that says `answer` to every request, as `write` puts it, in segments of so many bytes."""
+
     async def script(visit: Visit) -> None:
         await visit.request()
         while await say(visit):
@@ -92,18 +100,142 @@ async def play_openai(answer: Answer) -> AsyncIterator[Subject]:
             case ModelRefused(upstream_status=status):
                 await visit.send(b"HTTP/1.1 %d Refused\r\ncontent-length: 0\r\n\r\n" % status)
                 return True
-        for piece in answer:
-            if isinstance(piece, Exception):
+            case ModelUnreachable():
                 return False
-            if piece is answer[0]:
-                await visit.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
-            event = b"data: %b\n\n" % json.dumps(in_openais_words(piece)).encode()
-            await visit.send(b"%x\r\n%b\r\n" % (len(event), event))
-        await visit.send(chunked(b"data: [DONE]\n\n"))
+        head = b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+        await visit.send(b"HTTP/1.1 200 OK\r\n%b\r\n" % head)
+        for event in write(answer):
+            if isinstance(event, Exception):
+                return False
+            size = per_segment or len(event)
+            for piece in (event[at : at + size] for at in range(0, len(event), size)):
+                await visit.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+        await visit.send(b"0\r\n\r\n")
         return True
 
-    async with playing(script) as server, OpenAI("m", base_url=server.url) as model:
+    async with playing(script) as server:
+        yield server
+
+
+def event_of(value: object, name: str = "") -> bytes:
+    return (f"event: {name}\n" if name else "").encode() + b"data: %b\n\n" % json.dumps(value).encode()
+
+
+@asynccontextmanager
+async def play_openai(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    async with (
+        serving(answer, as_openai, per_segment) as server,
+        OpenAI("m", base_url=server.url) as model,
+    ):
         yield Subject(model, lambda: server.visits[-1].gone())
+
+
+@asynccontextmanager
+async def play_langchain(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    """LangChain's own model for OpenAI's wire."""
+    if any(isinstance(chunk, ThoughtChunk) for chunk in answer):
+        pytest.skip("this model of LangChain's reads no thoughts")
+    async with serving(answer, as_openai, per_segment) as server, httpx2.AsyncClient() as client:
+        given = {"base_url": server.url, "api_key": "sk-0123456789", "max_retries": 0, "http_async_client": client}
+        yield Subject(
+            LangChain(ChatOpenAI(model="m", stream_usage=True, **cast(Any, given))), lambda: server.visits[-1].gone()
+        )
+
+
+@asynccontextmanager
+async def play_fallback(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    """Whose first model is down."""
+    async with (
+        serving([ModelUnreachable("down")], as_openai) as down,
+        serving(answer, as_openai, per_segment) as server,
+        OpenAI("m", base_url=down.url) as first,
+        OpenAI("m", base_url=server.url) as second,
+    ):
+        model = Fallback(FallbackOptions(models=("first", "second"), retries=0), {"first": first, "second": second})
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+def as_openai(answer: Answer) -> Events:
+    for piece in answer:
+        yield piece if isinstance(piece, Exception) else event_of(in_openais_words(piece))
+    yield b"data: [DONE]\n\n"
+
+
+@asynccontextmanager
+async def play_anthropic(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    async with (
+        serving(answer, as_anthropic, per_segment) as server,
+        Anthropic("m", base_url=server.url) as model,
+    ):
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+def as_anthropic(answer: Answer) -> Events:
+    """Thoughts are the first block, text the second; each call has one of its own."""
+    usage = next((chunk for chunk in answer if isinstance(chunk, UsageChunk)), UsageChunk(1, 1))
+    reasons = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filtered": "refusal"}
+    reason = next((chunk.reason for chunk in answer if isinstance(chunk, StopChunk)), "stop")
+    yield event_of(
+        {"type": "message_start", "message": {"usage": {"input_tokens": usage.input_tokens, "output_tokens": 1}}},
+        "message_start",
+    )
+    for piece in answer:
+        match piece:
+            case Exception():
+                yield piece
+            case TextChunk(text=text):
+                yield delta_of(1, {"type": "text_delta", "text": text})
+            case ThoughtChunk(text=text):
+                yield delta_of(0, {"type": "thinking_delta", "thinking": text})
+            case CallChunk(index=index, arguments=arguments, id=id, name=name):
+                if name:
+                    block = {"type": "tool_use", "id": id, "name": name, "input": {}}
+                    begun = {"type": "content_block_start", "index": index + 2, "content_block": block}
+                    yield event_of(begun, "content_block_start")
+                yield delta_of(index + 2, {"type": "input_json_delta", "partial_json": arguments})
+            case _:
+                pass  # said at the end
+    ended = {"delta": {"stop_reason": reasons[reason]}, "usage": {"output_tokens": usage.output_tokens}}
+    yield event_of({"type": "message_delta", **ended}, "message_delta")
+    yield event_of({"type": "message_stop"}, "message_stop")
+
+
+def delta_of(index: int, delta: dict[str, str]) -> bytes:
+    return event_of({"type": "content_block_delta", "index": index, "delta": delta}, "content_block_delta")
+
+
+@asynccontextmanager
+async def play_google(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    async with (
+        serving(answer, as_google, per_segment) as server,
+        Google("m", base_url=server.url) as model,
+    ):
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+def as_google(answer: Answer) -> Events:
+    """Calls come whole, at the end."""
+    calls: dict[int, list[str]] = {}
+    usage = next((chunk for chunk in answer if isinstance(chunk, UsageChunk)), UsageChunk(1, 1))
+    reasons = {"length": "MAX_TOKENS", "filtered": "SAFETY"}
+    reason = next((chunk.reason for chunk in answer if isinstance(chunk, StopChunk)), "stop")
+    for piece in answer:
+        match piece:
+            case Exception():
+                yield piece
+            case TextChunk(text=text):
+                yield event_of({"candidates": [{"content": {"parts": [{"text": text}]}}]})
+            case ThoughtChunk(text=text):
+                yield event_of({"candidates": [{"content": {"parts": [{"text": text, "thought": True}]}}]})
+            case CallChunk(index=index, arguments=arguments, id=id, name=name):
+                known = calls.setdefault(index, [id, name, ""])
+                known[2] += arguments
+            case _:
+                pass  # said at the end
+    parts = [{"functionCall": {"id": id, "name": name, "args": json.loads(said)}} for id, name, said in calls.values()]
+    counted = {"promptTokenCount": usage.input_tokens, "candidatesTokenCount": usage.output_tokens}
+    last = {"content": {"parts": parts}, "finishReason": reasons.get(reason, "STOP")}
+    yield event_of({"candidates": [last], "usageMetadata": counted})
 
 
 def in_openais_words(chunk: Chunk) -> dict[str, Any]:
@@ -262,6 +394,28 @@ async def test_calls_side_by_side_are_told_apart_however_their_pieces_come(play:
     assert list(started.values()) == ["c1", "c2"] or not subject.has_ids
     for name, arguments in (("search", '{"q":1}'), ("draw", '{"x":2}')):
         assert "".join(e.text for e in events if isinstance(e, CallDelta) and e.call_id == started[name]) == arguments
+
+
+@pytest.mark.parametrize("size", [1, 3, 17])
+@pytest.mark.parametrize("play", [play_openai, play_anthropic, play_google, play_langchain, play_fallback])
+async def test_nothing_is_lost_wherever_the_bytes_are_cut(play: Callable[..., Any], size: int) -> None:
+    """Letters of several bytes, and names of events, are cut in two."""
+    answer: Answer = [
+        TextChunk("Grüße "),
+        TextChunk("👋🏽"),
+        CallChunk(0, '{"q":', "c1", "search"),
+        CallChunk(0, "1}"),
+        StopChunk("calls"),
+    ]
+
+    async with play(answer, size) as subject:
+        events = [event async for event in frame(subject.model.stream(PROMPT))]
+
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Grüße 👋🏽"
+    assert "".join(event.text for event in events if isinstance(event, CallDelta)) == '{"q":1}'
+    assert [event.name for event in events if isinstance(event, CallStarted)] == ["search"]
+    assert isinstance(events[-1], AnswerEnded)
+    assert events[-1].reason == "calls"
 
 
 async def test_a_model_answers_again_and_several_at_once(play: Play) -> None:

@@ -78,7 +78,7 @@ WRITTEN: list[tuple[Event, str]] = [
     (
         RunFinished("waiting", (Interrupt("i", "approval", "May I?", "c"),), 42),
         '{"type":"RunFinished","outcome":"waiting","interrupts":[{"id":"i","reason":"approval","message":"May I?",'
-        '"call_id":"c","schema":null,"expires_at":null}],"result":42}',
+        '"call_id":"c"}],"result":42}',
     ),
     (RunFailed("bad_ask", "No."), '{"type":"RunFailed","code":"bad_ask","message":"No."}'),
 ]

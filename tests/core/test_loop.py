@@ -582,3 +582,47 @@ async def test_what_the_person_decides_about_it_is_done(decision: str, made: int
     assert len(keys) == made
     assert isinstance(loop.model, ScriptedModel)
     assert len(loop.model.prompts) == answers
+
+
+class Taker(Box):
+    """A toolbox that asks with a property `page` are for: those that name it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def remarks(self, ask: Ask) -> Sequence[Event]:
+        return [Custom(f"{self._name}.changed", None)]
+
+    def take(self, ask: Ask) -> AsyncIterator[Event] | None:
+        if "page" not in ask.properties:
+            return None
+        if ask.properties["page"] != self._name:
+            raise BadAsk(f"This is {self._name}.")
+        return self._answer()
+
+    async def _answer(self) -> AsyncIterator[Event]:
+        yield RunFinished("done", result=self._name)
+
+
+async def test_an_ask_that_is_for_a_toolbox_never_reaches_the_model() -> None:
+    model = ScriptedModel([])
+    loop = Loop(model, [Taker("one"), Taker("two")])
+
+    events = await run(loop, Ask(messages=(), properties={"page": "two"}))
+
+    assert events == [RunFinished("done", result="two")]
+    assert not model.prompts
+
+
+async def test_an_ask_for_a_toolbox_that_no_toolbox_takes_is_refused() -> None:
+    with pytest.raises(BadAsk, match="This is two"):
+        await run(Loop(ScriptedModel([]), [Taker("one"), Taker("two")]), Ask(messages=(), properties={"page": "three"}))
+
+
+async def test_what_a_toolbox_has_to_say_of_its_tools_is_said_first() -> None:
+    loop = Loop(ScriptedModel([says("Hi")]), [Taker("one")])
+
+    first, *_ = await run(loop, Ask(messages=(user("Hi"),)))
+
+    assert first == Custom("one.changed", None)

@@ -1,6 +1,7 @@
 """As much of Helm as our chart uses: values, `quote`, `toYaml … | nindent`, and the sum of a value.
 
-There is no Helm where these tests run. The templates say nothing that this does not know, which is checked.
+Helm is not on every machine that runs these tests. The templates say nothing that this does not know, which is checked;
+and so is, where there is a Helm, that it gives the same.
 """
 
 import hashlib
@@ -34,7 +35,7 @@ def _evaluate(action: str, scope: dict[str, Any]) -> str:
         case ["toYaml"]:
             value = yaml.safe_dump(value, sort_keys=True).rstrip("\n")
         case ["toJson"]:
-            value = json.dumps(value, sort_keys=True)
+            value = json.dumps(value, sort_keys=True, separators=(",", ":"))
         case [_, *_]:
             raise NotImplementedError(action)
     for name in filters:

@@ -2,6 +2,8 @@
 
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +99,13 @@ def test_the_chart_s_configuration_is_accepted(
         read.server.port
         == manifests["Deployment"]["spec"]["template"]["spec"]["containers"][0]["ports"][0]["containerPort"]
     )
+
+
+@pytest.mark.skipif(shutil.which("helm") is None, reason="there is no Helm on this machine")
+def test_helm_makes_the_same_of_the_chart(manifests: dict[str, dict[str, Any]]) -> None:
+    made = subprocess.run(["helm", "template", "copilot", str(CHART)], capture_output=True, text=True, check=True)
+
+    assert {one["kind"]: one for one in yaml.safe_load_all(made.stdout) if one} == manifests
 
 
 def test_a_pod_is_asked_for_its_health_and_has_time_to_end(

@@ -16,13 +16,14 @@ from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
 from rightseat.config.shape import File, HookNames, Server
+from rightseat.config.telemetry import Telemetry
 from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.models.completion.engines import options as engines
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "configuration.md"
 SCHEMA = REFERENCE / "rightseat.schema.json"
-KINDS: tuple[parts.Kind, ...] = ("models", "agents", "faces", "logs", "stores", "engines")
+KINDS: tuple[parts.Kind, ...] = ("models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines")
 
 _TABLE = re.compile(r"(<!-- options: (\S+) -->\n\n)((?:\||No options)[^\n]*\n)*")
 
@@ -35,7 +36,8 @@ def options() -> dict[str, type[BaseModel]]:
     run = (engines.LlamaCppOptions, engines.VllmOptions, engines.SglangOptions, engines.OllamaOptions)
     by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
-    return {"file": File, "server": Server, **access, "hooks": HookNames, **found, **inside, **by}
+    own: dict[str, type[BaseModel]] = {"file": File, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
+    return {**own, **access, **found, **inside, **by}
 
 
 def page(text: str) -> str:

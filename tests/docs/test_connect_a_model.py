@@ -10,7 +10,8 @@ from rightseat.core.errors import ModelRefused, ModelRefusedKey, ModelUnreachabl
 from rightseat.models.openai import Options
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "connect-a-model.md").read_text()
-KEYS = dict.fromkeys(("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GROQ_API_KEY", "OPENROUTER_API_KEY"), "sk-123456789")
+NAMES = ["OPENAI", "AZURE_OPENAI", "GROQ", "OPENROUTER", "ANTHROPIC", "FOUNDRY", "GEMINI"]
+KEYS = dict.fromkeys((*(f"{name}_API_KEY" for name in NAMES), "AWS_BEARER_TOKEN_BEDROCK"), "sk-123456789")
 
 
 @pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
@@ -18,7 +19,21 @@ def test_every_snippet_is_a_configuration_that_can_be_served(text: str) -> None:
     read = config.parse(text, environ=KEYS)
 
     assert app.assemble(read).owned
-    assert {part.type for part in read.models.values()} == {"openai"}
+    assert read.models
+
+
+@pytest.mark.parametrize(
+    ("name", "type"),
+    [
+        ("Anthropic", "anthropic"),
+        ("Google", "google"),
+        ("LangChain", "langchain"),
+        ("No model", "empty"),
+        ("Several models in a row", "fallback"),
+    ],
+)
+def test_every_type_has_its_snippet(name: str, type: str) -> None:
+    assert f"type: {type}" in PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,16 @@ def test_every_option_of_every_verb_is_on_the_page(verb: str) -> None:
     command = main.get_command(click.Context(main), verb)
 
     assert command is not None
-    verbs = [command, *(command.commands.values() if isinstance(command, click.Group) else ())]
+    verbs = [command, *(below(command) if isinstance(command, click.Group) else ())]
     for parameter in (parameter for verb in verbs for parameter in verb.params):
         wanted = (
             parameter.opts if isinstance(parameter, click.Option) else [parameter.make_metavar(click.Context(command))]
         )
         for name in wanted:
             assert f"`{name.strip('[]')}" in section, name
+
+
+def below(group: click.Group) -> list[click.Command]:
+    context = click.Context(group)
+    found = (group.get_command(context, name) for name in group.list_commands(context))
+    return [command for command in found if command is not None]

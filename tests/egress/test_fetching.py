@@ -135,13 +135,17 @@ async def test_a_name_is_judged_by_where_it_leads() -> None:
     )
 
 
-async def test_of_several_addresses_only_those_allowed_are_connected_to() -> None:
-    resolve, _ = names(["127.0.0.2", "10.0.0.7", "127.0.0.1"])
+async def test_of_several_addresses_all_must_be_allowed() -> None:
+    resolve, _ = names(["127.0.0.1", "10.0.0.7"], ["127.0.0.2", "127.0.0.1"])
     async with playing(plays(OK + b"\r\nfound")) as server:
-        fetched = await Fetcher(HERE, resolve=resolve).get(f"http://files.example.com:{port_of(server)}/")
+        url = f"http://files.example.com:{port_of(server)}/"
+        with pytest.raises(AddressForbidden, match="private network"):
+            await Fetcher(HERE, resolve=resolve).get(url)
+        assert server.visits == []
+
+        fetched = await Fetcher(Policy(allow=["127.0.0.0/8"]), resolve=resolve).get(url)
 
     assert fetched.content == b"found"
-    assert len(server.visits) == 1
 
 
 async def test_a_name_that_leads_elsewhere_the_second_time_is_looked_up_once() -> None:

@@ -7,11 +7,15 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
+from dbos._sys_db import SystemDatabase
 
-from rightseat.core.ask import Ask
-from rightseat.core.errors import ConfigError
+from rightseat.core.ask import Answer, Ask
+from rightseat.core.engine import Perform, Resumed, Steps
+from rightseat.core.errors import ConfigError, RunExists
 from rightseat.core.events import CallReturned, Event, MessagesReplaced, RunFailed, RunFinished, TextDelta
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Message, user
@@ -28,7 +32,7 @@ from rightseat.logs.sqlite import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads
-from rightseat.testing import check_order
+from rightseat.testing import ScriptedModel, calls, check_order
 from tests.services import schema
 
 ROOT = Path(__file__).parent.parent.parent
@@ -217,6 +221,59 @@ async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path
     assert (tmp_path / "charges").read_text().count("\n") == 1
 
 
+async def test_a_run_that_was_given_to_a_server_which_did_not_hear_of_it_goes_on(
+    tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost: list[str] = []
+    dequeue = SystemDatabase.start_queued_workflows
+
+    def lose_the_first_answer(*args: Any, **kwargs: Any) -> Any:
+        answer = dequeue(*args, **kwargs)
+        if answer[0] and not lost:
+            lost.extend(answer[0])
+            raise ConnectionError("The connection was closed before the answer came.")
+        return answer
+
+    monkeypatch.setattr(SystemDatabase, "start_queued_workflows", lose_the_first_answer)
+    async with asyncio.timeout(60):
+        await killed(tmp_path, url, "1", "TextDelta", 6)
+        async with serving(tmp_path, url) as runtime:
+            events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    assert lost == ["r"]
+    assert events[-1] == RunFinished("done")
+    assert (tmp_path / "charges").read_text().count("\n") == 1
+
+
+class Dying(LocalEngine):
+    """An engine whose process dies before it begins a run that answers a question."""
+
+    is_lasting = True
+
+    async def start(self, ask: Ask, perform: Perform) -> bool:
+        return bool(ask.answers) or await super().start(ask, perform)
+
+
+async def test_an_answer_whose_process_died_before_the_engine_knew_of_it_has_its_history(tmp_path: Path) -> None:
+    loop = Loop(ScriptedModel([calls("charge")]), [Shop(tmp_path, halts=False)], approve="always", durable=True)
+    where = connect(tmp_path / "rightseat.db")
+    async with asyncio.timeout(20), SqlThreads(where) as threads:
+        runtime = Runtime({"default": loop}, log=MemoryLog(), threads=threads, engine=Dying())
+        await runtime.start(ask())
+        async for _ in runtime.follow("r"):
+            pass
+        await runtime.settled("t", ask().principal)
+        [question] = await threads.pending(ask().principal, "t")
+        again = msgspec.structs.replace(ask(), run_id="r2", answers=(Answer(question.interrupt.id, "resolved", True),))
+        await runtime.start(again)
+    async with SqlThreads(connect(tmp_path / "rightseat.db")) as threads:
+        [orphan] = await threads.orphans()
+
+    assert [message.role for message in orphan.messages] == ["user", "assistant"]
+    assert [answer.call for answer in orphan.answers] == [question.call]
+
+
 async def test_a_durable_run_can_be_cancelled(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(60), serving(tmp_path, url, halt=0) as runtime:
         await runtime.start(ask())
@@ -228,6 +285,87 @@ async def test_a_durable_run_can_be_cancelled(tmp_path: Path, url: str | None) -
 
     check_order(events)
     assert events[-1] == RunFinished("cancelled")
+
+
+async def until_spoken(process: asyncio.subprocess.Process) -> None:
+    assert process.stdout is not None
+    while not (line := await process.stdout.readline()).endswith(b"TextDelta\n"):
+        assert line, "the server ended by itself"
+
+
+async def test_a_run_of_one_server_can_be_cancelled_at_another(tmp_path: Path) -> None:
+    async with asyncio.timeout(60), schema() as url, serving(tmp_path, url) as runtime:
+        process = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '0')")
+        await until_spoken(process)
+        was_cancelled = await runtime.cancel("r")
+        events = [event for _, event in await rest(runtime)]
+        thread = await runtime.settled("t", ask().principal)
+        process.kill()
+        await process.wait()
+
+    check_order(events)
+    assert was_cancelled
+    assert events[-1] == RunFinished("cancelled")
+    assert thread is not None
+    assert [run.outcome for run in thread.runs] == ["cancelled"]
+
+
+async def test_a_run_that_was_cancelled_before_its_process_died_ends_as_cancelled(tmp_path: Path) -> None:
+    """The process stands still: it neither hears of the cancel nor ends the run."""
+    async with asyncio.timeout(60), schema() as url, serving(tmp_path, url) as runtime:
+        process = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '0')")
+        await until_spoken(process)
+        process.send_signal(signal.SIGSTOP)
+        was_cancelled = await runtime.cancel("r")
+        process.kill()
+        await process.wait()
+        events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    assert was_cancelled
+    assert events[-1] == RunFinished("cancelled")
+
+
+async def test_a_run_that_is_asked_for_again_after_its_end_is_not_done_again(tmp_path: Path, url: str | None) -> None:
+    """A client that does not know whether its ask arrived sends it once more, under its own name for the run."""
+    asked = msgspec.structs.replace(ask(), client_run_id="c")
+    async with asyncio.timeout(60), serving(tmp_path, url) as runtime:
+        await runtime.start(asked)
+        await rest(runtime)
+        await runtime.settled("t", asked.principal)
+        with pytest.raises(RunExists) as exists:
+            await runtime.start(msgspec.structs.replace(asked, run_id="again"))
+        more = (*asked.messages, Message("user", user("And again.").parts, id="u2"))
+        other = await runtime.start(msgspec.structs.replace(asked, run_id="other", messages=more))
+        async for _ in runtime.follow(other.run_id):
+            pass
+
+    assert "'r'" in exists.value.message
+    assert (tmp_path / "charges").read_text().count("\n") == 2
+
+
+async def test_a_run_that_breaks_off_is_left_to_be_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine, broken = DbosEngine(System(tmp_path / "steps.db")), asyncio.Event()
+
+    async def perform(ask: Ask, steps: Steps) -> None:
+        broken.set()
+        raise ConnectionError("the database is away")
+
+    async with asyncio.timeout(30):
+        await engine.open(perform)
+        try:
+            durable = msgspec.structs.replace(ask(), durable=True)
+            assert await engine.start(durable, perform)
+            await broken.wait()
+            while "broke off" not in caplog.text:  # noqa: ASYNC110  # a line in the log sets no event
+                await asyncio.sleep(0.01)
+            resumed = await engine.resume([durable])
+        finally:
+            await engine.close()
+
+    assert resumed == Resumed({"r"}, set())
 
 
 def test_a_durable_agent_needs_an_engine_that_lasts() -> None:

@@ -103,6 +103,13 @@ async def is_written(client: "Redis") -> bool:
     return not (await client.info("persistence"))["aof_rewrite_in_progress"]
 
 
+async def is_followed(server: OwnRedis) -> bool:
+    """Does its replica acknowledge what it gets? It does so some time after it says that the link is up."""
+    async with Redis.from_url(server.url) as client:
+        await client.set("is-followed", "")
+        return bool(await client.wait(1, 500))
+
+
 async def is_gone(log: Log) -> bool:
     try:
         await log.read("r")
@@ -388,11 +395,12 @@ async def test_a_failover_to_a_replica_that_was_behind_loses_nothing_that_was_se
 ) -> None:
     """With `wait` nothing is lost. Without, something is, or the fault was none; and then the writer is told."""
     stop = asyncio.Event()
-    async with asyncio.timeout(40), AsyncExitStack() as stack:
+    async with asyncio.timeout(90), AsyncExitStack() as stack:
         link = await stack.enter_async_context(proxy(server.port))
         replica = await stack.enter_async_context(own_redis(tmp_path / "replica", link))
+        await until(partial(is_followed, server))
         way = await stack.enter_async_context(proxy(server.port))
-        log = await stack.enter_async_context(built(f"redis://127.0.0.1:{way.port}/0", wait=wait))
+        log = await stack.enter_async_context(built(f"redis://127.0.0.1:{way.port}/0", wait=wait, patience=60))
         await log.create("r")
         near = Listener(log, "r")
         async with log.open("r", 1) as writer:
@@ -404,6 +412,7 @@ async def test_a_failover_to_a_replica_that_was_behind_loses_nothing_that_was_se
             await replica.promote()
             if wait:
                 await stack.enter_async_context(own_redis(tmp_path / "third", replica))
+                await until(partial(is_followed, replica))
             way.target = replica.port
             if wait:
                 await near.has_heard(20)

@@ -43,3 +43,7 @@ def once(whole: bytes) -> Script:
 def refusal(status: str, body: str, kind: str = "application/json") -> bytes:
     head = f"HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {len(body.encode())}\r\n\r\n"
     return (head + body).encode()
+
+
+def played(provider: str, name: str) -> bytes:
+    return answer(RECORDINGS / provider / f"{name}.response.txt")

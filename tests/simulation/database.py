@@ -2,8 +2,8 @@
 
 The queries are those of `stores.queries`, on SQLite in memory: one transaction after the other. Leases are what
 `stores.leases` and `stores.postgresql` do, with the statements written anew for this clock: renewed four times in a
-lease by something that only stops with its process, judged where they are kept. What is asked is asked again when the
-connection breaks, and may then be done twice.
+lease by something that only stops with its process, judged where they are kept. What the store asks is asked once, as
+there: when the connection breaks, it may have been done. What the engine asks is asked until it is answered.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from sqlalchemy import Connection, create_engine, delete
 
 from rightseat.core.ask import Ask
+from rightseat.core.errors import StoreUnreachable
 from rightseat.stores import queries
 from rightseat.stores.databases import Work
 from rightseat.stores.tables import metadata
@@ -89,13 +90,16 @@ class Connected:
     async def close(self) -> None: ...
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.call(self.server.transact, work, *args, **kwargs)  # type: ignore[arg-type]  # a ParamSpec through two functions
+        return await self._once(self.server.transact, work, *args, **kwargs)  # type: ignore[arg-type]  # a ParamSpec through two functions
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         if work is queries.others:
-            found: Any = await self.call(self._bury if self._buries_first else self._others)
+            found: Any = await self._once(self._bury if self._buries_first else self._others)
             return cast(T, found)
         return await self.write(work, *args, **kwargs)
+
+    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
 
     def _others(self) -> list[int]:
         found, leases, now = self.server.others(self.process), self.server.leases, self.server.clock.now
@@ -116,8 +120,8 @@ class Connected:
     def is_gone(self, connection: Connection, process: int) -> bool:
         return self.server.leases.get(process, 0.0) <= self.server.clock.now
 
-    async def call(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Until it is answered."""
+    async def _once(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `stores.postgresql`: who asked decides whether to ask again."""
 
         def work(exchange: "Exchange[T]") -> None:
             try:
@@ -125,12 +129,19 @@ class Connected:
             except Exception as error:
                 exchange.refuse(error)
 
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._link.ask(work)
+        except (Broken, TimeoutError) as error:
+            raise StoreUnreachable from error
+
+    async def call(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As DBOS: until it is answered."""
         since, pause = self._link.clock.now, 0.05
         while True:
             try:
-                async with asyncio.timeout(PATIENCE):
-                    return await self._link.ask(work)
-            except (Broken, TimeoutError) as error:
+                return await self._once(do, *args, **kwargs)
+            except StoreUnreachable as error:
                 if self._link.clock.now - since >= PATIENCE:
                     raise OSError("the database is away") from error
                 await asyncio.sleep(pause)

@@ -5,7 +5,7 @@ which all listen.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from rightseat.core import codec
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
-from rightseat.core.engine import Perform
+from rightseat.core.engine import Perform, Resumed
 from rightseat.core.errors import StaleWriter
 from rightseat.core.events import Event
 from tests.simulation.clock import Loop
@@ -29,6 +29,7 @@ class PlayedEngine:
 
     def __init__(self, loop: Loop, database: Connected, *, repeats_steps: bool = False) -> None:
         self.running: dict[str, asyncio.Task[None]] = {}
+        self._steps: dict[str, KeptSteps] = {}
         self.failures: list[str] = []
         self._loop = loop
         self._database = database
@@ -39,13 +40,15 @@ class PlayedEngine:
         self._database.server.listeners.append(self._look_soon)
         await self._look()
 
-    async def start(self, ask: Ask, perform: Perform) -> None:
-        if await self._database.call(self._add, ask.run_id):
-            self._run(ask, perform)
+    async def start(self, ask: Ask, perform: Perform) -> bool:
+        is_ours = await self._database.call(self._add, ask.run_id)
+        if is_ours:
+            await self._run(ask, perform)
+        return is_ours
 
-    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
+    async def resume(self, asks: Sequence[Ask]) -> Resumed:
         await self._database.call(self._enqueue, asks)
-        return {ask.run_id for ask in asks}
+        return Resumed({ask.run_id for ask in asks})
 
     async def cancel(self, run_id: str) -> bool:
         return False
@@ -81,8 +84,7 @@ class PlayedEngine:
 
     async def _look(self) -> None:
         for ask in await self._database.call(self._dequeue):
-            if ask.run_id not in self.running:
-                self._run(ask, self._perform)
+            await self._run(ask, self._perform)
 
     def _dequeue(self) -> list[Ask]:
         """What waits, and what is ours though we do not know of it: we have taken it, and the answer was lost."""
@@ -93,14 +95,20 @@ class PlayedEngine:
         server.queue.clear()
         for ask in waiting:
             self._take(ask.run_id)
-        return [ask for ask in (*lost, *waiting) if ask.run_id not in self.running]
+        return [*(ask for ask in lost if ask.run_id not in self.running), *waiting]
 
-    def _run(self, ask: Ask, perform: Perform) -> None:
-        self.running[ask.run_id] = asyncio.create_task(self._to_its_end(ask, perform))
+    async def _run(self, ask: Ask, perform: Perform) -> None:
+        """One that we began before we were taken for dead may still be there: it leaves first."""
+        if old := self.running.get(ask.run_id):
+            self._steps[ask.run_id].is_leaving = True
+            old.cancel()
+            await asyncio.wait((old,))
+        steps = self._steps[ask.run_id] = KeptSteps(ask.run_id, self._database, repeats=self._repeats_steps)
+        self.running[ask.run_id] = asyncio.create_task(self._to_its_end(ask, perform, steps))
 
-    async def _to_its_end(self, ask: Ask, perform: Perform) -> None:
+    async def _to_its_end(self, ask: Ask, perform: Perform, steps: "KeptSteps") -> None:
         try:
-            await perform(ask, KeptSteps(ask.run_id, self._database, repeats=self._repeats_steps))
+            await perform(ask, steps)
         except StaleWriter:
             pass  # another goes on with it
         except Exception as error:
@@ -111,9 +119,8 @@ class PlayedEngine:
 
 
 class KeptSteps:
-    is_leaving = False
-
     def __init__(self, run_id: str, database: Connected, *, repeats: bool) -> None:
+        self.is_leaving = False
         self._run_id = run_id
         self._database = database
         self._repeats = repeats
@@ -147,4 +154,6 @@ class KeptSteps:
         server = self._database.server
         if server.executors.get(self._run_id) != self._database.process:
             raise StaleWriter(self._run_id, 0, 0)
-        server.steps.setdefault((self._run_id, name), (server.clock.now, result))
+        kept = server.steps.setdefault((self._run_id, name), (server.clock.now, result))
+        if kept[1] != result and not self._repeats:
+            raise StaleWriter(self._run_id, 0, 0)

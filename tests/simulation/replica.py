@@ -105,7 +105,7 @@ class Replica:
                 await self.log.__aenter__()
                 await self.runtime.open()
                 self.is_ready = True
-            except OSError:
+            except (RightseatError, OSError):
                 await asyncio.sleep(1.0)  # it is started again
 
     def accept(self, connection: Connection, thread_id: str, run_id: str | None, after: str | None) -> None:

@@ -1,19 +1,16 @@
 """Stores of every kind, empty, for the tests that hold all of them to the same promises."""
 
-import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 
 from rightseat.core.threads import Threads
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads
-
-SERVER = "postgresql://postgres@127.0.0.1:5432/test"
+from tests.services import schema
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -39,19 +36,3 @@ async def database(kind: str, folder: Path) -> AsyncIterator[Path | str]:
     else:
         async with schema() as url:
             yield url
-
-
-@asynccontextmanager
-async def schema() -> AsyncIterator[str]:
-    """A schema of its own, as a URL that leads nowhere else."""
-    name = f"test_{secrets.token_hex(8)}"
-    try:
-        connection = await asyncpg.connect(SERVER)
-    except OSError:
-        pytest.skip("there is no PostgreSQL on this machine")
-    try:
-        await connection.execute(f"CREATE SCHEMA {name}")
-        yield f"{SERVER}?options=-csearch_path%3D{name}"
-    finally:
-        await connection.execute(f"DROP SCHEMA {name} CASCADE")
-        await connection.close()

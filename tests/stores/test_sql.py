@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -19,15 +20,15 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import BadAsk, ConfigError, RunExists, StaleWriter, ThreadBusy
+from rightseat.core.errors import BadAsk, ConfigError, RunExists, StaleWriter, StoreUnreachable, ThreadBusy
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import assistant, user
-from rightseat.stores import keeping
+from rightseat.stores import keeping, sql
 from rightseat.stores.databases import Database, connect
 from rightseat.stores.migrations import VERSIONS
 from rightseat.stores.sql import Options, SqlThreads, build
 from rightseat.stores.tables import metadata
-from tests.stores.conftest import schema
+from tests.services import POSTGRES, proxy, schema
 
 ANNA = Principal("anna")
 DONE = RunFinished("done")
@@ -165,6 +166,80 @@ async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its
     assert list(later) == []
 
 
+async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> None:
+    """Its connection is closed; one that stands still keeps it open, however late it is."""
+    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+        other = await start_another(where)
+        await holds_a_connection(where)
+        other.send_signal(signal.SIGSTOP)
+        await change_leases(where, "expires_at = expires_at + 600, doubted_at = 0")
+        standing_still = await threads.orphans()
+        other.kill()
+        await other.wait()
+        [found] = await orphans_of(threads)
+
+    assert list(standing_still) == []
+    assert [orphan.run_id for orphan in found] == ["r0", "r1", "r2"]
+
+
+async def test_connections_that_ended_with_the_database_say_nothing_of_who_lives() -> None:
+    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+        other = await start_another(where)
+        await holds_a_connection(where)
+        other.kill()
+        await other.wait()
+        await change_leases(where, "expires_at = expires_at + 600, doubted_at = 0, booted_at = booted_at - 60")
+        unsure = await threads.orphans()
+        await change_leases(where, "expires_at = 0")
+        [found] = await orphans_of(threads)
+
+    assert list(unsure) == []
+    assert len(found) == 3
+
+
+async def test_a_process_whose_connection_was_closed_says_over_another_that_it_lives() -> None:
+    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+        other = await start_another(where)
+        backend = await holds_a_connection(where)
+        await end_backend(where, backend)
+        while await holds_a_connection(where) == backend:  # noqa: ASYNC110  # a row sets no event
+            await asyncio.sleep(0.02)
+        found = await threads.orphans()
+        other.kill()
+        await other.wait()
+
+    assert list(found) == []
+
+
+async def holds_a_connection(where: str) -> int:
+    """The backend of the process with runs, once it has said over a connection that it keeps that it lives."""
+    connection = await asyncpg.connect(where)
+    query = "SELECT backend FROM processes WHERE id IN (SELECT process FROM runs) AND doubted_at < expires_at - 0.1"
+    try:
+        while (backend := await connection.fetchval(query)) is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    finally:
+        await connection.close()
+    return int(backend)
+
+
+async def change_leases(where: str, change: str) -> None:
+    """Of the process that has runs."""
+    connection = await asyncpg.connect(where)
+    try:
+        await connection.execute(f"UPDATE processes SET {change} WHERE id IN (SELECT process FROM runs)")  # noqa: S608
+    finally:
+        await connection.close()
+
+
+async def end_backend(where: str, backend: int) -> None:
+    connection = await asyncpg.connect(where)
+    try:
+        await connection.execute("SELECT pg_terminate_backend($1)", backend)
+    finally:
+        await connection.close()
+
+
 async def is_alive(where: str, count: int) -> None:
     """So many processes have a lease that is not over."""
     connection = await asyncpg.connect(where)
@@ -232,6 +307,44 @@ async def test_a_run_that_was_taken_over_is_not_finished_by_the_one_that_lost_it
     assert thread is not None
     assert thread.state == "new"
     assert [message.text for message in thread.messages] == ["Hi", "New"]
+
+
+async def test_a_run_that_was_left_unfinished_by_a_process_that_lives_becomes_an_orphan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever had it could not tell the store how it ended. It is looked for twice, in case somebody is about to."""
+    monkeypatch.setattr(sql, "RECONCILE", 0.0)
+    async with schema() as where, SqlThreads(connect(where)) as threads:
+        first = (await threads.begin(ask())).epoch
+        held = [await threads.orphans() for _ in range(3)]
+        second = await threads.advance(ask(), first)
+        threads.leave("r", first)  # by one who had it before, and is late
+        still_held = [await threads.orphans() for _ in range(3)]
+        threads.leave("r", second)
+        left = [await threads.orphans() for _ in range(2)]
+
+    assert not any(held + still_held)
+    assert [[one.run_id for one in orphans] for orphans in left] == [[], ["r"]]
+
+
+async def test_a_database_that_is_away_is_an_error_of_its_own_and_is_found_again() -> None:
+    async with (
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+    ):
+        way.cut()
+        with pytest.raises(StoreUnreachable) as away:
+            await threads.begin(ask())
+        with pytest.raises(StoreUnreachable):
+            await threads.load("t", ANNA)
+        way.mend()
+        await run(threads, ask())
+        thread = await threads.load("t", ANNA)
+
+    assert (away.value.status, away.value.code) == (503, "store_unreachable")
+    assert str(way.port) not in away.value.message  # where it is, is not for whoever asked
+    assert thread is not None
 
 
 async def test_two_processes_that_begin_the_same_new_thread_agree_on_one() -> None:
@@ -378,6 +491,7 @@ def to_version(connection: Connection, version: str) -> None:
     """As that version made it: there is no way back in the migrations themselves."""
     connection.execute(text("DROP INDEX ix_runs_unfinished"))
     connection.execute(text("DROP TABLE processes"))
+    connection.execute(text("DROP TABLE files"))
     connection.execute(text(f"UPDATE {VERSIONS} SET version_num = '{version}'"))  # noqa: S608
 
 
@@ -428,6 +542,27 @@ async def test_a_server_that_cannot_be_reached_is_one_clear_line() -> None:
     with pytest.raises(ConfigError, match="cannot be reached") as caught:
         await threads.__aenter__()
     assert "hush" not in caught.value.message
+
+
+async def test_what_is_read_together_is_of_one_moment() -> None:
+    """Else a thread could be read without the last words of a run that is said to be over."""
+    async with schema() as url:
+        added = (
+            f"INSERT INTO {url.rpartition('%3D')[2]}.threads (id, owner, agent, archived, created_at, updated_at)"  # noqa: S608
+            " VALUES ('t', 'o', 'a', false, '', '')"
+        )
+        database = connect(url)
+        await database.open()
+
+        def count_twice(connection: Connection) -> list[int]:
+            before = connection.execute(text("SELECT count(*) FROM threads")).scalar_one()
+            subprocess.run(["psql", POSTGRES, "-qc", added], check=True)
+            return [before, connection.execute(text("SELECT count(*) FROM threads")).scalar_one()]
+
+        try:
+            assert await database.read(count_twice) == [0, 0]
+        finally:
+            await database.close()
 
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+asyncpg"])

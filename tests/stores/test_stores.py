@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import ThreadBusy, ThreadNotFound
+from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
 from rightseat.core.threads import Pending, RunRow, Thread, Threads
@@ -169,6 +169,19 @@ async def test_who_claims_a_run_again_gets_a_higher_epoch(threads: Threads) -> N
 
     assert epochs[0] >= 1
     assert epochs == sorted(set(epochs))
+
+
+async def test_who_has_a_run_gets_its_next_epoch_and_nobody_else_does(threads: Threads) -> None:
+    first = (await threads.begin(ask())).epoch
+
+    second = await threads.advance(ask(), first)
+
+    assert second > first
+    with pytest.raises(StaleWriter):
+        await threads.advance(ask(), first)
+    await threads.finish(ask(), (), None, DONE)
+    with pytest.raises(StaleWriter):
+        await threads.advance(ask(), second)
 
 
 async def test_a_run_that_has_lost_the_thread_changes_nothing_any_more(threads: Threads) -> None:

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 from rightseat.core.ask import Named
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk
 from rightseat.core.tools import Tool
-from rightseat.wire.openai_chat import Reader, StreamError, write_format, write_tool, write_tool_choice
+from rightseat.wire.openai_chat import Reader, write_format, write_tool, write_tool_choice
+from rightseat.wire.sse import StreamError
 
 
 def read(**choice: Any) -> list[Chunk]:

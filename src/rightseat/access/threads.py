@@ -25,6 +25,12 @@ class Scoped:
     ) -> None:
         await self._threads.finish(ask, said, state, last)
 
+    async def advance(self, ask: Ask, epoch: int) -> int:
+        return await self._threads.advance(ask, epoch)
+
+    def leave(self, run_id: str, epoch: int) -> None:
+        self._threads.leave(run_id, epoch)
+
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         thread = await self._threads.load(thread_id, principal)
         return thread if thread is None or is_for(thread, principal) else None

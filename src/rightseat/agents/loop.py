@@ -4,8 +4,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.agent import Agent
 from rightseat.core.approving import Policy
+from rightseat.core.handing import Colleagues
 from rightseat.core.loop import Loop
-from rightseat.parts import ModelName, Parts, Reference
+from rightseat.core.tools import Toolbox
+from rightseat.parts import AgentName, ModelName, Parts, Reference, ToolboxName
 
 
 class Options(BaseModel):
@@ -20,6 +22,11 @@ class Options(BaseModel):
     """How often the model may be asked in one run; each time, it may call tools."""
     tools: tuple[Reference, ...] = ()
     """Python functions that the model may call, as `module:name` of a tool or of several."""
+    toolboxes: tuple[ToolboxName, ...] = ()
+    """Which of the toolboxes the model gets its tools from, beside `tools`."""
+    agents: tuple[AgentName, ...] = ()
+    """Other agents that the model may ask, each as a tool of its name. What they say is heard by the client, and their
+    last words are what the model gets."""
     approve: Policy = "write"
     """Which tools ask a person before they run: `always` all that do more than look at or show what is there, `write`
     those that change something, `never` none."""
@@ -31,10 +38,14 @@ class Options(BaseModel):
 def build(options: Options, parts: Parts) -> Agent:
     return Loop(
         parts.model(options.model),
-        parts.toolboxes(options.tools),
+        (*parts.toolboxes(options.tools), *map(parts.toolbox, options.toolboxes), *colleagues(options, parts)),
         instructions=options.instructions,
         description=options.description,
         rounds=options.rounds,
         approve=options.approve,
         durable=options.durable,
     )
+
+
+def colleagues(options: Options, parts: Parts) -> tuple[Toolbox, ...]:
+    return (Colleagues({name: parts.agent(name) for name in options.agents}),) if options.agents else ()

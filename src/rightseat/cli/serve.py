@@ -39,6 +39,7 @@ def command(
     """
     start.set_up_logging(access=access_log)
     config = listening_on(choose(path, model), host, port)
+    start.set_up_logging(access=access_log, form=config.telemetry.logs)
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)
     assembly = app.assemble(config)

@@ -4,12 +4,14 @@ import json
 import logging
 import sys
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from rightseat import config
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
+from rightseat.telemetry.logs import FORMATTERS, About
 
 file_option = click.option(
     "-c", "--config", "path", type=click.Path(path_type=Path), help=f"The configuration.  [default: {config.FILE}]"
@@ -30,17 +32,11 @@ def load_model(file: Path) -> Config:
     return config.parse(json.dumps({"models": {"default": model}}))
 
 
-def set_up_logging(*, access: bool = False) -> None:
+def set_up_logging(*, access: bool = False, form: Literal["plain", "json"] = "plain") -> None:
     """One line a message, to stderr: ours from INFO on, of others only warnings."""
     handler = logging.StreamHandler()
-    handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(About())
+    handler.setFormatter(FORMATTERS[form])
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("rightseat").setLevel(logging.INFO)
     logging.getLogger("uvicorn.access").setLevel(logging.INFO if access else logging.WARNING)
-
-
-class OneLine(logging.Formatter):
-    """A message cannot begin a new line, so nobody can forge one. A traceback keeps its lines."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")

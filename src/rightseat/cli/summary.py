@@ -17,6 +17,10 @@ def summarize(config: Config, url: str) -> Iterator[str]:
         yield _line("agent", f"{name}  {agent.type}{_of(agent)}")
     for name, model in config.models.items():
         yield _line("model", f"{name}  {_model(model, config)}{_hidden(name, config)}")
+    for name, toolbox in config.toolboxes.items():
+        yield _line("tools", f"{name}  {toolbox.type}")
+    for guard in config.guards:
+        yield _line("guard", f"{guard.type}{_on(guard)}")
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
     yield _line("threads", _kept(config.threads))
@@ -80,6 +84,11 @@ def _for_whom(face: Part, config: Config) -> str:
     if not config.access.is_set:
         return ""
     return ", open to anyone" if face.access == "open" else ", with a key"
+
+
+def _on(guard: Part) -> str:
+    looked_at = getattr(guard.options, "on", ())
+    return f", looks at each {', '.join(looked_at)}" if looked_at else ""
 
 
 def _credentials(config: Config) -> Iterator[str]:

@@ -3,6 +3,7 @@
 variables   ${ENV} in values
 document    YAML → values, and where each of them stands
 access      what it may say about who may call
+telemetry   what it may say about what the server tells of itself
 shape       what the file may say, and what it says when it says nothing
 problems    what is wrong, in words, with file, line and column
 reading     all of it together: a file → Config, or every problem at once

@@ -103,7 +103,7 @@ class _Reading:
         models = top.models or default_models(self._environ)
         agents = top.agents or default_agents(models)
         faces = top.faces or default_faces(agents)
-        known = {"models": list(models), "agents": list(agents)}
+        known = {"models": list(models), "toolboxes": list(top.toolboxes), "agents": list(agents)}
         self._names = {kind: names for kind, names in known.items() if kind not in broken}
         self._folder = path.parent if path else FilePath()
         self._state = self._folder / top.server.state
@@ -111,7 +111,11 @@ class _Reading:
             self._check_access(top.access, faces)
         return Config(
             models={name: self._part("models", spec, ("models", name)) for name, spec in models.items()},
+            toolboxes={
+                name: self._part("toolboxes", spec, ("toolboxes", name)) for name, spec in top.toolboxes.items()
+            },
             agents={name: self._part("agents", spec, ("agents", name)) for name, spec in agents.items()},
+            guards=tuple(self._part("guards", spec, ("guards", index)) for index, spec in enumerate(top.guards)),
             faces=tuple(self._part("faces", spec, ("faces", index)) for index, spec in enumerate(faces)),
             log=self._part("logs", top.log, ("log",)),
             threads=self._part("stores", top.threads, ("threads",)),
@@ -119,6 +123,7 @@ class _Reading:
             server=top.server,
             hooks=top.hooks,
             access=beside(top.access, path),
+            telemetry=top.telemetry,
             path=path,
         )
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.shape import DEFAULT_TYPES, File, HookNames, Server
+from rightseat.config.telemetry import Telemetry
 from rightseat.parts import Kind
 
 Schema = dict[str, Any]
@@ -24,13 +25,16 @@ def whole() -> Schema:
     definitions: Schema = {}
     sections: dict[str, Schema] = {
         "models": {"type": "object", "additionalProperties": _one_of("models", definitions)},
+        "toolboxes": {"type": "object", "additionalProperties": _one_of("toolboxes", definitions)},
         "agents": {"type": "object", "additionalProperties": _one_of("agents", definitions)},
+        "guards": {"type": "array", "items": _one_of("guards", definitions)},
         "faces": {"type": "array", "items": _one_of("faces", definitions)},
         "server": _options(Server, "server", definitions),
         "access": _options(Access, "access", definitions),
         "log": _one_of("logs", definitions),
         "threads": _one_of("stores", definitions),
         "engine": _one_of("engines", definitions),
+        "telemetry": _options(Telemetry, "telemetry", definitions),
         "hooks": _options(HookNames, "hooks", definitions),
     }
     said = descriptions(File)
@@ -45,9 +49,12 @@ def whole() -> Schema:
 
 
 def descriptions(options: type[BaseModel]) -> dict[str, str]:
-    """What the source says about each field: the string below it."""
+    """What the source says about each field: the string below it. Options may be made from those of another class."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(options))).body
     found: dict[str, str] = {}
+    for base in options.__bases__:
+        if issubclass(base, BaseModel) and base is not BaseModel:
+            found |= descriptions(base)
     statements = body.body if isinstance(body, ast.ClassDef) else []
     for field, below in pairwise(statements):
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
+from rightseat.config.telemetry import Telemetry
 from rightseat.parts import Kind, Reference
 
 DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
@@ -91,8 +92,12 @@ class File(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     models: dict[str, Any] = Field(default_factory=dict)
     """The language models, by names of your own. Left out: OpenAI's if OPENAI_API_KEY is set, else the built-in one."""
+    toolboxes: dict[str, Any] = Field(default_factory=dict)
+    """Where tools come from, by names of your own that agents list."""
     agents: dict[str, Any] = Field(default_factory=dict)
     """What answers, by names that clients use. Left out: one named `default`, with the model."""
+    guards: list[Any] = Field(default_factory=list)
+    """What may be asked, said and done: checks around every agent and every model, in this order."""
     faces: list[Any] = Field(default_factory=list)
     """The protocols that are spoken. Left out: CopilotKit's at `/copilotkit`, and OpenAI's at `/v1`."""
     server: Server = Server()
@@ -105,6 +110,8 @@ class File(BaseModel):
     """Where threads are kept."""
     engine: Any = None
     """What keeps runs alive."""
+    telemetry: Telemetry = Telemetry()
+    """What the server tells of itself: traces and log lines. The face `metrics` shows counters."""
     hooks: HookNames = HookNames()
     """Functions of yours, as `module:function`, called around every run."""
 
@@ -128,7 +135,9 @@ class Config:
     """What a file says, checked. `path` is None where there was no file."""
 
     models: Mapping[str, Part]
+    toolboxes: Mapping[str, Part]
     agents: Mapping[str, Part]
+    guards: tuple[Part, ...]
     faces: tuple[Part, ...]
     log: Part
     threads: Part
@@ -136,6 +145,7 @@ class Config:
     server: Server
     hooks: HookNames
     access: Access
+    telemetry: Telemetry
     path: Path | None = None
 
 

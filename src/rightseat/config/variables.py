@@ -3,6 +3,7 @@
 `${NAME}` is the variable's value, and it must have one; `${NAME:-text}` is `text` where it has none; `$${` is `${`.
 """
 
+import os
 import re
 from collections.abc import Mapping
 
@@ -27,3 +28,8 @@ def _value(inside: str, environ: Mapping[str, str]) -> str:
         return default
     state = "is empty" if name in environ else "is not set"
     raise ConfigError(f"the environment variable {name} {state}. Set it, or write ${{{name}:-default}}.")
+
+
+def environment(prefix: str) -> dict[str, str]:
+    """The variables whose names begin so, for a part that is told to read them."""
+    return {name: value for name, value in os.environ.items() if name.startswith(prefix)}

@@ -1,11 +1,12 @@
 """The seam to whatever answers."""
 
-from collections.abc import AsyncIterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event
+from rightseat.core.tools import Tool
 
 
 class Agent(Protocol):
@@ -19,7 +20,32 @@ class Agent(Protocol):
     on elsewhere.
     """
 
-    description: str
-    """What it is good for: read by people who choose an agent, and by models that may hand over to it."""
+    @property
+    def description(self) -> str:
+        """What it is good for: read by people who choose an agent, and by models that may hand over to it."""
+        ...
 
     def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]: ...
+
+
+@runtime_checkable
+class Roster(Agent, Protocol):
+    """A part that stands for several agents, which it finds when it is asked: those of a remote endpoint.
+
+    The runtime calls one of them by the part's name, a slash, and its own.
+    """
+
+    async def members(self, ask: Ask) -> Mapping[str, str]:
+        """Their names, and what each is good for. Raises an `AgentError` where they cannot be had."""
+        ...
+
+    def member(self, name: str) -> Agent: ...
+
+
+@runtime_checkable
+class Equipped(Agent, Protocol):
+    """An agent with tools that others may use without it."""
+
+    async def tools(self, ask: Ask) -> tuple[Mapping[str, Tool], Sequence[str]]:
+        """By name, each with the approval that it needs; and why some that it has elsewhere are not to be had."""
+        ...

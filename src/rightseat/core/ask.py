@@ -20,7 +20,8 @@ class Principal(msgspec.Struct, frozen=True):
     agents: tuple[str, ...] | None = None
 
     def may_use(self, agent: str) -> bool:
-        return self.agents is None or agent in self.agents
+        """One of a part that stands for several may be used with the part."""
+        return self.agents is None or agent in self.agents or agent.partition("/")[0] in self.agents
 
 
 ANYONE = Principal("anyone")
@@ -72,13 +73,23 @@ class Context(msgspec.Struct, frozen=True):
     value: str
 
 
+class Topics(msgspec.Struct, frozen=True):
+    """What a client wants its question held to, before it is answered. `key` is its key of the service that judges."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    key: str = ""
+
+
 class Answer(msgspec.Struct, frozen=True):
-    """A person's answer to an interrupt. `call` is the call that waits for it, as it was kept with the question."""
+    """A person's answer to an interrupt. `call` is the call that waits for it, and `memo` what the asker wanted back,
+    as they were kept with the question."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
     payload: JsonValue = None
     call: Call | None = None
+    memo: JsonValue = None
 
 
 WhenBusy = Literal["refuse", "queue", "supersede"]
@@ -89,11 +100,14 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     `properties` are what the application sends along, `headers` those of the request that the face is told to pass on.
 
+    `config` is how the client wants a graph configured, where its protocol has a word for it.
+
     `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
     itself asks for one. With `conclude` the last time is without tools, so that the run ends in words. `transient` says
-    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. `durable` says
-    that the run goes on elsewhere when its process dies; it is the agent's to say. `when_busy` says what becomes of it
-    while its thread has another run.
+    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. With `attended`
+    a person can be asked all the same, by a face that keeps open questions itself. `durable` says that the run goes on
+    elsewhere when its process dies; it is the agent's to say. `when_busy` says what becomes of it while its thread has
+    another run.
     """
 
     messages: tuple[Message, ...]
@@ -107,10 +121,13 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     state: JsonValue = None
     properties: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+    config: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
+    topics: Topics | None = None
     client_run_id: str | None = None
     rounds: int | None = None
     conclude: bool = False
     transient: bool = False
+    attended: bool = False
     durable: bool = False
     when_busy: WhenBusy = "refuse"

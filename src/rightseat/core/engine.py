@@ -1,7 +1,7 @@
 """The seam to what keeps a run alive."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from rightseat.core.ask import Ask
 from rightseat.core.events import Event
@@ -30,7 +30,14 @@ class Steps(Protocol):
         ...
 
 
-Perform = Callable[[Ask, Steps], Coroutine[Any, Any, None]]
+class Resumed(NamedTuple):
+    """The ids of runs that go on, and of those that somebody had cancelled before their process died."""
+
+    going_on: Collection[str] = ()
+    cancelled: Collection[str] = ()
+
+
+Perform = Callable[[Ask, Steps], Coroutine[Any, Any, object]]
 """What a run is. An engine that takes a run over from a dead process calls it again; it begins by claiming the run."""
 
 
@@ -44,12 +51,13 @@ class Engine(Protocol):
         """From now on `perform` may be called for durable runs that others have left."""
         ...
 
-    async def start(self, ask: Ask, perform: Perform) -> None:
-        """Begin the run and return; it goes on by itself."""
+    async def start(self, ask: Ask, perform: Perform) -> bool:
+        """Begin the run and return; it goes on by itself. False if another process has taken us for dead, and has
+        begun it already."""
         ...
 
-    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
-        """See to it that durable runs whose process died go on, here or elsewhere. Returns the ids of those that do.
+    async def resume(self, asks: Sequence[Ask]) -> Resumed:
+        """See to it that durable runs whose process died go on, here or elsewhere.
 
         One that died too often without finishing a step is not tried again.
         """

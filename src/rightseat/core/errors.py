@@ -17,6 +17,7 @@
     ├── Leaving               503  this server is being stopped
     ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the log's server stays away
     ├── LogUnreachable        503  the log's server does not answer
+    ├── StoreUnreachable      503  the database of threads does not answer
     ├── LogLost               500  what was kept of a run that is being written is gone
     ├── EntriesGone           410  a reader's place in a log is gone; it can go on from another
     ├── UnreadableEvent       500  a log holds what this version does not know
@@ -24,6 +25,9 @@
     ├── BadQuery              400  SQL that is wrong, does more than read, or takes too long
     ├── AddressForbidden      403  an address that this server does not visit
     ├── FetchFailed           502  an address that gives nothing: no answer, a broken one, too big, too slow
+    ├── Denied                403  a guard does not let it be asked, said or done
+    ├── GuardFailed           503  a guard cannot judge, so nothing passes it
+    ├── AppRefused            403  the page of an MCP App asks for what it may not have
     ├── TooManyRounds         500  model and tools went round in circles
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
@@ -35,6 +39,10 @@
     │   ├── ModelLoading           … 503: it is being loaded, and says how far it is
     │   ├── BadTemplate            … its chat template is wrong, or does not come to an end
     │   └── ModelUnreachable       … no answer, a broken one, or 5xx
+    ├── AgentError            502  an agent that is elsewhere failed us
+    │   ├── AgentRefused           … its server does not accept our request (4xx)
+    │   │   └── NothingThere       … because there is nothing at the address (404)
+    │   └── AgentUnreachable       … no answer, a broken one, or 5xx
     └── ConfigError           500  the configuration file is wrong
 
 `code` is for programs and never changes. The message is for people: it says what is wrong and what would be right,
@@ -46,7 +54,7 @@ from typing import ClassVar
 
 
 class RightseatError(Exception):
-    code: ClassVar[str] = "error"
+    code: str = "error"
     status: ClassVar[int] = 500
 
     @property
@@ -162,6 +170,16 @@ class LogUnreachable(RightseatError):
         super().__init__(f"What the server keeps of its answers cannot be reached now: {problem}. Try again soon.")
 
 
+class StoreUnreachable(RightseatError):
+    """Whether what was asked has been done is not known. What the database says of it is for the server's log."""
+
+    code = "store_unreachable"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("The database with this server's threads cannot be reached now. Try again soon.")
+
+
 class LogLost(RightseatError):
     """`seq` is the number of the last entry that was kept, and may have been seen: a new log begins behind it."""
 
@@ -212,6 +230,29 @@ class FetchFailed(RightseatError):
     status = 502
 
 
+class Denied(RightseatError):
+    """The message is the guard's reason, and may be shown to whoever asked."""
+
+    code = "denied"
+    status = 403
+
+    def __init__(self, reason: str, guard: str = "") -> None:
+        super().__init__(reason)
+        self.guard = guard
+
+
+class GuardFailed(RightseatError):
+    code = "guard_failed"
+    status = 503
+
+
+class AppRefused(RightseatError):
+    """The page of an MCP App asks for a server or a tool that it may not use."""
+
+    code = "mcp_app_refused"
+    status = 403
+
+
 class TooManyRounds(RightseatError):
     code = "too_many_rounds"
 
@@ -232,6 +273,8 @@ class InternalError(RightseatError):
 class ModelError(RightseatError):
     code = "model_error"
     status = 502
+    retry_after: float | None = None
+    """In how many seconds the model's server wants to be asked again, where it said so."""
 
 
 class ModelRefusedKey(ModelError):
@@ -271,6 +314,23 @@ class BadTemplate(ModelError):
 
 class ModelUnreachable(ModelError):
     code = "model_unreachable"
+
+
+class AgentError(RightseatError):
+    code = "agent_error"
+    status = 502
+
+
+class AgentRefused(AgentError):
+    code = "agent_refused"
+
+
+class NothingThere(AgentRefused):
+    code = "nothing_there"
+
+
+class AgentUnreachable(AgentError):
+    code = "agent_unreachable"
 
 
 class ConfigError(RightseatError):

@@ -151,10 +151,11 @@ class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
     messages: tuple[Message, ...]
 
 
-class Interrupt(msgspec.Struct, frozen=True):
+class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     """A question to a person. It is kept until it is answered in a later ask, or until `expires_at`.
 
-    `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer, where there are such.
+    `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer, where there are such. `memo` is
+    for whoever asks: it comes back with the answer, and no client sees it.
     """
 
     id: str
@@ -163,6 +164,7 @@ class Interrupt(msgspec.Struct, frozen=True):
     call_id: str | None = None
     schema: JsonValue = None
     expires_at: str | None = None
+    memo: JsonValue = None
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

@@ -9,6 +9,7 @@ from rightseat.core.events import (
     CallEnded,
     CallReturned,
     CallStarted,
+    Custom,
     Event,
     MessagesReplaced,
     StateChanged,
@@ -78,6 +79,8 @@ class Fold:
             self._end(event)
         elif isinstance(event, MessagesReplaced):
             self._replace(event.messages)
+        elif isinstance(event, Custom) and event.name == "model.kept":
+            self._keep(event.value)
 
     def endings(self) -> Iterator[Event]:
         """The events that end what is still open, for a run that stops in the middle: what started last ends first."""
@@ -114,6 +117,11 @@ class Fold:
             self._texts[message.id] = draft
             self._calls |= {id: arguments for id, _, arguments in draft.calls}
 
+    def _keep(self, value: JsonValue) -> None:
+        """It is about the answer that was just given. One without text and calls leaves no message to keep it with."""
+        if self._order and isinstance(draft := self._order[-1], _Draft):
+            draft.extra = value
+
     def _end(self, ending: Event) -> None:
         if ending in self._open:
             self._open.remove(ending)
@@ -133,16 +141,18 @@ class Fold:
 class _Draft:
     """An assistant's message that may still grow."""
 
-    __slots__ = ("calls", "id", "pieces")
+    __slots__ = ("calls", "extra", "id", "pieces")
 
     def __init__(self, id: str) -> None:
         self.id = id
+        self.extra: JsonValue = None
         self.pieces: list[str] = []
         self.calls: list[tuple[str, str, list[str]]] = []
 
     @classmethod
     def of(cls, message: Message) -> "_Draft":
         draft = cls(message.id)
+        draft.extra = message.extra
         draft.pieces += [part.text for part in message.parts if isinstance(part, Text)]
         draft.calls += [(part.id, part.name, [part.arguments]) for part in message.parts if isinstance(part, Call)]
         return draft
@@ -150,4 +160,4 @@ class _Draft:
     def message(self) -> Message:
         parts: list[Part] = [Text("".join(self.pieces))] if self.pieces else []
         parts += [Call(id, name, "".join(arguments)) for id, name, arguments in self.calls]
-        return Message("assistant", tuple(parts), id=self.id)
+        return Message("assistant", tuple(parts), id=self.id, extra=self.extra)

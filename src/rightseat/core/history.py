@@ -5,9 +5,12 @@ their own, a call that nobody ran. Every provider refuses some of that, so it is
 """
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import msgspec
 
 from rightseat.core.messages import Call, Message, Result, Text
+from rightseat.core.values import JsonValue
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,28 @@ def mended(messages: Iterable[Message]) -> tuple[Message, ...]:
     return tuple(mended)
 
 
+def is_returning(messages: Sequence[Message]) -> bool:
+    """Does a client bring the results of calls that it has run?"""
+    return bool(messages) and messages[-1].role == "tool"
+
+
+def recalled(messages: Iterable[Message], known: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages of a client, with what a model's provider wants to see again and clients do not send back."""
+    marked = [message for message in known if message.extra]
+    kept = {part.id: message.extra for message in marked for part in message.parts if isinstance(part, Call)}
+    return tuple(_with_extra(message, kept) if kept else message for message in messages)
+
+
+def _with_extra(message: Message, kept: dict[str, JsonValue]) -> Message:
+    """Of its calls the first that is known says it: what is kept is about an answer, and all of them are of one."""
+    found = next((kept[part.id] for part in message.parts if isinstance(part, Call) and part.id in kept), None)
+    return message if found is None else msgspec.structs.replace(message, extra=_both(found, message.extra))
+
+
+def _both(one: JsonValue, other: JsonValue) -> JsonValue:
+    return {**one, **other} if isinstance(one, dict) and isinstance(other, dict) else one or other
+
+
 def _first_results(messages: Iterable[Message]) -> dict[str, Result]:
     results: dict[str, Result] = {}
     for message in messages:
@@ -43,7 +68,8 @@ def _joined(messages: Iterable[Message]) -> Iterable[Message]:
     open_message: Message | None = None
     for message in messages:
         if message.role == "assistant" and open_message and not any(isinstance(part, Text) for part in message.parts):
-            open_message = Message("assistant", open_message.parts + message.parts, id=open_message.id)
+            parts, extra = open_message.parts + message.parts, _both(open_message.extra, message.extra)
+            open_message = Message("assistant", parts, id=open_message.id, extra=extra)
             continue
         if open_message:
             yield open_message

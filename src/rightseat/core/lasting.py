@@ -9,7 +9,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import TypeVar
 
 from rightseat.core.agent import Agent
@@ -24,6 +24,7 @@ from rightseat.core.errors import (
     RunExists,
     RunNotFound,
     StaleWriter,
+    StoreUnreachable,
     ThreadBusy,
     ThreadNotFound,
 )
@@ -56,6 +57,12 @@ class Lasting:
         self._stack = AsyncExitStack()
 
     async def perform(self, agent: Agent, steps: Steps, *, is_new: bool) -> Last:
+        try:
+            return await self._perform(agent, steps, is_new=is_new)
+        finally:
+            self._threads.leave(self._ask.run_id, self._epoch)
+
+    async def _perform(self, agent: Agent, steps: Steps, *, is_new: bool) -> Last:
         async with self._stack:
             await self._open_or_create()
             resumption = None if is_new else await self._resume()
@@ -71,9 +78,7 @@ class Lasting:
         try:
             await self._open()
         except RunNotFound:  # it was lost
-            with suppress(RunExists):
-                await self._log.create(self._ask.run_id)
-            await self._open()
+            await self._open(base=0)  # made and fenced at once: between the two, an old writer could take it
 
     async def _open(self, base: int | None = None) -> None:
         opened = self._log.open(self._ask.run_id, self._epoch, base=base)
@@ -85,7 +90,7 @@ class Lasting:
 
     async def _earlier(self) -> tuple[Message, ...]:
         """What was said in the thread before this run."""
-        thread = await self._threads.load(self._ask.thread_id, self._ask.principal)
+        thread = await insist(self._ask, lambda: self._threads.load(self._ask.thread_id, self._ask.principal))
         return (*(thread.messages if thread else ()), *self._started.said)
 
     async def _answer(self, agent: Agent, steps: Steps, resumption: Resumption | None) -> Last:
@@ -134,7 +139,7 @@ class Lasting:
         if self._fold.is_calling:
             return
         logger.warning("run %s: its log was lost, and is begun anew", self._ask.run_id)
-        self._epoch = (await insist(self._ask, lambda: self._threads.begin(self._ask))).epoch
+        self._epoch = await insist(self._ask, lambda: self._threads.advance(self._ask, self._epoch))
         await self._open(base=lost.seq)
         self._lost = None
         unseen = [event for seq, event in self._ended if seq > lost.seq]
@@ -182,10 +187,8 @@ async def insist(ask: Ask, tell: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await tell()
-        except RightseatError:
-            raise
         except Exception as error:
-            if clock() > until:
+            if clock() > until or (isinstance(error, RightseatError) and not isinstance(error, StoreUnreachable)):
                 raise
             logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
         await asyncio.sleep(pause)

@@ -79,7 +79,8 @@ class Log(Protocol):
 
         Leaving it with a `StaleWriter` does not end a log that processes share: another has the run, and ends it.
 
-        `base` begins a log anew that was lost: the next entry has the number behind it.
+        `base` begins a log anew that was lost: the next entry has the number behind it. It is 0 where nobody knows how
+        far the lost one had come.
         """
         ...
 

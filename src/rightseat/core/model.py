@@ -54,9 +54,11 @@ class NoteChunk(msgspec.Struct, frozen=True):
 
     `warning` is a sentence for whoever asked: a tool was left out, a parameter is not known to this model.
     `logprobs` is a list of `{"token", "logprob", "bytes", "top_logprobs"}` of the text that comes next.
+    `kept` is what a provider wants to see again with this answer, such as signed thoughts, under the provider's name.
+    It comes last, is found in the `extra` of the answer's message, and is for no client.
     """
 
-    name: Literal["warning", "logprobs"]
+    name: Literal["warning", "logprobs", "kept"]
     value: JsonValue
 
 

@@ -2,18 +2,21 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import msgspec
 
-from rightseat.core.agent import Agent
+from rightseat.core.agent import Agent, Roster
+from rightseat.core.artifacts import Artifacts, Stored
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.calling import calls_in
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.cancelling import whole as undone
 from rightseat.core.closing import closing
-from rightseat.core.engine import Engine, Steps
+from rightseat.core.engine import Engine, Resumed, Steps
 from rightseat.core.errors import (
     AgentNotFound,
     BadAsk,
@@ -24,16 +27,22 @@ from rightseat.core.errors import (
     RunExists,
     RunNotFound,
     StaleWriter,
+    StoreUnreachable,
     ThreadBusy,
 )
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.failing import Last, read_failure
 from rightseat.core.folding import Fold
+from rightseat.core.guard import Guard
+from rightseat.core.guarding import guarded
+from rightseat.core.history import is_returning, recalled
 from rightseat.core.hooks import Hooks
 from rightseat.core.lasting import Lasting, begin_again, whole
 from rightseat.core.log import Entry, Log, Tap, Writer
-from rightseat.core.loop import Loop, calls_in
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Message
 from rightseat.core.model import Model
+from rightseat.core.observing import ABOUT, NOBODY, Observer, observed
 from rightseat.core.threads import Beginning, Pending, Thread, Threads
 
 logger = logging.getLogger(__name__)
@@ -60,13 +69,21 @@ class Runtime:
         engine: Engine,
         hooks: Hooks | None = None,
         models: Mapping[str, Model] | None = None,
+        artifacts: Artifacts | None = None,
+        guards: Sequence[Guard] = (),
+        observer: Observer = NOBODY,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
         self.hooks = hooks or Hooks()
+        self.judges_topics = any(guard.judges_topics for guard in guards)
+        """Is a question held to the `topics` of its ask?"""
+        self._guarded = guarded(guards)
+        self._observer = observer
         self._log = log
         self._threads = threads
         self._engine = engine
+        self._artifacts = artifacts
         if not engine.is_lasting and (lasting := [name for name, agent in self.agents.items() if is_durable(agent)]):
             raise ConfigError(
                 f"Runs of {', '.join(lasting)} are `durable`. That takes an engine that can go on with them: `dbos`."
@@ -97,20 +114,23 @@ class Runtime:
         if self.is_leaving:
             raise Leaving
         ask = await self.hooks.before(ask)
-        if ask.agent not in self.agents and ask.agent not in self.models:
+        if self.find(ask.agent) is None and ask.agent not in self.models:
             raise AgentNotFound(ask.agent, self.agents)
-        if is_durable(self.agents.get(ask.agent)) and not ask.transient:
+        if is_durable(self.find(ask.agent)) and not ask.transient:
             ask = msgspec.structs.replace(ask, durable=True)
             await self._refuse_again(ask)
+            ask = await self._whole(ask)
         await self._log.create(ask.run_id, transient=ask.transient)
         beginning: Beginning | None = None
         try:
             beginning = await self._claim(ask)
-            ask = await self._with_history(with_calls(ask, beginning.pending), beginning)
+            ask = await self._with_history(with_calls(ask, beginning.pending), beginning.said)
             self._begun[ask.run_id] = beginning
-            await self._engine.start(ask, self._perform)
+            if not await self._engine.start(ask, self._perform):
+                del self._begun[ask.run_id]
+                self._threads.leave(ask.run_id, beginning.epoch)
         except BaseException as error:
-            await to_the_end(self._abandon(ask, beginning))
+            await to_the_end(self._abandon(ask, beginning, error))
             if isinstance(error, RightseatError) or not isinstance(error, Exception):
                 raise
             logger.exception("run %s could not be begun", ask.run_id)
@@ -128,19 +148,43 @@ class Runtime:
             if is_it and run.outcome is not None and known.issuperset(message.id for message in ask.messages):
                 raise RunExists(run.id)
 
-    async def _with_history(self, ask: Ask, beginning: Beginning) -> Ask:
-        """A client that answers a question need not send what led to it: the thread has that."""
+    async def _whole(self, ask: Ask) -> Ask:
+        """An ask that answers questions, with all that its run needs. So it is kept when the run is claimed: whoever
+        finds it without its process has nothing else. Questions that are not open any more are refused by the claim."""
+        if not ask.answers:
+            return ask
+        pending = await self._threads.pending(ask.principal, ask.thread_id)
+        if not {one.interrupt.id for one in pending}.issuperset(one.interrupt_id for one in ask.answers):
+            return ask
+        return await self._with_history(with_calls(ask, pending))
+
+    async def _with_history(self, ask: Ask, said: Sequence[Message] | None = None) -> Ask:
+        """A client that answers a question need not send what led to it: the thread has that.
+
+        One that brings results sends back all but what only the model's provider understands: the thread has that, too.
+        """
         waiting = {answer.call.id for answer in ask.answers if answer.call}
-        if waiting.issubset(call.id for call in calls_in(ask.messages)):
+        is_told = waiting.issubset(call.id for call in calls_in(ask.messages))
+        if is_told and (ask.transient or not is_returning(ask.messages)):
             return ask
         thread = await self._threads.load(ask.thread_id, ask.principal)
         earlier = thread.messages if thread else ()
-        return msgspec.structs.replace(ask, messages=(*earlier, *beginning.said))
+        if is_told:
+            return msgspec.structs.replace(ask, messages=recalled(ask.messages, earlier))
+        if said is None:
+            known = {message.id for message in earlier}
+            said = [message for message in ask.messages if message.id not in known]
+        return msgspec.structs.replace(ask, messages=(*earlier, *said))
 
-    async def _abandon(self, ask: Ask, beginning: Beginning | None) -> None:
+    async def _abandon(self, ask: Ask, beginning: Beginning | None, error: BaseException) -> None:
         self._begun.pop(ask.run_id, None)
         if beginning:
-            await self._let_go(ask, beginning)
+            try:
+                await self._let_go(ask, beginning)
+            finally:
+                self._threads.leave(ask.run_id, beginning.epoch)
+        elif isinstance(error, StoreUnreachable):
+            return  # it may have been begun, and is found as an orphan then
         await self._log.forget((ask.run_id,))
 
     async def _let_go(self, ask: Ask, beginning: Beginning) -> None:
@@ -203,6 +247,11 @@ class Runtime:
         await self.stop(thread_id, principal)
         await self._log.forget(await self._threads.delete(thread_id, principal))
 
+    async def artifact(self, id: str, principal: Principal) -> Stored | None:
+        """A file or a chart that a run of the principal's has made, by an agent that the principal may use."""
+        found = await self._artifacts.get(id, principal) if self._artifacts else None
+        return found if found is not None and principal.may_use(found.agent) else None
+
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
         """What the run has said by now, after the entry `after`."""
         return await self._log.read(run_id, after)
@@ -242,15 +291,28 @@ class Runtime:
         if run_ids := await self._threads.expire():
             await self._log.forget(run_ids)
 
-    async def _perform(self, ask: Ask, steps: Steps) -> None:
+    def _perform(self, ask: Ask, steps: Steps) -> Coroutine[Any, Any, object]:
+        """Called in the run's own task."""
+        return self._carry_out(ask, steps) if self._observer is NOBODY else self._observed(ask, steps)
+
+    async def _observed(self, ask: Ask, steps: Steps) -> None:
+        with observed("run", ask.agent, self._observer, run=ask.run_id, thread=ask.thread_id) as span:
+            last = await self._carry_out(ask, steps)
+            if isinstance(last, RunFailed):
+                span.note(outcome="failed", error=last.code)
+            elif last is not None:
+                span.note(outcome=last.outcome)
+
+    async def _carry_out(self, ask: Ask, steps: Steps) -> Last | None:
         """A cancel ends the answer and nothing else: whatever happens, what began is ended, and who follows is told."""
+        ABOUT.set(ABOUT.get()._replace(run=ask.run_id, thread=ask.thread_id))  # the task is the run's own
         fold = Fold(ask.state)
         begun = self._begun.pop(ask.run_id, None)
         is_new = begun is not None
         if begun is None and ask.durable:
             begun = await begin_again(self._threads, ask)
             if begun is None:
-                return  # it is over
+                return None  # it is over
         try:
             beginning = begun or await self._threads.begin(ask)
         except (Exception, asyncio.CancelledError) as error:
@@ -264,11 +326,18 @@ class Runtime:
                 lasting = Lasting(self._log, self._threads, ask, beginning, fold)
                 last = await lasting.perform(self._agent(ask.agent), steps, is_new=is_new)
             else:
-                async with self._log.open(ask.run_id, beginning.epoch) as writer:
-                    answered = await self._answer(ask, steps, writer, fold, beginning)
-                    last = await to_the_end(self._end(ask, writer, fold, answered))
+                last = await self._answer_and_end(ask, steps, fold, beginning)
         if self.hooks.after_request or self.hooks.on_error:
             await to_the_end(self._tell_hooks(ask, fold, last))
+        return last
+
+    async def _answer_and_end(self, ask: Ask, steps: Steps, fold: Fold, beginning: Beginning) -> Last:
+        try:
+            async with self._log.open(ask.run_id, beginning.epoch) as writer:
+                answered = await self._answer(ask, steps, writer, fold, beginning)
+                return await to_the_end(self._end(ask, writer, fold, answered))
+        finally:
+            self._threads.leave(ask.run_id, beginning.epoch)
 
     async def _answer(self, ask: Ask, steps: Steps, writer: Writer, fold: Fold, beginning: Beginning) -> Last:
         """Have the agent answer into the log, and say how it ended."""
@@ -289,8 +358,19 @@ class Runtime:
             return read_failure(ask, error)
         return RunFinished("done")
 
+    def find(self, name: str) -> Agent | None:
+        """The agent of that name, or the member of a part that stands for several: `part/member`."""
+        part, _, member = name.partition("/")
+        if member and isinstance(roster := self.agents.get(part), Roster):
+            return roster.member(member)
+        return self.agents.get(name)
+
+    def guarded(self, agent: Agent) -> Agent:
+        """An agent that is none of ours, between the guards of ours."""
+        return self._guarded(agent)
+
     def _agent(self, name: str) -> Agent:
-        return self.agents.get(name) or Loop(self.models[name])
+        return self._guarded(self.find(name) or Loop(self.models[name]))
 
     async def _end(self, ask: Ask, writer: Writer, fold: Fold, last: Last) -> Last:
         for ending in fold.endings():
@@ -315,29 +395,35 @@ class Runtime:
         """Runs whose process died go on, if they are durable; the others are closed. Returns the ids of the former."""
         orphans = await self._threads.orphans()
         lasting = [ask for ask in orphans if ask.durable]
-        going_on = set[str]()
+        resumed = Resumed()
         if lasting:
             await self._log.expect([ask.run_id for ask in lasting])
-            going_on |= set(await self._engine.resume(lasting))
-        if going_on:
+            resumed = await self._engine.resume(lasting)
+        if going_on := set(resumed.going_on):
             logger.warning("go on with runs whose process died: %s", ", ".join(sorted(going_on)))
         for ask in orphans:
             if ask.run_id in going_on:
                 continue
+            failed = RunFailed("given_up", GIVEN_UP) if ask.durable else RunFailed("cut_off", CUT_OFF)
             try:
-                given_up, cut_off = RunFailed("given_up", GIVEN_UP), RunFailed("cut_off", CUT_OFF)
-                await self._close_orphan(ask, given_up if ask.durable else cut_off)
+                await self._close_orphan(ask, RunFinished("cancelled") if ask.run_id in resumed.cancelled else failed)
             except Exception:
                 logger.exception("run %s was cut off, and cannot be closed", ask.run_id)
         return going_on
 
-    async def _close_orphan(self, ask: Ask, last: RunFailed) -> None:
+    async def _close_orphan(self, ask: Ask, last: Last) -> None:
         """A run whose process died is ended where it stood. What was said of it stays, marked as not whole."""
         beginning = await self._threads.begin(ask)
+        try:
+            await self._end_orphan(ask, beginning, last)
+        finally:
+            self._threads.leave(ask.run_id, beginning.epoch)
+
+    async def _end_orphan(self, ask: Ask, beginning: Beginning, last: Last) -> None:
         with suppress(RunExists):
             await self._log.create(ask.run_id)
         fold = Fold(beginning.state if ask.state is None else ask.state)
-        said = [entry.event for entry in await self._log.read(ask.run_id)]
+        said = [entry.event for entry in await whole(self._log, ask.run_id)]
         for event in said:
             fold.add(event)
         if said and isinstance(said[-1], Last):  # only the store was not told
@@ -347,7 +433,7 @@ class Runtime:
             if not said:
                 await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
             await self._end(ask, writer, fold, last)
-        logger.warning("run %s was cut off when the server stopped; it has been closed: %s", ask.run_id, last.code)
+        logger.warning("run %s was cut off when the server stopped; it has been closed: %s", ask.run_id, reason(last))
 
     async def _close_log(self, run_id: str, epoch: int) -> None:
         """Of a run that nobody knows as begun: all that is missing is its end."""
@@ -373,8 +459,12 @@ def is_durable(agent: Agent | None) -> bool:
     return getattr(agent, "durable", False)
 
 
+def reason(last: Last) -> str:
+    return last.code if isinstance(last, RunFailed) else last.outcome
+
+
 def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
-    """The answers of the ask, each with the call that waits for it."""
+    """The answers of the ask, each with the call that waits for it, and what the asker wanted back."""
     if not ask.answers:
         return ask
     known = {one.interrupt.id: one for one in pending}
@@ -383,5 +473,8 @@ def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
             raise BadAsk(f"There is no open question {answer.interrupt_id!r}: it was answered, or it expired.")
     if len({answer.interrupt_id for answer in ask.answers}) < len(ask.answers):
         raise BadAsk("A question is answered twice; send one answer to each.")
-    answers = (msgspec.structs.replace(one, call=known[one.interrupt_id].call) for one in ask.answers)
+    answers = (
+        msgspec.structs.replace(one, call=asked.call, memo=asked.interrupt.memo)
+        for one, asked in ((answer, known[answer.interrupt_id]) for answer in ask.answers)
+    )
     return msgspec.structs.replace(ask, answers=tuple(answers))

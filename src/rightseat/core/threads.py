@@ -89,6 +89,14 @@ class Threads(Protocol):
         """
         ...
 
+    async def advance(self, ask: Ask, epoch: int) -> int:
+        """The next epoch, for whoever still has the run under this one. Raises `StaleWriter` to anybody else."""
+        ...
+
+    def leave(self, run_id: str, epoch: int) -> None:
+        """Whoever had the run under this epoch does nothing more for it: if it is not finished, it is an orphan."""
+        ...
+
     async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
 
     async def list(

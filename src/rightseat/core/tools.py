@@ -1,13 +1,14 @@
 """What a model may call."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from rightseat.core.ask import Ask, ToolOffer
+from rightseat.core.ask import Answer, Ask, ToolOffer
+from rightseat.core.engine import Steps
 from rightseat.core.events import Event
 
 
@@ -31,9 +32,20 @@ class Invocation:
     """What the person answered, where the tool needs an approval."""
     emit: Callable[[Event], None] = _nowhere
     """Adds an event to the run, before the tool's result: a new state, say."""
+    answers: tuple[Answer, ...] = ()
+    """What people answered to the questions that a tool with a `stream` asked when it was called before."""
 
 
 Run = Callable[[Invocation], Awaitable[str]]
+
+Stream = Callable[[Invocation, Steps], AsyncIterator[Event]]
+"""A tool that is a run of its own: a flow, another agent.
+
+What it says is said as it comes. It gives its result with `CallReturned`, as a rule at its end. It may end with
+`RunFinished("waiting")`, the questions that it has to people, and is called again with their answers; or, after its
+result, with `RunFinished("done")`: the model is not asked again. What must not be done twice it does through the steps,
+under names that begin with the id of the call.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +68,16 @@ class Approval:
 class Tool:
     """A function that a model may call.
 
-    A tool without `run` is run by the client: the run ends as `waiting`, and the client comes back with the result
-    in its next ask.
+    A tool without `run` and `stream` is run by the client: the run ends as `waiting`, and the client comes back with
+    the result in its next ask.
     """
 
     name: str
     description: str
     parameters: Mapping[str, JsonValue]
     run: Run | None = None
+    stream: Stream | None = None
+    """In place of `run`, for a tool that says more than its result, or asks people in the middle."""
     approval: Approval | None = None
     writes: bool = False
     """Whether it changes something outside of the conversation."""
@@ -81,6 +95,11 @@ class Tool:
     """Whether an answer in words that calls nothing else is complete: the model is not asked again for its result."""
 
     @property
+    def is_ours(self) -> bool:
+        """Is it run here, and not by the client?"""
+        return self.run is not None or self.stream is not None
+
+    @property
     def may_repeat(self) -> bool:
         return not self.writes if self.repeatable is None else self.repeatable
 
@@ -93,3 +112,22 @@ class Toolbox(Protocol):
     """Where tools come from. Asked once a run, so the answer may differ from one ask to the next."""
 
     async def tools(self, ask: Ask) -> Sequence[Tool]: ...
+
+
+@runtime_checkable
+class Remarking(Toolbox, Protocol):
+    """A toolbox with something to say of its tools to the client, once they are known."""
+
+    def remarks(self, ask: Ask) -> Sequence[Event]: ...
+
+
+@runtime_checkable
+class Taking(Toolbox, Protocol):
+    """A toolbox that some asks are for, and not for the model: those of a page that a tool has shown, say."""
+
+    def take(self, ask: Ask) -> AsyncIterator[Event] | None:
+        """The answer, which may end with `RunFinished("done", result=…)`; None if the ask is for the model.
+
+        Raises `RightseatError` where the ask is for a toolbox, and not for this one.
+        """
+        ...

@@ -8,6 +8,8 @@ write files; and when it ends, all of its memory is back.
 import asyncio
 import contextlib
 import logging
+import os
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterator
@@ -114,8 +116,10 @@ def pieces(payload: str | bytes) -> Iterator[bytes]:
 
 
 def kill(process: Process) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        process.kill()
+    """Not by `process.kill()`: that would take the code of one that is dead already from whoever waits for it."""
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
 
 
 def read(said: Reply, kind: type[T]) -> T:

@@ -22,8 +22,13 @@ PUBLIC_ONLY = "only public addresses are visited, unless the operator allows oth
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
-TUNNELS = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10")))
-"""NAT64, 6to4, Teredo and the like: another address stands inside, or one of a network that is no more."""
+NAT64 = IPv6Network("64:ff9b::/96")
+TUNNELS = tuple(map(ip_network, ("64:ff9b:1::/48", "::/96", "fec0::/10")))
+"""Another address may stand inside, and nobody can say which; or the network is no more."""
+UNICAST = IPv6Network("2000::/3")
+"""Where all public addresses of IPv6 are; Python calls some others public as well."""
+RESERVED = tuple(map(ip_network, ("192.88.99.0/24", "3fff::/20")))
+"""Public to Python, and to nobody else: relays that are no more, and examples in books."""
 PLATFORMS = frozenset(map(ip_address, ("168.63.129.16", "192.0.0.192")))
 """What clouds serve to their own machines at addresses that look public."""
 
@@ -47,10 +52,10 @@ class Target(NamedTuple):
         return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
 
 
-def read_url(url: str) -> Target:
+def read_url(url: str, longest: int = LONGEST) -> Target:
     """Raises `AddressForbidden` for what is no plain address of the web, however it is spelt."""
-    if len(url) > LONGEST:
-        raise AddressForbidden(f"The address is longer than {LONGEST:,} characters.")
+    if len(url) > longest:
+        raise AddressForbidden(f"The address is longer than {longest:,} characters.")
     if re.search(r"[\x00-\x20\x7f\\]", url):
         raise AddressForbidden("The address has white space or a backslash in it.")
     try:
@@ -99,18 +104,21 @@ def read_number(text: str) -> tuple[str, Address]:
 
 
 class Policy:
-    """What may be visited: public addresses, and what is in `allow`: networks (`10.0.0.0/8`) and names of hosts.
+    """What may be visited: public addresses, and what is in `allow`: networks (`10.0.0.0/8`), names of hosts, and
+    single places (`host:port`).
 
     A name of a host is allowed wherever it leads; `.example.com` stands for all names that end so. Where `only` is
-    given, no other hosts than those are visited at all. Raises `ValueError` for what is neither a network nor a name.
+    given, no other hosts than those are visited at all. Raises `ValueError` for what is none of these.
     """
 
     def __init__(self, allow: Sequence[str] = (), only: Sequence[str] = ()) -> None:
         self._networks: list[Network] = []
         self._names: list[str] = []
+        self._places: set[tuple[str, int]] = set()
         for entry in allow:
-            network = read_network(entry)
-            if network is not None:
+            if place := read_place(entry):
+                self._places.add(place)
+            elif network := read_network(entry):
                 self._networks.append(network)
             else:
                 self._names.append(read_name(entry))
@@ -121,20 +129,36 @@ class Policy:
             raise AddressForbidden(f"{target.host} is not one of the hosts that may be visited.")
 
     def choose(self, target: Target, addresses: Iterable[Address]) -> list[Address]:
-        """Those of a host's addresses that may be visited. Raises `AddressForbidden`, with the rule, where none may."""
+        """All addresses of a host, if all may be visited; a public one does not excuse a private one beside it.
+
+        Raises `AddressForbidden`, with the rule.
+        """
         found = list(addresses)
-        if is_named(target.host, self._names):
+        if is_named(target.host, self._names) or (target.host, target.port) in self._places:
             return found
-        reasons = [self.refusal(address) for address in found]
-        if good := [address for address, reason in zip(found, reasons, strict=True) if reason is None]:
-            return good
-        raise AddressForbidden(f"{target.host} leads to {reasons[0] or 'no address'}; {PUBLIC_ONLY}.")
+        reason = next(filter(None, map(self.refusal, found)), None if found else "no address")
+        if reason is not None:
+            raise AddressForbidden(f"{target.host} leads to {reason}; {PUBLIC_ONLY}.")
+        return found
 
     def refusal(self, address: Address) -> str | None:
         """What sort of address it is, where that sort is not visited."""
-        if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
-            address = address.ipv4_mapped
+        if inside := embedded(address):
+            return next(filter(None, map(self.refusal, inside)), None)
         return None if any(address in network for network in self._networks) else sort_of(address)
+
+
+def embedded(address: Address) -> tuple[IPv4Address, ...]:
+    """The addresses of IPv4 that one of IPv6 is only another way to write, or leads to."""
+    if isinstance(address, IPv4Address):
+        return ()
+    if address.ipv4_mapped is not None:
+        return (address.ipv4_mapped,)
+    if address in NAT64:
+        return (IPv4Address(int(address) & 0xFFFFFFFF),)
+    if address.sixtofour is not None:
+        return (address.sixtofour,)
+    return address.teredo or ()
 
 
 def sort_of(address: Address) -> str | None:
@@ -150,7 +174,30 @@ def sort_of(address: Address) -> str | None:
         "a private network": address.is_private,
     }
     found = next((sort for sort, is_so in sorts.items() if is_so), None)
-    return found or (None if address.is_global else "an address that is not public")
+    return found or (None if is_public(address) else "an address that is not public")
+
+
+def is_public(address: Address) -> bool:
+    if any(address in network for network in RESERVED):
+        return False
+    return address.is_global and (isinstance(address, IPv4Address) or address in UNICAST)
+
+
+_PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]/]+):([0-9]{1,5})")
+
+
+def read_place(entry: str) -> tuple[str, int] | None:
+    """`host:port`, with an IPv6 address in brackets; None for what is neither."""
+    match = _PLACE.fullmatch(entry)
+    if match is None:
+        return None
+    try:
+        host, _ = read_host(match[1].strip("[]"))
+    except AddressForbidden as error:
+        raise ValueError(f"{entry!r} is no place: {error}") from None
+    if not 0 < int(match[2]) < 65536:
+        raise ValueError(f"{entry!r} is no place: a port is a number from 1 to 65535.")
+    return host, int(match[2])
 
 
 def read_network(entry: str) -> Network | None:

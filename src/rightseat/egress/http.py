@@ -48,12 +48,14 @@ class Pool:
         self._idle: deque[Connection] = deque()  # the longest idle first
         self._buffer = memoryview(bytearray(AT_ONCE))  # one for all: what was read is parsed before the next read
 
-    def post(self, path: str, body: bytes) -> "AbstractAsyncContextManager[Answer]":
-        """Send a JSON body; the block gets the answer as soon as its head is there."""
-        return self._asking(self._request("POST", path, body))
+    def post(
+        self, path: str, body: bytes, headers: Mapping[str, str] | None = None
+    ) -> "AbstractAsyncContextManager[Answer]":
+        """Send a JSON body, with `headers` of this request alone; the block gets the answer once its head is there."""
+        return self._asking(self._request("POST", path, body, headers))
 
-    def get(self, path: str) -> "AbstractAsyncContextManager[Answer]":
-        return self._asking(self._request("GET", path, b""))
+    def get(self, path: str, headers: Mapping[str, str] | None = None) -> "AbstractAsyncContextManager[Answer]":
+        return self._asking(self._request("GET", path, b"", headers))
 
     @asynccontextmanager
     async def _asking(self, request: bytes) -> "AsyncIterator[Answer]":
@@ -114,11 +116,12 @@ class Pool:
             raise Unreachable(f"It takes no connection: {explain(error)}.") from error
         return connection
 
-    def _request(self, method: str, path: str, body: bytes) -> bytes:
+    def _request(self, method: str, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> bytes:
         if not _TARGET.fullmatch(path):
             raise ValueError(f"{path!r} is no path.")
         line = f"{method} {self._path}{path}{self._query} HTTP/1.1\r\n"
-        return f"{line}{self._head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
+        head = self._head + write_headers(headers) if headers else self._head
+        return f"{line}{head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
 
 
 _TARGET = re.compile(r"[!-~]*")

@@ -2,13 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask
-from rightseat.core.engine import Engine, Perform
+from rightseat.core.engine import Engine, Perform, Resumed
 from rightseat.core.events import Event
 
 logger = logging.getLogger(__name__)
@@ -33,11 +33,12 @@ class LocalEngine:
     async def open(self, perform: Perform) -> None:
         """There is nothing to go on with."""
 
-    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
-        return ()
+    async def resume(self, asks: Sequence[Ask]) -> Resumed:
+        return Resumed()
 
-    async def start(self, ask: Ask, perform: Perform) -> None:
+    async def start(self, ask: Ask, perform: Perform) -> bool:
         self._running[ask.run_id] = asyncio.create_task(self._run(ask, perform))
+        return True
 
     async def cancel(self, run_id: str) -> bool:
         task = self._running.get(run_id)

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from pydantic import BaseModel, ConfigDict
 
@@ -38,7 +38,10 @@ class MemoryLog:
 
     @asynccontextmanager
     async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
-        if base is not None:
+        if base == 0:
+            with suppress(RunExists):
+                await self.create(run_id)
+        elif base is not None:
             raise Misuse("A log in memory is not lost while its process lives, so it never begins anew.")
         run = self._find(run_id)
         run.fence(epoch)

@@ -64,7 +64,10 @@ class Pen:
             raise self.failure
 
     def keep(self, parcel: "Parcel") -> None:
-        """The server has it, so it may be shown."""
+        """The server has it, so it may be shown; not by one who has left the run, since whoever goes on with it has to
+        read from the server what was still on its way."""
+        if self.failure is not None:
+            return
         run = self.run
         self.at = run.cursor.at = parcel.piece.at
         if parcel.entries:

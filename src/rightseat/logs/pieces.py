@@ -39,18 +39,14 @@ class Page(msgspec.Struct, frozen=True, gc=False):
 
 
 class Cursor:
-    """Where a reader is: behind the piece `at`, having seen the entry `said`.
+    """Where a reader is: behind the piece `at`, having seen the entry `said`."""
 
-    It `is_sure` once the log itself has told it where it is; a client may have made its id up.
-    """
-
-    __slots__ = ("at", "gone", "is_ended", "is_sure", "run_id", "said")
+    __slots__ = ("at", "gone", "is_ended", "run_id", "said")
 
     def __init__(self, run_id: str, at: Position = START, said: Position | None = None) -> None:
         self.run_id = run_id
         self.at = at
         self.said = at if said is None else said
-        self.is_sure = False
         self.is_ended = False
         self.gone: EntriesGone | None = None
 
@@ -65,22 +61,30 @@ class Cursor:
         """The entries in them, as far as they are the next ones. If something is missing, `gone` says so."""
         entries: list[Entry] = []
         for piece in pieces:
-            if piece.kind == "said":
+            if piece.kind in ("said", "base") and piece.at <= self.said:
+                pass  # what was said here was seen before the server acknowledged it
+            elif piece.kind == "said":
                 self._read_said(piece, entries)
-            elif piece.kind == "base" and not 0 < piece.at.seq == self.said.seq:
-                self.gone = EntriesGone(self.run_id, str(piece.at))
+            elif piece.kind == "base":
+                self._read_base(piece)
             if self.gone:
                 break
             self.is_ended = piece.kind == "end"
             self.at = piece.at
-        self.is_sure = True
         return entries
+
+    def _read_base(self, piece: Piece) -> None:
+        if 0 < piece.at.seq == self.said.seq:
+            self.said = piece.at
+        else:
+            self.gone = EntriesGone(self.run_id, str(piece.at))
 
     def _read_said(self, piece: Piece, entries: list[Entry]) -> None:
         epoch, last = piece.at
         events = codec.decode_all(piece.content)
         first, seen = last - len(events) + 1, self.said.seq
-        if not first <= seen + 1 <= last:
+        is_anew = first <= seen and epoch != self.said.epoch  # a new writer goes on; one that begins has lost the rest
+        if is_anew or not first <= seen + 1 <= last:
             self.gone = EntriesGone(self.run_id, f"{epoch}-{first - 1}")
             return
         entries += [Entry(epoch, number, event) for number, event in enumerate(events, first) if number > seen]

@@ -17,7 +17,8 @@ from rightseat.logs.patience import Absence
 logger = logging.getLogger(__name__)
 
 PAUSE = 0.004  # seconds, at most; what is said within them is sent together
-EACH = 0.0004  # of them for each run that speaks: one alone is shown at once, many wait for each other
+EACH = 0.0004  # of them for each run in the last batch: one alone is shown at once, many wait for each other
+BUSY = 0.01  # seconds: batches that follow each other faster than that are better sent together
 
 
 class Sender:
@@ -46,8 +47,11 @@ class Sender:
         await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
+        time = asyncio.get_running_loop().time
+        last = -BUSY
         while True:
             await self.outbox.filled.wait()
+            began = time()
             parcels = self.outbox.take()
             self._is_sending = True
             try:
@@ -57,7 +61,8 @@ class Sender:
                 unwritable(parcels, "the server's log says more")
             self._is_sending = False
             self._tell(parcels)
-            await asyncio.sleep(min(PAUSE, EACH * len(parcels)))
+            await asyncio.sleep(PAUSE if began - last < BUSY else min(PAUSE, EACH * len(parcels)))
+            last = began
 
     async def _send(self, parcels: Sequence[Parcel]) -> None:
         """Until each of them is settled."""

@@ -14,7 +14,15 @@ from functools import partial
 from typing import Self, TypeVar
 
 from rightseat.core.cancelling import to_the_end
-from rightseat.core.errors import LogUnreachable, LogUnwritable, Misuse, RightseatError, StaleWriter
+from rightseat.core.errors import (
+    EntriesGone,
+    LogUnreachable,
+    LogUnwritable,
+    Misuse,
+    RightseatError,
+    RunNotFound,
+    StaleWriter,
+)
 from rightseat.core.log import Entry, Position, Tap, Writer, position
 from rightseat.logs.debts import Debts
 from rightseat.logs.keeper import Away, Claim, Keeper
@@ -107,6 +115,7 @@ class ServedLog:
         round = self._sender.round
         claim = await self._insist(partial(self._keeper.claim, run_id, epoch, base, new_mark()))
         run = await self._caught_up(run_id, epoch, claim)
+        run.seq = run.shown  # what an earlier writer had still to send, the server does not take any more
         run.is_ours = True
         return Pen(run, epoch, claim.fence, self._sender.outbox, round, self._sender.flush)
 
@@ -200,9 +209,14 @@ class ServedLog:
                 raise cursor.gone
             if page.is_last and cursor.is_ended:
                 return
-            if page.is_last and not self._going_on(cursor.run_id):
+            if not page.is_last:
+                continue
+            run = self._going_on(cursor.run_id)
+            if run is None:
                 self._copy(cursor)
-            elif page.is_last and not page.pieces:
+            elif run.is_behind(cursor):
+                await self._bring_on(run)
+            elif not page.pieces:
                 await asyncio.sleep(AGAIN)  # it should have more, and does not say that it has less
 
     async def _live(self, run: SharedRun, seen: int, tap: Tap | None) -> AsyncGenerator[Sequence[Entry], None]:
@@ -225,6 +239,16 @@ class ServedLog:
         """Another process writes it: from here on, what it writes comes by itself."""
         run = self._runs[cursor.run_id] = SharedRun(cursor.copy(), self._page)
         self._watcher.add(run)
+
+    async def _bring_on(self, run: SharedRun) -> None:
+        """A copy, up to where the server is. If it was one of a log that is gone, it ends, and its readers are told."""
+        at = run.cursor.at
+        try:
+            page = await self._page(run.id, at)
+        except (EntriesGone, RunNotFound) as gone:
+            return run.fail(gone)
+        if run.cursor.at == at and not run.ended and not run.is_ours:  # else somebody else has done so meanwhile
+            run.feed(page.pieces)
 
     async def _page(self, run_id: str, after: Position) -> Page:
         return await self._insist(partial(self._keeper.read, run_id, after))

@@ -45,12 +45,17 @@ class SharedRun(Run):
         return self.seq - self.shown > BACKLOG
 
     def can_serve(self, reader: Cursor) -> bool:
-        """Is all that this reader has not seen in memory, or still to come?"""
-        if reader.seq < self.forgotten:
-            return False
+        """Is all that this reader has not seen in memory, or still to come?
+
+        Its place has to be one of this log: what was begun anew after a loss has the same numbers once more.
+        """
         if self.shown < reader.seq <= self.seq:
-            return reader.is_sure or reader.said.epoch == self.epoch  # it was said here, and is on its way
-        return reader.is_sure or (reader.seq <= self.shown and reader.said == self.place_of(reader.seq))
+            return reader.said.epoch == self.epoch  # it was said here, and is on its way
+        return self.forgotten <= reader.seq <= self.shown and reader.said == self.place_of(reader.seq)
+
+    def is_behind(self, reader: Cursor) -> bool:
+        """Is this a copy that has not come as far as the reader, or one of a log that is gone?"""
+        return not self.is_ours and self.cursor.at < reader.at
 
     def place_of(self, number: int) -> Position:
         """The id of an entry that came after this run was first heard of here."""

@@ -90,7 +90,10 @@ class SqliteLog:
 
     @asynccontextmanager
     async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
-        if base is not None:
+        if base == 0:
+            with suppress(RunExists):
+                await self.create(run_id)
+        elif base is not None:
             raise Misuse("A log in a file is not lost while the file is there, so it never begins anew.")
         if run_id in self._transient:
             async with self._transient.open(run_id, epoch) as writer:
@@ -105,8 +108,7 @@ class SqliteLog:
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
         if run_id in self._transient:
             return await self._transient.read(run_id, after)
-        if run_id in self._live:
-            await self._committer.do(lambda _: None)  # what was written before is in the file then
+        await self._committer.do(lambda _: None)  # what was written before is in the file then, also of one that ended
         return await self._read(run_id, seq(after) if after else 0)
 
     async def forget(self, run_ids: Sequence[str]) -> None:

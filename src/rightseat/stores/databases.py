@@ -40,7 +40,13 @@ class Database(Protocol):
         """Call `work` with a connection, in a transaction of its own."""
         ...
 
-    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T: ...
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `write`, for work that changes nothing: all that it reads is of one moment."""
+        ...
+
+    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `read`, for work of one statement, which needs no transaction."""
+        ...
 
     def is_gone(self, connection: Connection, process: int) -> bool:
         """Does another process not live any more? Stays true until the end of the transaction."""
@@ -97,6 +103,9 @@ class Sqlite:
                 return work(connection, *args, **kwargs)
 
         return await self._in_thread(transact)
+
+    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
 
     def is_gone(self, connection: Connection, process: int) -> bool:
         return True  # there is no other beside us

@@ -9,12 +9,13 @@ import msgspec
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import ThreadBusy, ThreadNotFound
+from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
 from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread, Threads
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
+from rightseat.stores.files import MemoryArtifacts
 
 
 class Options(BaseModel):
@@ -22,7 +23,7 @@ class Options(BaseModel):
     keep: int = 1000
     """How many threads are remembered; the least recently used is forgotten first."""
     megabytes: int = 64
-    """How much text and pictures of threads are remembered, in all."""
+    """How much text and pictures of threads are remembered, in all; and as much again of files that runs have made."""
 
 
 def build(options: Options) -> Threads:
@@ -52,6 +53,7 @@ class MemoryThreads:
         self._limit = megabytes * 2**20
         self._size = 0
         self._threads: OrderedDict[str, _Kept] = OrderedDict()
+        self.artifacts = MemoryArtifacts(megabytes)
         self._epoch = 0
 
     async def begin(self, ask: Ask) -> Beginning:
@@ -86,6 +88,18 @@ class MemoryThreads:
         kept.pending = (*(one for one in kept.pending if one.interrupt.id not in answered), *asked)
         self._weigh(ask.thread_id, kept)
 
+    async def advance(self, ask: Ask, epoch: int) -> int:
+        kept = self._threads.get(ask.thread_id)
+        run = kept.runs.get(ask.run_id) if kept else None
+        if kept is None or run is None or run.epoch != epoch or kept.busy != ask.run_id:
+            raise StaleWriter(ask.run_id, epoch, run.epoch if run else epoch)
+        self._epoch += 1
+        kept.runs[ask.run_id] = msgspec.structs.replace(run, epoch=self._epoch)
+        return self._epoch
+
+    def leave(self, run_id: str, epoch: int) -> None:
+        """What is told here is kept: a run that ended is finished."""
+
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         kept = self._threads.get(thread_id)
         if kept is None or kept.owner != principal.id:
@@ -111,7 +125,7 @@ class MemoryThreads:
 
     async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
         runs = list(self._mine(thread_id, principal).runs)
-        self._size -= self._threads.pop(thread_id).weight
+        self._forget(thread_id)
         return runs
 
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
@@ -146,7 +160,11 @@ class MemoryThreads:
             if len(self._threads) <= self._keep and self._size <= self._limit:
                 return
             if self._threads[oldest].busy is None:
-                self._size -= self._threads.pop(oldest).weight
+                self._forget(oldest)
+
+    def _forget(self, thread_id: str) -> None:
+        self._size -= self._threads.pop(thread_id).weight
+        self.artifacts.forget_thread(thread_id)
 
 
 def live(pending: Sequence[Pending]) -> tuple[Pending, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import BindParameter, Boolean, Connection, bindparam, delete, exists, func, insert, or_, select, update
 
+from rightseat.core.artifacts import Stored
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
@@ -17,7 +18,7 @@ from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
-from rightseat.stores.tables import interrupts, messages, processes, runs, threads
+from rightseat.stores.tables import files, interrupts, messages, processes, runs, threads
 
 ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
@@ -116,6 +117,16 @@ def _run_again(connection: Connection, ask: Ask, process: int) -> int:
     connection.execute(RUN_AGAIN, {"of_run": ask.run_id, "to_process": process})
     epoch: int = connection.execute(EPOCH, {"of_run": ask.run_id}).scalar_one()
     return epoch
+
+
+ADVANCE = update(runs).where(runs.c.id == RUN, runs.c.epoch == bindparam("under_epoch"), runs.c.outcome.is_(None))
+ADVANCE = ADVANCE.values(epoch=runs.c.epoch + 1)
+
+
+def advance(connection: Connection, run_id: str, epoch: int) -> int:
+    if not connection.execute(ADVANCE, {"of_run": run_id, "under_epoch": epoch}).rowcount:
+        raise StaleWriter(run_id, epoch, connection.execute(EPOCH, {"of_run": run_id}).scalar() or epoch)
+    return epoch + 1
 
 
 # A run ends
@@ -321,3 +332,26 @@ def write_json(value: Any) -> str | None:
 def read_json(text: str | None) -> JsonValue:
     found: JsonValue = None if text is None else msgspec.json.decode(text)
     return found
+
+
+# Files
+
+ADD_FILE = insert(files)
+FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
+FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
+DELETE_LOOSE = delete(files).where(files.c.thread.is_(None), files.c.created_at < bindparam("before"))
+
+
+def add_file(connection: Connection, ask: Ask, stored: Stored) -> None:
+    row = msgspec.to_builtins(stored, builtin_types=(bytes,))
+    whose = {"owner": ask.principal.id, "thread": None if ask.transient else ask.thread_id}
+    connection.execute(ADD_FILE, row | whose | {"created_at": keeping.now()})
+
+
+def find_file(connection: Connection, id: str, owner: str) -> Stored | None:
+    found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
+    return None if found is None else Stored(*found)
+
+
+def expire_files(connection: Connection, before: str) -> None:
+    connection.execute(DELETE_LOOSE, {"before": before})

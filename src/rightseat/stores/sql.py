@@ -11,9 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
+from rightseat.core.artifacts import Stored
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import BadAsk, RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
 from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
 from rightseat.core.values import JsonValue
@@ -26,6 +28,7 @@ logger = logging.getLogger(__name__)
 ATTEMPTS = 3  # two processes may begin the same new thread at once; the second then finds it
 RECONCILE = 5.0  # seconds between two looks at what is ours
 AT_ONCE = 500  # threads that are deleted in one transaction
+LOOSE = timedelta(days=1)  # for which a file is kept that belongs to no thread
 
 
 class Options(BaseModel):
@@ -49,8 +52,9 @@ class SqlThreads:
     def __init__(self, database: Database, expire_days: float | None = None) -> None:
         self._database = database
         self._expire_days = expire_days
-        self._epochs: dict[str, int] = {}  # of the runs that were begun here
-        self._idle: set[str] = set()  # runs that were ours, and were not begun, at the last look
+        self.artifacts = SqlArtifacts(database)
+        self._epochs: dict[str, int] = {}  # of the runs that somebody here sees to
+        self._idle: set[str] = set()  # runs that were ours, and nobody saw to them, at the last look
         self._look_at = 0.0
 
     async def __aenter__(self) -> Self:
@@ -87,6 +91,14 @@ class SqlThreads:
             raise
         del self._epochs[ask.run_id]
 
+    async def advance(self, ask: Ask, epoch: int) -> int:
+        self._epochs[ask.run_id] = await self._database.write(queries.advance, ask.run_id, epoch)
+        return self._epochs[ask.run_id]
+
+    def leave(self, run_id: str, epoch: int) -> None:
+        if self._epochs.get(run_id) == epoch:
+            del self._epochs[run_id]
+
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id:
             return None
@@ -95,7 +107,7 @@ class SqlThreads:
     async def list(
         self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
     ) -> Sequence[Summary]:
-        return await self._database.read(queries.list_threads, principal.id, agent, archived, limit)
+        return await self._database.look(queries.list_threads, principal.id, agent, archived, limit)
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
@@ -112,26 +124,26 @@ class SqlThreads:
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
         if thread_id is not None and "\0" in thread_id:
             return ()
-        return await self._database.read(queries.pending, principal.id, thread_id)
+        return await self._database.look(queries.pending, principal.id, thread_id)
 
     @property
     def reap_every(self) -> float | None:
         return self._database.reap_every
 
     async def orphans(self) -> Sequence[Ask]:
-        others = await self._database.read(queries.others, self._database.process)
+        others = await self._database.look(queries.others, self._database.process)
         found = [ask for other in others for ask in await self._database.write(self._adopt, other)]
         return [*found, *await self._forgotten()]
 
     async def _forgotten(self) -> Sequence[Ask]:
-        """Durable runs that are ours, and that nobody here or elsewhere has begun for a while: the answer that gave
-        them to us was lost, or whoever should have begun them died."""
+        """Runs that are ours, and to which nobody here or elsewhere has seen for a while: the answer that gave them to
+        us was lost, whoever should have begun them died, or whoever had them could not tell us that they are over."""
         now = asyncio.get_running_loop().time()
         if self.reap_every is None or now < self._look_at:
             return ()
         self._look_at = now + RECONCILE
-        ours = await self._database.read(queries.unfinished, self._database.process)
-        idle = {run_id: ask for run_id, ask in ours.items() if ask.durable and run_id not in self._epochs}
+        ours = await self._database.look(queries.unfinished, self._database.process)
+        idle = {run_id: ask for run_id, ask in ours.items() if run_id not in self._epochs}
         again = [ask for run_id, ask in idle.items() if run_id in self._idle]
         self._idle = idle.keys() - {ask.run_id for ask in again}
         return again
@@ -141,6 +153,7 @@ class SqlThreads:
         return queries.adopt(connection, other, self._database.process) if is_gone else ()
 
     async def expire(self) -> Sequence[str]:
+        await self._database.write(queries.expire_files, keeping.now(ago=LOOSE))
         if self._expire_days is None:
             return ()
         before, threads, run_ids = keeping.now(ago=timedelta(days=self._expire_days)), 0, list[str]()
@@ -149,3 +162,18 @@ class SqlThreads:
         if threads:
             logger.info("deleted %d threads that nobody touched for %g days", threads, self._expire_days)
         return run_ids
+
+
+class SqlArtifacts:
+    """Files beside the threads that they belong to. They go with them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, ask: Ask, name: str, media_type: str, content: bytes) -> str:
+        stored = Stored(new_id("file"), ask.agent, name, media_type, content)
+        await self._database.write(queries.add_file, ask, stored)
+        return stored.id
+
+    async def get(self, id: str, principal: Principal) -> Stored | None:
+        return None if "\0" in id else await self._database.read(queries.find_file, id, principal.id)

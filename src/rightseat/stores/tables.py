@@ -3,7 +3,20 @@
 JSON is text because it is only ever read whole, and because PostgreSQL's own JSON refuses characters that people paste.
 """
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text, text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
 
 metadata = MetaData(
     naming_convention={
@@ -13,6 +26,7 @@ metadata = MetaData(
 )
 
 UNFINISHED = text("outcome IS NULL")
+LOOSE = text("thread IS NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
 
 threads = Table(
@@ -78,10 +92,33 @@ interrupts = Table(
     Index("ix_interrupts_owner_answered_at", "owner", "answered_at"),
 )
 
+files = Table(
+    "files",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE")),
+    Column("agent", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Index("ix_files_thread", "thread"),
+    Index("ix_files_loose", "created_at", postgresql_where=LOOSE, sqlite_where=LOOSE),
+)
+"""Without a `thread`: of a run that nobody can come back to."""
+
 processes = Table(
     "processes",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("expires_at", Float, nullable=False),
+    Column("doubted_at", Float),
+    Column("backend", Integer),
+    Column("booted_at", Float),
 )
-"""Those that live, on PostgreSQL: unix time by the database's clock, until which each has said that it does."""
+"""Those that live, on PostgreSQL: unix time by the database's clock, until which each has said that it does.
+
+From `doubted_at` on that is doubted if the connection over which it was said is closed: if there is no `backend` any
+more, on a database that runs since `booted_at`. A process of an earlier release leaves these out.
+"""

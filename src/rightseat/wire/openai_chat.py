@@ -14,6 +14,7 @@ from rightseat.core.messages import Call, File, Image, Message, Part, Result, Te
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
+from rightseat.wire.sse import StreamError
 
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
 
@@ -93,10 +94,6 @@ def write_file(file: File) -> dict[str, object]:
 def write_call(call: Call) -> dict[str, object]:
     function = {"name": call.name, "arguments": call.arguments or "{}"}
     return {"id": call.id, "type": "function", "function": function}
-
-
-class StreamError(Exception):
-    """The server put an error into the middle of its answer."""
 
 
 class Reader:

@@ -32,3 +32,38 @@ class Decoder:
     def rest(self) -> list[bytes]:
         """What the stream left without the empty line at its end: some servers forget it after the last event."""
         return self.feed(b"\n\n")
+
+
+class Named:
+    """Like `Decoder`, for streams whose events have names: takes `(name, data)`."""
+
+    __slots__ = ("_data", "_name", "_rest")
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._name = ""
+        self._data: list[bytes] = []
+
+    def feed(self, piece: bytes) -> list[tuple[str, bytes]]:
+        lines = (self._rest + piece).split(b"\n")
+        self._rest = lines.pop()
+        whole: list[tuple[str, bytes]] = []
+        for line in lines:
+            line = line.removesuffix(b"\r")
+            if line.startswith(b"data:"):
+                self._data.append(line[5:].removeprefix(b" "))
+            elif line.startswith(b"event:"):
+                self._name = line[6:].strip().decode("utf-8", "replace")
+            elif not line:
+                if self._data:
+                    whole.append((self._name, b"\n".join(self._data)))
+                self._data, self._name = [], ""
+        return whole
+
+
+class StreamError(Exception):
+    """The server put an error into the middle of its answer. `is_busy` where it says that it has too much to do."""
+
+    def __init__(self, said: str, *, is_busy: bool = False) -> None:
+        super().__init__(said)
+        self.is_busy = is_busy

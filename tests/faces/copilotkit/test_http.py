@@ -138,7 +138,7 @@ async def test_the_version_of_the_server_is_not_announced(serve: Serve) -> None:
         answers = [await post(url, {"query": "{ hello }"}), await post(url, chat())]
 
     for answer in answers:
-        assert not [name for name in answer.headers if name.startswith("x-")]
+        assert [name for name in answer.headers if name.startswith("x-")] == ["x-request-id"]
 
 
 # What is no operation
@@ -590,7 +590,10 @@ async def test_guardrails_that_are_asked_for_and_are_not_there_let_nothing_throu
         denied = await post(url, recorded.request("guardrails-denied"), **key)
         without = await post(url, chat(cloud={}), **key)
 
-    message = "The request asks for guardrails, but this server has none. Nothing was sent to the model."
+    message = (
+        "The request asks for guardrails, but this server has none that judge topics: `guards` of its configuration "
+        "needs one of the type copilotkit or judge. Nothing was sent to the model."
+    )
     assert denied.json() == refused(message, "CONFIGURATION_ERROR", 400, "banner", "warning")
     assert "Success" in without.text
     assert len(model.prompts) == 1

@@ -242,6 +242,7 @@ def test_an_agent_that_the_client_names() -> None:
         messages=(Message("user", (Text("run the agent"),), id="u-1"),),
         tools=(SET_COLOR, AGENT_ONLY),
         state={"count": 1},
+        config={"recursion_limit": 25},
         rounds=None,
         transient=False,
     )

@@ -2,21 +2,22 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 import msgspec
 
 from rightseat.core.ask import Ask
-from rightseat.core.engine import Perform
+from rightseat.core.engine import Perform, Resumed
 from rightseat.core.errors import Misuse, StaleWriter
 from rightseat.engines.dbos.steps import DbosSteps, written
-from rightseat.engines.dbos.system import System
+from rightseat.engines.dbos.system import LIVE, Known, System
 from rightseat.engines.local import LocalEngine
 
 logger = logging.getLogger(__name__)
 
 LOOK = 0.5  # seconds between two looks for runs that were cancelled elsewhere
+RECONCILE = 2.0  # seconds between two looks for runs that are ours, and that we do not execute
 
 
 class DbosEngine:
@@ -28,38 +29,47 @@ class DbosEngine:
         self._local = LocalEngine()
         self._perform: Perform | None = None
         self._running: dict[str, _Execution] = {}
-        self._watching: asyncio.Task[None] | None = None
+        self._left: set[str] = set()  # runs that we began and did not end: whoever adopts them counts that
+        self._watching: list[asyncio.Task[None]] = []
 
     async def open(self, perform: Perform) -> None:
         self._perform = perform
         await self._system.launch(self._execute)
-        self._watching = asyncio.create_task(self._watch())
+        self._watching = [asyncio.create_task(self._watch()), asyncio.create_task(self._reconcile())]
 
-    async def start(self, ask: Ask, perform: Perform) -> None:
+    async def start(self, ask: Ask, perform: Perform) -> bool:
         if not ask.durable:
             return await self._local.start(ask, perform)
         if self._perform is None:
             raise Misuse("The engine is not open. To serve opens it.")
         self._running[ask.run_id] = _Execution(ask)
+        is_ours = False
         try:
-            await self._system.start(ask.run_id, write(ask))
-        except BaseException:
-            self._running.pop(ask.run_id, None)
-            raise
+            is_ours = await self._system.start(ask.run_id, write(ask))
+        finally:
+            if not is_ours:
+                self._running.pop(ask.run_id, None)
+        return is_ours
 
-    async def resume(self, asks: Sequence[Ask]) -> Collection[str]:
-        known = await self._system.live([ask.run_id for ask in asks])
+    async def resume(self, asks: Sequence[Ask]) -> Resumed:
+        known = await self._system.known([ask.run_id for ask in asks])
         for ask in asks:
             if ask.run_id not in known:  # its process died before DBOS knew of it
                 await self._system.start(ask.run_id, write(ask))
-        deaths = {run_id: number + 1 for run_id, number in known.items() if number is not None}
+        deaths = {run_id: one.deaths + 1 for run_id, one in known.items() if one.status == "PENDING"}
+        await asyncio.gather(*(self._system.note_deaths(run_id, number) for run_id, number in deaths.items()))
         hopeless = [run_id for run_id, number in deaths.items() if number >= self._attempts]
         for run_id in hopeless:
             logger.error("run %s died %d times in one step, and is given up", run_id, deaths.pop(run_id))
             await self._system.cancel(run_id)
-        await asyncio.gather(*(self._system.note_deaths(run_id, number) for run_id, number in deaths.items()))
         await self._system.enqueue(list(deaths))
-        return {ask.run_id for ask in asks if ask.run_id not in known or ask.run_id in deaths}
+        over = {run_id for run_id, one in known.items() if one.status not in LIVE} | set(hopeless)
+        cancelled = {run_id for run_id in over if self._was_cancelled(known[run_id])}
+        return Resumed({ask.run_id for ask in asks} - over, cancelled)
+
+    def _was_cancelled(self, known: Known) -> bool:
+        """By a person: what is given up is cancelled, too, and has died too often."""
+        return known.status == "CANCELLED" and known.deaths < self._attempts
 
     async def cancel(self, run_id: str) -> bool:
         if execution := self._running.get(run_id):
@@ -75,8 +85,8 @@ class DbosEngine:
         if self._perform is None:
             return
         self._perform = None
-        if self._watching:
-            self._watching.cancel()
+        for task in self._watching:
+            task.cancel()
         left = list(self._running.values())
         await asyncio.gather(*(execution.leave() for execution in left))
         await self._system.shut_down()
@@ -86,7 +96,10 @@ class DbosEngine:
     async def _execute(self, written_ask: str) -> None:
         """Called by DBOS. A run that is left, or cancelled from elsewhere, has no result that DBOS should keep."""
         ask = msgspec.json.decode(written_ask, type=Ask)
+        self._left.discard(ask.run_id)
         execution = self._running.get(ask.run_id)
+        if execution is not None and execution.has_begun:
+            await execution.leave()  # we were taken for dead, and have it once more: what the old one does is in vain
         if execution is None or execution.has_begun:
             forget = partial(self._system.note_deaths, ask.run_id, 0)
             execution = self._running[ask.run_id] = _Execution(ask, forget)
@@ -97,6 +110,7 @@ class DbosEngine:
             if self._running.get(ask.run_id) is execution:
                 del self._running[ask.run_id]
         if execution.steps.is_leaving or execution.was_cancelled:
+            self._left.add(ask.run_id)
             raise asyncio.CancelledError
 
     async def _watch(self) -> None:
@@ -112,6 +126,22 @@ class DbosEngine:
             except Exception:
                 logger.exception("could not look for runs that were cancelled elsewhere")
 
+    async def _reconcile(self) -> None:
+        """DBOS gives a run to us, and its answer is lost: the run is ours, and nobody executes it. It waits anew."""
+        idle = set[str]()
+        while True:
+            await asyncio.sleep(RECONCILE)
+            try:
+                ours = set(await self._system.ours())
+                self._left &= ours
+                again, idle = idle, ours - self._running.keys() - self._left
+                if forgotten := again & idle:
+                    logger.warning("runs were given to this server and not begun, and wait anew: %s", sorted(forgotten))
+                    await self._system.enqueue(list(forgotten))
+                    idle -= forgotten
+            except Exception:
+                logger.exception("could not look for runs that this server should execute")
+
 
 class _Execution:
     """One run that this process has."""
@@ -123,7 +153,7 @@ class _Execution:
         self.was_cancelled = False
         self._ask = ask
         self._is_stopped = False
-        self._task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[object] | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -144,6 +174,7 @@ class _Execution:
             self.steps.is_leaving = True
         except Exception:
             logger.exception("run %s broke off", self.run_id)
+            self.steps.is_leaving = True  # as if its process had died: it is tried again, and given up in the end
 
     def stop(self) -> None:
         if self._task is not None and not self._is_stopped:

@@ -7,25 +7,34 @@ are its ask and the names of its steps, so a rolling deploy strands none.
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
-from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID, WorkflowStatus
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID
+from dbos._core import WorkflowHandleAsyncTask
 
 from rightseat.core.errors import ConfigError, Misuse
 from rightseat.parts import private_folder
 
 QUEUE = "rightseat"
 """Where runs wait that somebody has to go on with. All listen to it."""
-POLL = 0.2  # seconds between two looks at the queue
+POLL = 0.5  # seconds between two looks at the queue
 POOL = 10  # connections
 NAME = "rightseat.run"
 VERSION = "1"
+LIVE = ("PENDING", "ENQUEUED")
 
 logging.getLogger("dbos").setLevel(logging.WARNING)
+
+
+class Known(NamedTuple):
+    """What DBOS knows of a run: its status, and how often it died since it finished a step."""
+
+    status: str
+    deaths: int
 
 
 class System:
@@ -75,14 +84,15 @@ class System:
             "use_listen_notify": False,
         }
 
-    async def start(self, run_id: str, ask: str) -> None:
+    async def start(self, run_id: str, ask: str) -> bool:
+        """Whether it runs here. If not, another process has begun it before."""
         with SetWorkflowID(run_id):
-            await DBOS.start_workflow_async(workflow, ask)
+            handle = await DBOS.start_workflow_async(workflow, ask)
+        return isinstance(handle, WorkflowHandleAsyncTask)
 
-    async def live(self, run_ids: Sequence[str]) -> dict[str, int | None]:
-        """Those that DBOS knows, with how often they died since they finished a step; None for one that is over."""
+    async def known(self, run_ids: Sequence[str]) -> dict[str, Known]:
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
-        return {one.workflow_id: deaths(one) for one in found}
+        return {one.workflow_id: Known(one.status, (one.attributes or {}).get("deaths", 0)) for one in found}
 
     async def note_deaths(self, run_id: str, number: int) -> None:
         await DBOS.update_workflow_attributes_async(run_id, {"deaths": number})
@@ -100,7 +110,7 @@ class System:
         status = await DBOS.get_workflow_status_async(run_id)
         if (
             status is None
-            or deaths(status) is None
+            or status.status not in LIVE
             or (status.status, status.executor_id) == ("PENDING", self._executor)
         ):
             return False
@@ -111,6 +121,13 @@ class System:
         """Those of them that somebody has cancelled."""
         found = await DBOS.list_workflows_async(
             workflow_ids=list(run_ids), status="CANCELLED", load_input=False, load_output=False
+        )
+        return [one.workflow_id for one in found]
+
+    async def ours(self) -> Collection[str]:
+        """Those that this process should be executing."""
+        found = await DBOS.list_workflows_async(
+            executor_id=self._executor, status="PENDING", load_input=False, load_output=False
         )
         return [one.workflow_id for one in found]
 
@@ -129,13 +146,6 @@ class System:
             client.resume_workflows(run_ids, queue_name=QUEUE)
         finally:
             client.destroy()
-
-
-def deaths(status: WorkflowStatus) -> int | None:
-    if status.status not in ("PENDING", "ENQUEUED"):
-        return None
-    number: int = (status.attributes or {}).get("deaths", 0)
-    return number
 
 
 class _Current:

@@ -54,7 +54,13 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     router = APIRouter()
     most = int(options.max_body_mb * 2**20)
     desk = Desk(runtime, options.agents, options.agent, door)
-    graphql = GraphQL(desk, introspection=options.introspection, headers=options.headers, keep_alive=options.keep_alive)
+    graphql = GraphQL(
+        desk,
+        introspection=options.introspection,
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        path=files_path(options),
+    )
     current = Serving(operations(runtime, options, door), most)
 
     async def post(request: Request, principal: Principal) -> Response:
@@ -105,9 +111,15 @@ def operations(runtime: Runtime, options: Options, door: Door) -> Routes:
         headers=options.headers,
         keep_alive=options.keep_alive,
         door=door,
+        path=files_path(options),
     )
     keeping = Keeping(runtime, running)
     return {**running.routes(), **keeping.routes(), **Transcribing(options.transcription).routes()}
+
+
+def files_path(options: Options) -> str | None:
+    """Below which files are fetched."""
+    return None if options.single else options.path
 
 
 WANTED = "Send an object: a GraphQL request with `query`, or an envelope with `method`. No batches."

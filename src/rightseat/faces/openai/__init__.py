@@ -14,6 +14,7 @@ from rightseat.core.errors import BadAsk, InternalError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options as Transcription
+from rightseat.faces import files
 from rightseat.faces.answers import answer, read_body
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
@@ -46,7 +47,7 @@ class Options(BaseModel):
 def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     router = APIRouter()
     names = Names(runtime, options.models, door)
-    chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive)
+    chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
     def add(path: str, method: str, answering: Answering) -> None:
         handler = handling(answering, int(options.max_body_mb * 2**20))
@@ -60,9 +61,14 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
         names.check(name, principal)
         return answer(names.described(name))
 
+    async def file(body: bytes, request: Request, principal: Principal) -> Response:
+        return await files.fetch(runtime, request.path_params["file"], principal)
+
     add("/chat/completions", "POST", chat.complete)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
     add("/audio/transcriptions", "POST", Transcriptions(options.transcription).transcribe)
+    add("/files/{file}", "GET", file)
+    add("/files/{file}/content", "GET", file)
     add("/models", "GET", models)
     add("/models/{model:path}", "GET", model)
     return router

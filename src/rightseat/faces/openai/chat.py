@@ -17,17 +17,19 @@ from rightseat.faces.openai.naming import Names
 from rightseat.faces.openai.reading import Request, decode, read_ask
 from rightseat.faces.openai.warning import header
 from rightseat.faces.openai.writing import Chunks, Whole
+from rightseat.faces.showing import Showing, base_of
 from rightseat.faces.streaming import RunResponse, Watch, broken_off
 
 
 class Chat:
-    """`headers` are those of a request that are passed on."""
+    """`headers` are those of a request that are passed on. `path` is the face's own, below which files are fetched."""
 
-    def __init__(self, runtime: Runtime, names: Names, *, headers: Sequence[str], keep_alive: float) -> None:
+    def __init__(self, runtime: Runtime, names: Names, *, headers: Sequence[str], keep_alive: float, path: str) -> None:
         self._runtime = runtime
         self._names = names
         self._headers = headers
         self._keep_alive = keep_alive
+        self._path = path
 
     async def complete(self, body: bytes, http: HttpRequest, principal: Principal) -> Response:
         """Raises a `RightseatError` for what cannot be asked."""
@@ -37,24 +39,27 @@ class Chat:
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}
         ask = read_ask(request, principal, headers, is_model=not self._names.is_agent(name))
         ask = await self._runtime.start(ask)
-        return self._stream(request, ask) if request.body.stream else await self._whole(request, ask, http)
+        showing = Showing(base_of(http, self._path))
+        if request.body.stream:
+            return self._stream(request, ask, showing)
+        return await self._whole(request, ask, http, showing)
 
-    def _stream(self, request: Request, ask: Ask) -> Response:
+    def _stream(self, request: Request, ask: Ask, showing: Showing) -> Response:
         chunks = Chunks(request, ask)
         return RunResponse(
             self._runtime,
             ask.run_id,
-            chunks.feed,
+            lambda entries: chunks.feed(showing.entries(entries)),
             headers=chunks.headers,
             refusal=chunks.refusal,
             keep_alive=self._keep_alive,
         )
 
-    async def _whole(self, request: Request, ask: Ask, http: HttpRequest) -> Response:
+    async def _whole(self, request: Request, ask: Ask, http: HttpRequest, showing: Showing) -> Response:
         runtime, whole = self._runtime, Whole(request, ask)
         async with Watch(runtime, ask.run_id, http.receive), aclosing(runtime.follow(ask.run_id)) as batches:
             async for entries in batches:
-                whole.feed(entries)
+                whole.feed(showing.entries(entries))
         if not whole.is_over:
             whole.feed([Entry(0, 0, broken_off(ask.run_id))])
         if whole.failure:

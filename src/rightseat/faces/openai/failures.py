@@ -13,10 +13,10 @@ from rightseat.faces.answers import answer
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 """By status; any other below 500 is an `invalid_request_error`, and from 500 on it is ours."""
 
-CODES = {PromptTooLong.code: "context_length_exceeded", "refused": "invalid_api_key"}
+CODES = {PromptTooLong.code: "context_length_exceeded", "refused": "invalid_api_key", "denied": "content_filter"}
 """Where OpenAI has a word of its own. Its clients look for it."""
 
-STATUSES = {PromptTooLong.code: 400, "approval_required": 403, "cancelled": 503}
+STATUSES = {PromptTooLong.code: 400, "denied": 400, "approval_required": 403, "answer_required": 403, "cancelled": 503}
 
 FINAL = {"model_refused", "model_refused_key", "too_many_rounds"}
 """Asking again would bring the same; OpenAI's clients do so at any status from 500 on, unless they are told."""

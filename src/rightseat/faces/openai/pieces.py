@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
+from rightseat.core.errors import Denied
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -41,6 +42,7 @@ APART = "\n\n"
 
 REASONS: dict[StopReason, str] = {"stop": "stop", "calls": "stop", "length": "length", "filtered": "content_filter"}
 
+QUESTION = "The agent asks: {message} This protocol has no way to answer it; use a client that can show the question."
 ASKS = (
     "A tool that the agent called waits for a person to agree, and this protocol cannot ask one. The call was not run. "
     "Use a client that can show the question, or change `approve` of the agent."
@@ -136,6 +138,9 @@ class Pieces:
                 self._note(name, value)
             case RunFinished():
                 return (self._finish(event),)
+            case RunFailed(code=Denied.code, message=message) if self._spoke_in is not None:
+                self.warnings.append(message)
+                return (Ended(REASONS["filtered"]),)
             case RunFailed(code=code, message=message):
                 return (Failure.of_run(code, message),)
             case TextStarted() | TextEnded() | ThoughtStarted() | ThoughtEnded() | CallEnded() | RunStarted():
@@ -177,6 +182,8 @@ class Pieces:
     def _note(self, name: str, value: JsonValue) -> None:
         if name == "model.warning":
             self.warnings.append(str(value))
+        elif name == "loop.missing":
+            self.warnings.append(f"Some tools are missing from this answer. {value}")
         elif name == "model.logprobs" and self._wants_logprobs:
             self._logprobs = value
         elif name == "loop.taken" and isinstance(value, list):
@@ -185,6 +192,8 @@ class Pieces:
             self.warnings.append(f"Tools of these names are the agent's own, so the client's were left out: {listed}.")
 
     def _finish(self, event: RunFinished) -> Piece:
+        if questions := [one.message for one in event.interrupts if one.call_id is None]:
+            return Failure.of_run("answer_required", QUESTION.format(message=" ".join(questions)))
         if event.interrupts:
             return Failure.of_run("approval_required", ASKS)
         if event.outcome == "cancelled":

@@ -1,4 +1,4 @@
-"""OpenBB Workspace: `/agents.json` and `/copilots.json` say who is here, `/v1/query` answers."""
+"""OpenBB Workspace: `/agents.json` and `/copilots.json` say who is here, `/v1/query` answers, `/files` has files."""
 
 import logging
 from collections.abc import Mapping
@@ -16,6 +16,7 @@ from rightseat.config import Origin
 from rightseat.core.errors import ConfigError
 from rightseat.core.runtime import Runtime
 from rightseat.egress.addresses import Policy
+from rightseat.faces.files import fetching
 from rightseat.faces.openbb.answering import Answering, Limits
 from rightseat.faces.openbb.descriptors import Offer
 from rightseat.faces.openbb.desk import Desks
@@ -99,6 +100,7 @@ def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIR
     router.add_route(f"{base}/copilots.json", door.guard(Copilots(here, door), refuse), methods=["GET"])
     if options.feedback:
         router.add_route(f"{base}/v1/feedback", door.guard(Kept(Feedback(options.feedback)), refuse), methods=["POST"])
+    router.add_route(f"{base}/files/{{file}}", door.guard(fetching(runtime, refuse), refuse), methods=["GET"])
     guarded = {name: door.guard(one, refuse, locked=name in locked) for name, one in asked.items()}
     named = Named(asked, {name: guarded[name] for name in locked}, door)
     router.add_route(f"{base}/v1/query/{{agent:path}}", door.guard(named, refuse), methods=["POST"])
@@ -123,7 +125,8 @@ def answerers(
             controls=offer.controls,
         )
         answering = Answering(runtime, name, desks, library, seal, limits)
-        found[name] = Asked(answering, name, int(options.max_body_mb * 2**20), options.headers, door)
+        most = int(options.max_body_mb * 2**20)
+        found[name] = Asked(answering, name, most, options.headers, door, options.path)
     return found
 
 

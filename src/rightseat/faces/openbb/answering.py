@@ -73,7 +73,10 @@ class Answering:
         self._seal = seal
         self._limits = limits
 
-    async def answer(self, query: Query, principal: Principal, headers: Mapping[str, str]) -> Response:
+    async def answer(
+        self, query: Query, principal: Principal, headers: Mapping[str, str], files: str | None = None
+    ) -> Response:
+        """`files` is the address below which files are fetched."""
         for line in query.left_out:
             logger.info("chat %s: left out %s", query.trace_id, line)
         try:
@@ -86,9 +89,9 @@ class Answering:
             return self._next(query, last)
         ask = Ask(messages=(), agent=self._agent, thread_id=query.trace_id, principal=principal, headers=headers)
         if not takes_time(query):
-            return await self._run(ask, query, states)
+            return await self._run(ask, query, states, files)
         first = COMMENT if query.legacy else events.status(READING)
-        run = partial(self._run, ask, query, states)
+        run = partial(self._run, ask, query, states, files)
         return Opening(run, head(query.trace_id, ask.run_id), first, self._limits.keep_alive)
 
     # The next of a queue
@@ -106,7 +109,7 @@ class Answering:
 
     # A run
 
-    async def _run(self, ask: Ask, query: Query, states: Mapping[int, State]) -> Response:
+    async def _run(self, ask: Ask, query: Query, states: Mapping[int, State], files: str | None) -> Response:
         spent, query = spent_on(query, states), remembering(query, states)
         desk = Desk(query)
         self._desks.put(ask.run_id, desk)
@@ -123,7 +126,7 @@ class Answering:
             if not isinstance(error, Exception):
                 raise
             return told([events.chunk(said_of(error, ask.run_id))], query.trace_id)
-        writer = Writer(desk, catalogue, partial(self._write_call, desk, catalogue, spent))
+        writer = Writer(desk, catalogue, partial(self._write_call, desk, catalogue, spent), files)
         warned = b"" if query.legacy else b"".join(events.status(step, "WARNING") for step in first)
         return Answer(self._runtime, ask.run_id, writer, self._desks, query.trace_id, warned, self._limits.keep_alive)
 

@@ -18,6 +18,7 @@ from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
 from rightseat.faces.openbb.events import chunk
 from rightseat.faces.openbb.feedback import Feedback
 from rightseat.faces.openbb.telling import told
+from rightseat.faces.showing import base_of
 
 logger = logging.getLogger(__name__)
 
@@ -65,12 +66,15 @@ class Copilots:
 class Asked:
     """The endpoint of one agent. What cannot be read at all is refused as JSON; all else is answered in words."""
 
-    def __init__(self, answering: Answering, agent: str, most: int, headers: tuple[str, ...], door: Door) -> None:
+    def __init__(
+        self, answering: Answering, agent: str, most: int, headers: tuple[str, ...], door: Door, path: str
+    ) -> None:
         self._answering = answering
         self._agent = agent
         self._most = most  # bytes of a request
         self._headers = headers  # those that are passed on
         self._door = door
+        self._path = path  # of the face, below which files are fetched
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
         trace_id = request.headers.get(TRACE) or new_id("chat")
@@ -84,7 +88,7 @@ class Asked:
         except RightseatError as error:
             return refuse(error)
         headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        return await self._answering.answer(query, principal, headers)
+        return await self._answering.answer(query, principal, headers, base_of(request, self._path))
 
     async def _too_large(self, request: Request, trace_id: str, error: BodyTooLarge) -> Response:
         """A user can do something about it, so it is said where users read: when the browser has sent all of it."""

@@ -4,10 +4,10 @@ A status in the middle of a text would split it in two messages, so it waits for
 the last that an answer says; suggestions are the last where there is none.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
-from rightseat.core.errors import PromptTooLong, RightseatError
+from rightseat.core.errors import BadAsk, PromptTooLong, RightseatError
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -33,13 +33,15 @@ from rightseat.core.events import (
 )
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Part, Result
-from rightseat.faces.openbb import artifacts, events
+from rightseat.faces.openbb import artifacts, events, flows
 from rightseat.faces.openbb.calls import Catalogue
 from rightseat.faces.openbb.citing import Citing
 from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import Step
 from rightseat.faces.openbb.state import Made
+from rightseat.faces.openbb.suggesting import OPTION
 from rightseat.faces.openbb.thinking import Thoughts
+from rightseat.faces.showing import markdown
 
 Asking = Callable[[Sequence[Made], Sequence[Made], Sequence[Message], int], bytes]
 """Writes the function call for an answer of the model: given all of its calls, those of them that the client has to
@@ -53,10 +55,11 @@ NOTHING = "The model gave no answer. Ask again, or in other words."
 STOPPED = "\n\nThe answer was stopped."
 UNKNOWN = "The agent wants {names}, which Workspace cannot do. Nothing was run."
 UNAPPROVED = "{names} would have to be approved by a person first, and Workspace has no way to ask. Nothing was run."
+ASKED = "The agent asks: {message} Workspace has no way to answer it, so the agent waits."
 
 
 class Writer:
-    """Feed it entries, take bytes. It never waits."""
+    """Feed it entries, take bytes. It never waits. `files` is the address below which files are fetched."""
 
     __slots__ = (
         "_answers",
@@ -66,9 +69,11 @@ class Writer:
         "_catalogue",
         "_citing",
         "_desk",
+        "_files",
         "_held",
         "_is_over",
         "_is_plain",
+        "_links",
         "_results",
         "_shown",
         "_spoke",
@@ -76,8 +81,10 @@ class Writer:
         "_thoughts",
     )
 
-    def __init__(self, desk: Desk, catalogue: Catalogue, ask: Asking) -> None:
+    def __init__(self, desk: Desk, catalogue: Catalogue, ask: Asking, files: str | None = None) -> None:
         self._desk = desk
+        self._files = files
+        self._links: list[str] = []  # to files that were made
         self._catalogue = catalogue
         self._ask = ask
         self._citing: Citing | None = None
@@ -194,9 +201,13 @@ class Writer:
     def _custom(self, name: str, value: Any) -> Iterator[bytes]:
         legacy = self._desk.legacy
         if name == "openbb.artifact":
-            yield from self._pause()
-            self._shown = True
-            yield from self._say(artifacts.markdown(value)) if legacy else (events.artifact(value),)
+            yield from self._artifact(value)
+        elif name == "artifact" and isinstance(value, dict):
+            yield from self._made_by_flow(value)
+        elif name == "flow.step" and isinstance(value, dict):
+            yield from self._flow_step(value)
+        elif name == "flow.suggestions" and not legacy and self._desk.query.is_on(OPTION):
+            self._suggestions = events.suggestions(flows.questions(value))
         elif name == "openbb.status":
             yield from self._status(events.written_status(value))
         elif name == "openbb.citations" and not legacy:
@@ -205,8 +216,36 @@ class Writer:
             yield events.citations(value)
         elif name == "openbb.suggestions" and not legacy:
             self._suggestions = events.suggestions(value)
-        elif name == "model.warning":
+        elif name in ("model.warning", "loop.missing"):
             yield from self._status(events.status(Step(str(value)), "WARNING"))
+
+    def _artifact(self, value: Mapping[str, Any]) -> Iterator[bytes]:
+        yield from self._pause()
+        self._shown = True
+        yield from self._say(artifacts.markdown(value)) if self._desk.legacy else (events.artifact(value),)
+
+    # Flows
+
+    def _made_by_flow(self, value: dict[str, Any]) -> Iterator[bytes]:
+        """A chart as Workspace draws it; what it cannot draw, and every file, as a link at the end."""
+        if value.get("kind") == "chart":
+            name = artifacts.plain(str(value.get("name") or "Chart"))
+            try:
+                drawn = flows.chart(value, name)
+            except BadAsk:
+                pass
+            else:
+                yield from self._artifact(drawn | {"name": self._desk.unique(name)})
+                return
+        self._links.append(markdown(value, self._files))
+
+    def _flow_step(self, value: dict[str, Any]) -> Iterator[bytes]:
+        if found := flows.table(value):
+            name = self._desk.unique(artifacts.plain(f"Table: {value.get('step', '')}"))
+            yield from self._artifact(flows.written("table", name, found, "What a step has found."))
+        elif told := flows.step(value):
+            step, has_failed = told
+            yield from self._status(events.status(step, "WARNING" if has_failed else "INFO"))
 
     # Calls
 
@@ -236,6 +275,9 @@ class Writer:
 
     def _finish(self, event: RunFinished) -> Iterator[bytes]:
         yield from self._pause()
+        if self._links:
+            links = "\n\n".join(self._links)
+            yield from self._say(f"\n\n{links}" if self._spoke else links)
         if event.outcome == "waiting":
             yield from self._wait(event)
             return
@@ -250,6 +292,10 @@ class Writer:
 
     def _wait(self, event: RunFinished) -> Iterator[bytes]:
         """The client has to run what the server did not."""
+        if questions := [one.message for one in event.interrupts if one.call_id is None]:
+            yield from self._release()
+            yield from self._say(ASKED.format(message=" ".join(questions)))
+            return
         calls = self._made()
         unapproved = {one.call_id for one in event.interrupts}
         waiting = [one for one in calls if one.id not in self._results]

@@ -9,7 +9,7 @@
 5. What was taken back is left out of a MESSAGES_SNAPSHOT of the whole thread, which is what clients go by.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, assert_never
 
 from msgspec import json
@@ -74,11 +74,18 @@ class Writer:
     """Writes one run for one client: feed it what the log has, take frames.
 
     `run_id` is what the client calls the run. Who comes back in the middle of a run first gives it what was read
-    before, with `skip`.
+    before, with `skip`. `show` may put others in an event's place, or before it: not for deltas.
     """
 
-    def __init__(self, version: Version, thread_id: str, run_id: str) -> None:
+    def __init__(
+        self,
+        version: Version,
+        thread_id: str,
+        run_id: str,
+        show: Callable[[Event], Sequence[Event]] = lambda event: (event,),
+    ) -> None:
         self._version: Version = version
+        self._show = show
         self._names = {"threadId": thread_id, "runId": run_id}
         self._is_begun = False
         self._texts: dict[str, bytes] = {}  # how the frames of a text begin that is open, behind their id
@@ -107,7 +114,7 @@ class Writer:
             self.write(entry.event)
 
     def write(self, event: Event) -> list[Json]:
-        return [fitted(one, self._version) for one in self._write(event)]
+        return [fitted(one, self._version) for shown in self._show(event) for one in self._write(shown)]
 
     def _frames(self, entry: Entry) -> bytes:
         event, head, text = entry.event, None, ""
@@ -245,6 +252,8 @@ class Writer:
         return [{"type": "TOOL_CALL_RESULT", "messageId": id, **result}]
 
     def _custom(self, name: str, value: JsonValue) -> list[Json]:
+        if name == "model.kept":
+            return []  # only the model's provider understands it
         if not name.startswith(RAW) or not isinstance(value, dict):
             return [{"type": "CUSTOM", "name": name, "value": value}]
         kind = name.removeprefix(RAW)

@@ -43,9 +43,8 @@ export class World {
     const sdkPort = port("RS_REMOTE_COPILOTKIT") || (await freePort());
     const state = fs.mkdtempSync(path.join(os.tmpdir(), "rightseat-acceptance-"));
     this.#endings.push(() => fs.rmSync(state, { recursive: true, force: true }));
-    const { RS_DATABASE_URL, RS_REDIS_URL, ...inherited } = process.env; // absent: this suite wants the laptop's engines
     this.env = {
-      ...inherited,
+      ...process.env,
       RS_UPSTREAM_OPENAI: this.openai.base,
       RS_REMOTE_COPILOTKIT: `http://127.0.0.1:${sdkPort}/copilotkit_remote`,
       RS_REMOTE_JSONLINES: this.jsonlines.url,

@@ -97,8 +97,9 @@ def choose(options: argparse.Namespace) -> list[Scenario]:
 
 
 def slackened(scenario: Scenario, slack: float) -> Scenario:
-    """CPU is what neighbours disturb; memory and behaviour are judged as they stand."""
-    return replace(scenario, target=scenario.target * slack) if scenario.section in ("chunk", "request") else scenario
+    """CPU on a machine with neighbours varies; the memory of a few hundred streams is measured to a twentieth."""
+    allowed = {"chunk": slack, "request": slack, "hold": min(slack, 1.05)}
+    return replace(scenario, target=scenario.target * allowed.get(scenario.section, 1.0))
 
 
 class Run:

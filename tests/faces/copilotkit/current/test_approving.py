@@ -8,10 +8,11 @@ import httpx2
 import pytest
 
 from rightseat.core.ask import Ask
+from rightseat.core.calling import REFUSED
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, Interrupt, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.history import NOT_RUN
-from rightseat.core.loop import REFUSED, Loop
+from rightseat.core.loop import Loop
 from rightseat.core.messages import Result
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Approval, Invocation, Tool

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx2
 
-from rightseat.core.ask import Ask
+from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import (
     CallDelta,
@@ -28,6 +28,7 @@ from rightseat.core.events import (
     ThoughtStarted,
 )
 from rightseat.core.log import position
+from rightseat.logs.memory import MemoryLog
 from rightseat.logs.sqlite import SqliteLog
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import Frame, Reader, Told, app, asking, read, visiting
@@ -178,6 +179,23 @@ async def test_who_has_seen_everything_gets_nothing_until_there_is_more(serve: S
     assert (nothing.status_code, nothing.content) == (200, b"")
     assert nothing.headers["content-type"] == "text/event-stream"
     assert read(more.content) == second
+
+
+async def test_who_comes_back_to_a_run_whose_log_is_gone_gets_what_was_said_and_its_end(serve: Serve) -> None:
+    log = MemoryLog()
+    copilot = runtime(log=log)
+
+    async with serve(app(copilot)) as url, visiting(url) as client:
+        seen = read((await client.post(RUN, json=asking())).content)
+        thread = await copilot.thread("t-1", ANYONE)
+        assert thread is not None
+        await log.forget([run.id for run in thread.runs])
+        rest = read((await stream(client, seen[2].id)).content)
+        nothing = await stream(client, rest[-1].id)
+
+    assert [frame.type for frame in rest] == ["MESSAGES_SNAPSHOT", "RUN_FINISHED"]
+    assert [message["content"] for message in rest[0].data["messages"]] == [one.text for one in thread.messages]
+    assert nothing.content == b""
 
 
 async def test_what_was_connected_to_can_be_gone_on_with(serve: Serve) -> None:

@@ -9,14 +9,14 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.compacting import compacted
-from rightseat.core.errors import BadAsk, RightseatError, RunNotFound
+from rightseat.core.errors import BadAsk, EntriesGone, RightseatError, RunNotFound
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending, Summary, Thread
 from rightseat.core.values import JsonValue
 from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.current.routing import Call, NotFound, Routes
 from rightseat.faces.copilotkit.current.running import Running
-from rightseat.wire.agui import Writer, write_stored_message
+from rightseat.wire.agui import write_stored_message
 
 MOST = 200  # threads in one list
 
@@ -66,16 +66,18 @@ class Keeping:
 
     async def events(self, call: Call) -> Response:
         thread = await self._runtime.thread(call.ids["threadId"], call.principal)
-        return answer({"events": await self._events(thread) if thread else []})
+        return answer({"events": await self._events(call, thread) if thread else []})
 
-    async def _events(self, thread: Thread) -> list[dict[str, Any]]:
+    async def _events(self, call: Call, thread: Thread) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
         for run in thread.runs:
             try:
                 entries = await self._runtime.read(run.id)
             except RunNotFound:
                 continue
-            writer = Writer("0.0.59", thread.id, run.client_run_id or run.id)
+            except EntriesGone as gone:
+                entries = await self._runtime.read(run.id, gone.resume)
+            writer = self._running.writer(call, "0.0.59", thread.id, run.client_run_id or run.id)
             for event in compacted([entry.event for entry in entries]):
                 events += writer.write(event)
         return events
@@ -88,7 +90,7 @@ class Keeping:
         """All that was and is said in the thread, from the event on that `Last-Event-ID` names."""
         thread = await self._thread(call)
         version: Literal["1.0", "0.0.59"] = "1.0" if call.query.get("protocolVersion") == "1.0" else "0.0.59"
-        return await self._running.resume(thread, version, call.request.headers.get("last-event-id"))
+        return await self._running.resume(call, thread, version, call.request.headers.get("last-event-id"))
 
     async def change(self, call: Call) -> Response:
         wanted = call.read(Change)

@@ -8,7 +8,8 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.access.door import Door
-from rightseat.core.ask import Ask, WhenBusy
+from rightseat.core.agent import Roster
+from rightseat.core.ask import Answer, Ask, WhenBusy
 from rightseat.core.compacting import compacted
 from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, RunNotFound
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
@@ -16,8 +17,11 @@ from rightseat.core.folding import Fold
 from rightseat.core.log import Entry, Position, position, seq
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
+from rightseat.faces import files
 from rightseat.faces.answers import answer, encode
 from rightseat.faces.copilotkit.current.routing import Call, Routes
+from rightseat.faces.copilotkit.finding import members
+from rightseat.faces.showing import Showing, base_of
 from rightseat.faces.streaming import RunResponse
 from rightseat.wire.agui import RunInput, Version, Writer, read_ask, read_input
 
@@ -32,7 +36,10 @@ ABILITIES = {
 
 
 class Running:
-    """`agents` are those that a client may name; the name `default` stands for `default` where none is called so."""
+    """`agents` are those that a client may name; the name `default` stands for `default` where none is called so.
+
+    `path` is the face's own, below which files are fetched; None if nothing is below it.
+    """
 
     def __init__(
         self,
@@ -45,8 +52,10 @@ class Running:
         headers: tuple[str, ...],
         keep_alive: float,
         door: Door,
+        path: str | None,
     ) -> None:
         self._runtime = runtime
+        self._path = path
         self._door = door
         self._agents = agents
         self._default = default
@@ -63,6 +72,7 @@ class Running:
             ("POST", "agent/{agentId}/stop/{threadId}"): self.stop,
             ("POST", "agent/{agentId}/suggest"): self.suggest,
             ("POST", "agui/{agentId}"): self.run,  # for any other AG-UI client
+            ("GET", "files/{file}"): self.file,
         }
 
     @property
@@ -75,16 +85,23 @@ class Running:
             offered.setdefault("default", self._default)
         return offered
 
+    async def _described_all(self, call: Call) -> dict[str, Any]:
+        """A part that stands for several agents is listed as these. One that cannot be reached is left out."""
+        may, known = self._door.may, self._runtime.agents
+        mine = {name: own for name, own in self.agents.items() if may(call.principal, own)}
+        parts = [own for own in mine.values() if isinstance(known[own], Roster)]
+        plain = {name: known[own].description for name, own in mine.items() if own not in parts}
+        ask = Ask(messages=(), principal=call.principal, headers=self.headers(call))
+        found, _ = await members(self._runtime, parts, ask)
+        listed = {name: description for name, (_, description) in found.items()} | plain
+        return {name: self._described(name, description) for name, description in listed.items()}
+
     async def info(self, call: Call) -> Response:
         threads = {"list": True, "inspect": True, "mutations": True, "realtimeMetadata": False}
         single = call.request.method == "POST"
         body: dict[str, Any] = {
             "version": version("rightseat"),
-            "agents": {
-                name: self._described(name, own)
-                for name, own in self.agents.items()
-                if self._door.may(call.principal, own)
-            },
+            "agents": await self._described_all(call),
             "audioFileTranscriptionEnabled": self._transcribes,
             "mode": "sse",
             "threadEndpoints": dict.fromkeys(threads, False) if single else threads,
@@ -97,35 +114,34 @@ class Running:
             body["singleRoute"] = {"resourceOperations": True, "threadEndpoints": threads}
         return answer(body)
 
-    def _described(self, name: str, own: str) -> dict[str, Any]:
-        description = self._runtime.agents[own].description
+    def _described(self, name: str, description: str) -> dict[str, Any]:
         return {"name": name, "description": description, "className": "Agent", "capabilities": ABILITIES}
 
     async def run(self, call: Call) -> Response:
         given = read_input(call.body)
-        ask = await self._runtime.start(self._ask(call, given))
-        return self._stream(ask, given)
+        ask = await self._runtime.start(await self._ask(call, given))
+        return self._stream(call, ask, given)
 
     async def suggest(self, call: Call) -> Response:
         """A run of which nothing is kept, and that answers no question; it ends with its reader."""
         given = read_input(call.body)
-        alone = msgspec.structs.replace(self._ask(call, given), transient=True, answers=())
-        return self._stream(await self._runtime.start(alone), given)
+        alone = msgspec.structs.replace(await self._ask(call, given), transient=True, answers=())
+        return self._stream(call, await self._runtime.start(alone), given)
 
     async def connect(self, call: Call) -> Response:
         """What was said in the thread, in as few events as will do; then its live run, if it has one, to its end."""
-        self._agent(call)
+        await self._agent(call)
         given = read_input(call.body)
         thread = await self._runtime.thread(given.threadId, call.principal)
         said = b""
         for run in thread.runs if thread else ():
-            writer = Writer(given.version, given.threadId, run.client_run_id or run.id)
+            writer = self.writer(call, given.version, given.threadId, run.client_run_id or run.id)
             if run.outcome is None:
                 return self._follow(run.id, writer, first=said)
             said += write_compact(writer, await self._entries(run))
         return Response(said, headers=EVENTS)
 
-    async def resume(self, thread: Thread, version: Version, last_seen: str | None) -> Response:
+    async def resume(self, call: Call, thread: Thread, version: Version, last_seen: str | None) -> Response:
         """What was said in the thread after an event, as it was said, and then its live run to its end.
 
         `last_seen` is the id of that event's entry: any can be come back to. Without it, all is said.
@@ -135,7 +151,7 @@ class Running:
         if seen and not runs:
             raise NeverSeen(last_seen)
         for place, run in enumerate(runs):
-            writer, after = Writer(version, thread.id, run.client_run_id or run.id), None
+            writer, after = self.writer(call, version, thread.id, run.client_run_id or run.id), None
             entries = await self._entries(run) if seen or run.outcome is not None else ()
             if seen and not place:
                 after = str(seen)
@@ -144,14 +160,15 @@ class Running:
                 return self._follow(run.id, writer, first=said, after=after)
             if entries:
                 said += writer.feed(await self._entries(run, after) if after else entries)
-            elif run.outcome != "cancelled" and (after is None or seq(after) < GONE):  # it may never have begun
+            elif seq(after) < GONE if after else run.outcome != "cancelled":  # which may never have begun
                 said = await self._gone(thread, run, runs[place + 1 :], writer, is_new=after is None)
         return Response(said, headers=EVENTS)
 
     async def _gone(
         self, thread: Thread, run: RunRow, later: Sequence[RunRow], writer: Writer, *, is_new: bool
     ) -> bytes:
-        """Of a run whose log is gone there is what the thread has of it, in place of all that was said before."""
+        """Of a run whose log is gone there is what the thread has of it, in place of all that was said before, and how
+        it ended."""
         unsaid: set[str] = set()
         for one in later:
             fold = Fold()
@@ -160,10 +177,8 @@ class Running:
                 unsaid |= {said.id for said in entry.event.said} if isinstance(entry.event, RunStarted) else set()
             unsaid |= {message.id for message in fold.messages()}
         kept = tuple(message for message in thread.messages if message.id not in unsaid)
-        events: list[Event] = [MessagesReplaced(kept, ())]
-        if is_new:
-            last = RunFinished("done") if run.outcome != "failed" else RunFailed("failed", "The run failed.")
-            events = [RunStarted(run.id, thread.id, run.agent), *events, last]
+        begun = [RunStarted(run.id, thread.id, run.agent)] if is_new else []
+        events: list[Event] = [*begun, MessagesReplaced(kept, ()), last_of(run)]
         return b"".join(writer.feed([Entry(run.epoch, GONE * (event is events[-1]), event)]) for event in events)
 
     async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
@@ -174,31 +189,56 @@ class Running:
         except EntriesGone as gone:
             return await self._entries(run, gone.resume)
 
+    async def file(self, call: Call) -> Response:
+        return await files.fetch(self._runtime, call.ids["file"], call.principal)
+
     async def stop(self, call: Call) -> Response:
-        self._agent(call)
+        await self._agent(call)
         thread_id = call.ids["threadId"]
         run_id = call.read(Stop).runId if call.body.strip() else None
         if await self._runtime.stop(thread_id, call.principal, run_id):
             return answer({"stopped": True, "interrupt": STOPPED})
         return answer({"stopped": False, "message": f"No active run for thread {thread_id!r}."})
 
-    def _agent(self, call: Call) -> str:
+    async def _agent(self, call: Call) -> str:
         offered, name = self.agents, call.ids["agentId"]
-        if name not in offered:
-            raise AgentNotFound(name, [one for one, own in offered.items() if self._door.may(call.principal, own)])
-        self._door.check(call.principal, offered[name])
-        return offered[name]
+        if name in offered:
+            self._door.check(call.principal, offered[name])
+            return offered[name]
+        listed = [own for own in offered.values() if self._door.may(call.principal, own)]
+        ask = Ask(messages=(), principal=call.principal, headers=self.headers(call))
+        found, problems = await members(self._runtime, listed, ask)
+        if name in found:
+            return f"{found[name][0]}/{name}"
+        if problems:
+            raise problems[0]
+        known = [one for one, own in offered.items() if self._door.may(call.principal, own)]
+        raise AgentNotFound(name, (*known, *found))
 
-    def _ask(self, call: Call, given: RunInput) -> Ask:
-        ask = read_ask(given, self._agent(call), call.principal)
+    async def _ask(self, call: Call, given: RunInput) -> Ask:
+        ask = read_ask(given, await self._agent(call), call.principal)
+        ask = msgspec.structs.replace(ask, answers=ask.answers or await self._legacy_answers(ask))
         return msgspec.structs.replace(ask, headers=self.headers(call), when_busy=self._when_busy)
+
+    async def _legacy_answers(self, ask: Ask) -> tuple[Answer, ...]:
+        """To a question that came as LangGraph's own event, a client may send the answer as LangGraph's own command."""
+        command = ask.properties.get("command")
+        if not isinstance(command, dict) or "resume" not in command:
+            return ()
+        pending = await self._runtime.threads.pending(ask.principal, ask.thread_id)
+        legacy = [one.interrupt.id for one in pending if one.interrupt.reason == "on_interrupt"]
+        return (Answer(legacy[0], "resolved", command["resume"]),) if len(legacy) == 1 else ()
 
     def headers(self, call: Call) -> dict[str, str]:
         """Those of the request that are passed on."""
         return {name: value for name in self._headers if (value := call.request.headers.get(name)) is not None}
 
-    def _stream(self, ask: Ask, given: RunInput) -> Response:
-        writer = Writer(given.version, ask.thread_id, ask.client_run_id or ask.run_id)
+    def writer(self, call: Call, version: Version, thread_id: str, run_id: str) -> Writer:
+        base = None if self._path is None else base_of(call.request, self._path)
+        return Writer(version, thread_id, run_id, Showing(base).show)
+
+    def _stream(self, call: Call, ask: Ask, given: RunInput) -> Response:
+        writer = self.writer(call, given.version, ask.thread_id, ask.client_run_id or ask.run_id)
         return self._follow(ask.run_id, writer, is_for_its_reader=ask.transient)
 
     def _follow(
@@ -234,6 +274,12 @@ def skip(writer: Writer, entries: Sequence[Entry], seen: Position) -> None:
     if is_whole and (seen.epoch not in {entry.epoch for entry in entries} or entries[-1].seq < seen.seq):
         raise NeverSeen(seen)
     writer.skip(entry for entry in entries if entry.seq <= seen.seq)
+
+
+def last_of(run: RunRow) -> RunFinished | RunFailed:
+    if run.outcome == "failed":
+        return RunFailed("failed", "The run failed.")
+    return RunFinished("cancelled" if run.outcome == "cancelled" else "done")
 
 
 def read_seen(last_seen: str) -> Position:

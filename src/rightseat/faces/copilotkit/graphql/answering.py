@@ -13,19 +13,22 @@ from graphql import GraphQLError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.core.ask import Ask, Principal
+from rightseat.core.ask import Ask, Principal, Topics
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
 from rightseat.core.log import Entry
+from rightseat.core.runtime import Runtime
 from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments, read_variables
 from rightseat.faces.copilotkit.graphql.documents import Document, Documents, Invalid
 from rightseat.faces.copilotkit.graphql.inputs import CloudInput
+from rightseat.faces.copilotkit.graphql.meta import read_answers
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.faces.copilotkit.graphql.reading import read_ask
 from rightseat.faces.copilotkit.graphql.schema import Desk, Visit, schema
 from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
+from rightseat.faces.showing import Showing, base_of
 from rightseat.faces.streaming import RunResponse, Watch, broken_off
 from rightseat.wire import multipart
 
@@ -47,11 +50,14 @@ class Operation(msgspec.Struct):
 class GraphQL:
     """Answers operations for one address."""
 
-    def __init__(self, desk: Desk, *, introspection: bool, headers: tuple[str, ...], keep_alive: float) -> None:
+    def __init__(
+        self, desk: Desk, *, introspection: bool, headers: tuple[str, ...], keep_alive: float, path: str | None
+    ) -> None:
         self._desk = desk
         self._documents = Documents(introspection=introspection)
         self._headers = headers
         self._keep_alive = keep_alive
+        self._path = path
 
     async def answer(
         self, operation: Operation, request: Request, principal: Principal, *, only_queries: bool = False
@@ -71,7 +77,7 @@ class GraphQL:
         result = await schema.execute(
             operation.query,
             read_variables(bytes(operation.variables)),
-            context_value=Visit(self._desk, principal),
+            context_value=Visit(self._desk, principal, self._passed_on(request)),
             operation_name=operation.operationName,
         )
         body: dict[str, Any] = {"data": result.data}
@@ -90,25 +96,40 @@ class GraphQL:
         shape = Shape.of(key, selection) if wanted != "json" else None
         if shape is None:
             return await self._whole(key, selection, ask, request)
-        return self._stream(shape, ask, wanted)
+        return self._stream(shape, ask, wanted, request)
 
     async def _start(self, arguments: Arguments, request: Request, principal: Principal) -> Ask:
-        check_cloud(arguments.data.cloud, request)
-        headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        ask = read_ask(arguments.data, arguments.properties, headers, self._desk.default, principal)
-        self._desk.door.check(principal, ask.agent)
-        if arguments.data.agentSession:
-            self._desk.offered(ask.agent)
-        return await self._desk.runtime.start(ask)
+        topics = read_topics(arguments.data.cloud, request, self._desk.runtime)
+        data, runtime = arguments.data, self._desk.runtime
+        ask = read_ask(data, arguments.properties, self._passed_on(request), self._desk.default, principal)
+        ask = msgspec.structs.replace(ask, topics=topics)
+        if data.agentSession is None:
+            self._desk.door.check(principal, ask.agent)
+            return await runtime.start(ask)
+        ask = msgspec.structs.replace(ask, agent=await self._desk.offered(ask))
+        if data.metaEvents:
+            pending = await runtime.threads.pending(principal, ask.thread_id)
+            ask = msgspec.structs.replace(ask, answers=read_answers(data.metaEvents, pending))
+        return await runtime.start(ask)
 
-    def _stream(self, shape: Shape, ask: Ask, wanted: str) -> Response:
-        patches = Patches(shape, ask.thread_id, ask.run_id, ask.agent, ask.state)
-        feed, runtime = patches.feed, self._desk.runtime
+    def _passed_on(self, request: Request) -> dict[str, str]:
+        return {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
+
+    def _showing(self, request: Request) -> Showing:
+        return Showing(None if self._path is None else base_of(request, self._path))
+
+    def _stream(self, shape: Shape, ask: Ask, wanted: str, request: Request) -> Response:
+        patches = Patches(shape, ask.thread_id, ask.run_id, name_of(ask), ask.state)
+        runtime, showing = self._desk.runtime, self._showing(request)
+
+        def feed(entries: Sequence[Entry]) -> bytes | None:
+            return patches.feed(events_of(showing.entries(entries)))
+
         if wanted == "events":
             return RunResponse(
                 runtime,
                 ask.run_id,
-                lambda entries: (payload := feed(events_of(entries))) and event(payload),
+                lambda entries: (payload := feed(entries)) and event(payload),
                 headers=EVENTS,
                 first=b":\n\n" + event(patches.begin()),
                 last=b"event: complete\ndata:\n\n",
@@ -117,20 +138,26 @@ class GraphQL:
         return RunResponse(
             runtime,
             ask.run_id,
-            lambda entries: (payload := feed(events_of(entries))) and multipart.part(payload),
+            lambda entries: (payload := feed(entries)) and multipart.part(payload),
             headers=MULTIPART,
             first=multipart.PREAMBLE + multipart.part(patches.begin()),
             last=multipart.END,
         )
 
     async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request) -> Response:
-        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, ask.agent, ask.state)
+        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, name_of(ask), ask.state)
+        showing = self._showing(request)
         async with Watch(runtime, ask.run_id, request.receive), aclosing(runtime.follow(ask.run_id)) as batches:
             async for entries in batches:
-                whole.feed([entry.event for entry in entries])
+                whole.feed(events_of(showing.entries(entries)))
         if not whole.is_over:
             whole.feed([broken_off(ask.run_id)])
         return Response(whole.body(), media_type=json_type(request.headers.get("accept", "")))
+
+
+def name_of(ask: Ask) -> str:
+    """What the client calls the agent: one of a part that stands for several has a name of its own."""
+    return ask.agent.rpartition("/")[2]
 
 
 def delivery(accept: str) -> Literal["multipart", "events", "json"]:
@@ -153,13 +180,19 @@ def event(payload: bytes) -> bytes:
     return b"event: next\ndata: %b\n\n" % payload
 
 
-def check_cloud(cloud: CloudInput | None, request: Request) -> None:
-    """A client that wants its questions checked must not get an answer that was not."""
+def read_topics(cloud: CloudInput | None, request: Request, runtime: Runtime) -> Topics | None:
+    """What the question is to be held to. A client that wants it checked must not get an answer that was not."""
     if cloud is None:
-        return
-    if not request.headers.get(CLOUD_KEY):
+        return None
+    key = request.headers.get(CLOUD_KEY)
+    if not key:
         raise failures.MissingCloudKey("X-CopilotCloud-Public-API-Key header is required")
-    if cloud.guardrails is not None:
+    if cloud.guardrails is None:
+        return None
+    if not runtime.judges_topics:
         raise failures.NoGuardrails(
-            "The request asks for guardrails, but this server has none. Nothing was sent to the model."
+            "The request asks for guardrails, but this server has none that judge topics: `guards` of its "
+            "configuration needs one of the type copilotkit or judge. Nothing was sent to the model."
         )
+    rules = cloud.guardrails.inputValidationRules
+    return Topics(tuple(rules.allowList or ()), tuple(rules.denyList or ()), key)

@@ -34,15 +34,24 @@ FORBIDDEN = Kind("AUTHENTICATION_ERROR", 403, "banner", "critical")
 CONFIGURATION = Kind("CONFIGURATION_ERROR", 400, "banner", "warning")
 AGENT_NOT_FOUND = Kind("AGENT_NOT_FOUND", 500, "banner", "critical")
 MISSING_KEY = Kind("MISSING_PUBLIC_API_KEY_ERROR", 400, "banner", "critical")
+NOT_FOUND = Kind("API_NOT_FOUND", 404, "banner", "critical")
 MISUSE = Kind("MISUSE", 400, "dev_only", "warning")
+DENIED = Kind("GUARDRAILS_VALIDATION_FAILED", 403, "toast", "warning")
 UNKNOWN = Kind("UNKNOWN", 500, "toast", "critical")
 
 INTERNAL = "Something went wrong inside the server. Its log has more."
 
 KINDS = {
+    "agent_error": NETWORK,
+    "agent_failed": UNKNOWN,
+    "agent_refused": CONFIGURATION,
+    "agent_unreachable": NETWORK,
+    "nothing_there": NOT_FOUND,
     "agent_not_found": AGENT_NOT_FOUND,
     "bad_ask": MISUSE,
     "context_too_long": CONFIGURATION,
+    "denied": DENIED,
+    "guard_failed": NETWORK,
     "misuse": MISUSE,
     "missing_cloud_key": MISSING_KEY,
     "no_guardrails": CONFIGURATION,
@@ -116,9 +125,12 @@ def failed(code: str, message: str) -> dict[str, Any]:
         "originalErrorType": code,
         "extensions": extensions(kind),
     }
+    details: dict[str, Any] = {"description": message, "originalError": original}
+    if kind is DENIED:
+        details["guardrailsReason"] = message
     return {
         "__typename": "FailedResponseStatus",
         "code": "Failed",
-        "reason": "UNKNOWN_ERROR",
-        "details": {"description": message, "originalError": original},
+        "reason": "GUARDRAILS_VALIDATION_FAILED" if kind is DENIED else "UNKNOWN_ERROR",
+        "details": details,
     }

@@ -26,7 +26,7 @@ def read_ask(
     default: str | None,
     principal: Principal = ANYONE,
 ) -> Ask:
-    """`default` is the agent of a chat that names none.
+    """`default` is the agent of a chat that names none. Answers to questions are not read here: `meta` does that.
 
     The client writes what its page knows into its system message itself, so only an agent that it names gets it again
     as context. It also asks again itself with the results of server-side actions, hence one round; but not where it
@@ -47,6 +47,7 @@ def read_ask(
         state=read_state(data, agent),
         properties=properties or {},
         headers=headers,
+        config=read_config(data, agent),
         rounds=None if session else 1,
         transient=session is None,
         when_busy="supersede",
@@ -135,6 +136,16 @@ def read_state(data: inputs.GenerateCopilotResponseInput, agent: str) -> JsonVal
         if state is not None and state.agentName == agent:
             return read_json(state.state, f"state of the agent {agent!r}")
     return None
+
+
+def read_config(data: inputs.GenerateCopilotResponseInput, agent: str) -> dict[str, JsonValue]:
+    for state in (*(data.agentStates or ()), data.agentState):
+        if state is not None and state.agentName == agent and state.config:
+            config = read_json(state.config, f"config of the agent {agent!r}")
+            if config is not None and not isinstance(config, dict):
+                raise BadAsk(f"The config of the agent {agent!r} is not an object.")
+            return config or {}
+    return {}
 
 
 def read_json(text: str, what: str) -> JsonValue:

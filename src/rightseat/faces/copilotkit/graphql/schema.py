@@ -1,21 +1,28 @@
 """The schema: what GraphQL tools see, and the queries. The one mutation is not executed here but by `answering`."""
 
+from collections.abc import Mapping
+
 import strawberry
 from graphql import GraphQLSchema
 from msgspec import json
 from strawberry.schema.config import StrawberryConfig
 
 from rightseat.access.door import Door
-from rightseat.core.ask import Principal
+from rightseat.core.agent import Roster
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.calling import read_arguments
 from rightseat.core.errors import AgentNotFound
-from rightseat.core.loop import read_arguments
 from rightseat.core.messages import Call, Message, Result
 from rightseat.core.runtime import Runtime
+from rightseat.faces.copilotkit.finding import members
 from rightseat.faces.copilotkit.graphql import inputs, outputs, scalars
 
 
 class Desk:
-    """What this address offers: the runtime, and which of its agents, to whom."""
+    """What this address offers: the runtime, and which of its agents, to whom.
+
+    A part that stands for several agents offers each of them under its own name.
+    """
 
     def __init__(self, runtime: Runtime, agents: tuple[str, ...] | None, default: str | None, door: Door) -> None:
         self.runtime = runtime
@@ -29,27 +36,50 @@ class Desk:
             return self._agents
         return tuple(name for name in self.runtime.agents if name != self.default)
 
-    def offered(self, name: str) -> str:
-        if name not in self.agents or name not in self.runtime.agents:
-            raise AgentNotFound(name, self.agents)
-        return name
+    async def offered(self, ask: Ask) -> str:
+        """The runtime's name for the agent that the ask names."""
+        listed = [one for one in self.agents if self.door.may(ask.principal, one)]
+        parts = [one for one in listed if isinstance(self.runtime.agents.get(one), Roster)]
+        plain = [one for one in self.agents if one not in parts]
+        if ask.agent in plain and ask.agent in self.runtime.agents:
+            self.door.check(ask.principal, ask.agent)
+            return ask.agent
+        known, problems = await members(self.runtime, parts, ask)
+        for name, (part, _) in known.items():
+            if name == ask.agent:
+                return f"{part}/{name}"
+        self.door.check(ask.principal, ask.agent)  # before anything is said of whether there is such a name
+        if problems:
+            raise problems[0]
+        raise AgentNotFound(ask.agent, (*plain, *known))
 
 
 class Visit:
     """What a resolver may use: the desk, as far as it is open to who asks."""
 
-    def __init__(self, desk: Desk, principal: Principal) -> None:
+    def __init__(self, desk: Desk, principal: Principal, headers: Mapping[str, str]) -> None:
         self.runtime = desk.runtime
         self.principal = principal
         self._desk = desk
+        self._headers = headers
 
-    @property
-    def agents(self) -> list[str]:
-        return [name for name in self._desk.agents if self._desk.door.may(self.principal, name)]
+    async def agents(self) -> dict[str, str]:
+        """Names, and what each is good for. That a part is not there is said where nothing else is."""
+        known = self.runtime.agents
+        listed = [one for one in self._desk.agents if one in known and self._desk.door.may(self.principal, one)]
+        parts = [one for one in listed if isinstance(known[one], Roster)]
+        found = {one: known[one].description for one in listed if one not in parts}
+        more, problems = await members(self.runtime, parts, self._ask(""))
+        found |= {name: description for name, (_, description) in more.items()}
+        if problems and not found:
+            raise problems[0]
+        return found
 
-    def offered(self, name: str) -> str:
-        self._desk.door.check(self.principal, name)
-        return self._desk.offered(name)
+    async def offered(self, name: str) -> str:
+        return await self._desk.offered(self._ask(name))
+
+    def _ask(self, agent: str) -> Ask:
+        return Ask(messages=(), agent=agent, principal=self.principal, headers=self._headers)
 
 
 Info = strawberry.Info[Visit, None]
@@ -62,16 +92,15 @@ class Query:
         return "Hello World"
 
     @strawberry.field
-    def availableAgents(self, info: Info) -> outputs.AgentsResponse:
-        known = info.context.runtime.agents
-        names = [name for name in info.context.agents if name in known]
+    async def availableAgents(self, info: Info) -> outputs.AgentsResponse:
+        found = (await info.context.agents()).items()
         return outputs.AgentsResponse(
-            agents=[outputs.Agent(id=name, name=name, description=known[name].description) for name in names]
+            agents=[outputs.Agent(id=name, name=name, description=description) for name, description in found]
         )
 
     @strawberry.field
     async def loadAgentState(self, info: Info, data: inputs.LoadAgentStateInput) -> outputs.LoadAgentStateResponse:
-        info.context.offered(data.agentName)
+        await info.context.offered(data.agentName)
         thread = await info.context.runtime.thread(data.threadId, info.context.principal)
         messages = [written for message in thread.messages for written in write_message(message)] if thread else []
         return outputs.LoadAgentStateResponse(

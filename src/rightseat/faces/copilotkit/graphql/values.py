@@ -65,29 +65,64 @@ def result(event: CallReturned) -> str:
 
 
 class States:
-    """The states of one run as messages: one whenever the state changes, and at the end one that says so."""
+    """The states of one run as messages: one whenever the state changes, and at the end one that says so.
+
+    A state that comes behind all steps is the one that the run ends with, and is shown as that.
+    """
 
     def __init__(self, thread_id: str, run_id: str, agent: str, state: JsonValue) -> None:
         self._thread_id = thread_id
         self._run_id = run_id
         self._agent = agent
+        self._own = agent
         self._state = state
         self._count = 0
-        self.node = ""
+        self._node: str | None = None
+        self._steps = False
+        self._is_shown = False
+        self._is_held = False
 
-    def patched(self, patch: list[JsonValue]) -> Value:
+    def patched(self, patch: list[JsonValue]) -> list[Value]:
         return self.changed(patched(self._state, patch))
 
-    def changed(self, state: JsonValue) -> Value:
+    def changed(self, state: JsonValue) -> list[Value]:
         self._state = state
-        return self._message(self.node, running=True)
+        if self._steps and self._node is None:
+            self._is_held = True
+            return []
+        return [self._message(self._node or "", running=True)]
+
+    def predicted(self, keys: dict[str, JsonValue]) -> list[Value]:
+        """A state that the agent will reach, as far as its model has written it."""
+        known = self._state if isinstance(self._state, dict) else {}
+        if not keys or all(known.get(key) == value for key, value in keys.items()):
+            return []
+        return self.changed({**known, **keys})
+
+    def entered(self, node: str) -> list[Value]:
+        self._node, self._steps = node, True
+        return [self._message(node, running=True)] if self._is_held else []
+
+    def left(self, node: str) -> None:
+        if self._node == node:
+            self._node = None
+
+    def handed(self, name: str, value: JsonValue) -> list[Value]:
+        """Another agent speaks from here on, or no longer does. Its states are its own."""
+        if name not in ("agent.entered", "agent.left"):
+            return []
+        said = self.last()
+        self._agent = str(value) if name == "agent.entered" else self._own
+        self._state, self._node, self._steps, self._is_shown, self._is_held = None, None, False, False, False
+        return said
 
     def last(self) -> list[Value]:
         """Nothing where there never was a state."""
-        return [self._message("__end__", running=False)] if self._count else []
+        return [self._message("__end__", running=False)] if self._is_shown or self._is_held else []
 
     def _message(self, node: str, *, running: bool) -> Value:
         self._count += 1
+        self._is_shown, self._is_held = True, False
         return {
             "__typename": "AgentStateMessageOutput",
             "id": f"state-{self._run_id}-{self._count}",

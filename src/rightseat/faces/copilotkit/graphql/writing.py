@@ -40,6 +40,8 @@ from rightseat.core.events import (
 )
 from rightseat.core.values import JsonValue
 from rightseat.faces.copilotkit.graphql import values
+from rightseat.faces.copilotkit.graphql.meta import Questions
+from rightseat.faces.copilotkit.graphql.predicting import Predictions
 from rightseat.faces.copilotkit.graphql.projection import Group, Pick, Picks, Selection, write_all
 from rightseat.faces.copilotkit.graphql.values import States, Value
 
@@ -55,6 +57,7 @@ class Shape:
     key: str
     selection: Selection
     messages: Pick | None
+    questions: Pick | None
     at_the_end: list[Group]
 
     @classmethod
@@ -66,11 +69,14 @@ class Shape:
         picks = selection.on("CopilotResponse")
         messages = [pick for pick in picks.now.values() if pick.name == "messages"]
         late = [pick for pick in picks.now.values() if pick.name == "status"] or groups_with(picks, "messages")
-        if late or len(messages) > 1 or not all(pick.is_streamed for pick in messages):
+        questions = [pick for pick in picks.now.values() if pick.name == "metaEvents"]
+        growing = (*messages, *questions)
+        if late or max(len(messages), len(questions)) > 1 or not all(pick.is_streamed for pick in growing):
             return None
         if not messages and not picks.later:
             return None
-        return cls(key, selection, messages[0] if messages else None, groups_with(picks, "status"))
+        said, asked = (next(iter(found), None) for found in (messages, questions))
+        return cls(key, selection, said, asked, groups_with(picks, "status"))
 
 
 def groups_with(picks: Picks, name: str) -> list[Group]:
@@ -100,6 +106,8 @@ class Patches:
         self._shape = shape
         self._thread_id = thread_id
         self._states = States(thread_id, run_id, agent, state)
+        self._questions = Questions()
+        self._predictions = Predictions()
         self._open: dict[str, Message] = {}
         self._waiting: deque[Message] = deque()
         self._shown = 0
@@ -133,25 +141,33 @@ class Patches:
         match event:
             case Run(id=id, pieces=pieces):
                 self._grow(self._open[id], pieces)
+                self._show_all(self._states.predicted(self._predictions.grow(id, pieces)))
             case TextStarted(message_id=id):
                 self._start(id, values.text_message(event))
-            case CallStarted(call_id=id):
+            case CallStarted(call_id=id, name=name):
+                self._predictions.begin(id, name)
                 self._start(id, values.call_message(event))
             case TextEnded(message_id=id, whole=whole) | CallEnded(call_id=id, whole=whole):
                 self._end(self._open.pop(id), values.SUCCESS if whole else values.BROKEN)
             case CallReturned():
                 self._show(values.result_message(event))
             case StateReplaced(state=state):
-                self._show(self._states.changed(state))
+                self._show_all(self._states.changed(state))
             case StateChanged(patch=patch):
-                self._show(self._states.patched(patch))
+                self._show_all(self._states.patched(patch))
             case StepStarted(name=name):
-                self._states.node = name
+                self._show_all(self._states.entered(name))
+            case StepEnded(name=name):
+                self._states.left(name)
+            case Custom(name=name, value=value):
+                self._questions.note(name, value)
+                self._predictions.note(name, value)
+                self._show_all(self._states.handed(name, value))
             case RunFinished() | RunFailed():
                 self._finish(event)
             case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
                 pass  # these clients have no word for a thought
-            case RunStarted() | AnswerEnded() | StepEnded() | Custom():
+            case RunStarted() | AnswerEnded():
                 pass  # the response itself begins; nothing else of it is shown
             case MessagesReplaced():
                 pass  # what it takes back was ended before, as broken off: here it cannot be unsaid
@@ -194,11 +210,22 @@ class Patches:
         if self._shape.messages is not None:
             self._add(Message(value, is_ready=True))
 
+    def _show_all(self, shown: Iterable[Value]) -> None:
+        for value in shown:
+            self._show(value)
+
+    def _ask(self, questions: list[Value]) -> None:
+        pick = self._shape.questions
+        if pick is not None and pick.selection is not None and questions:
+            items = [pick.selection.whole(one) for one in questions]
+            self._patches.append(encode({"items": items, "path": [self._shape.key, pick.key, 0]}))
+
     def _finish(self, event: RunFinished | RunFailed) -> None:
         for message in self._open.values():  # none, unless the run broke off without a word
             self._end(message, values.BROKEN)
-        for state in self._states.last():
-            self._show(state)
+        self._show_all(self._states.last())
+        if isinstance(event, RunFinished):
+            self._ask(self._questions.asked(event))
         response = new_response(self._thread_id) | {"status": values.response_status(event)}
         for group in self._shape.at_the_end:
             self._fill_in(group, response, [self._shape.key])
@@ -269,6 +296,7 @@ class Whole:
         self._selection = selection
         self._response = new_response(thread_id)
         self._states = States(thread_id, run_id, agent, state)
+        self._questions = Questions()
         self._messages: dict[str, Value] = {}
         self.is_over = False
 
@@ -294,14 +322,19 @@ class Whole:
             case CallReturned():
                 self._add(values.result_message(event))
             case StateReplaced(state=state):
-                self._add(self._states.changed(state))
+                self._add_all(self._states.changed(state))
             case StateChanged(patch=patch):
-                self._add(self._states.patched(patch))
+                self._add_all(self._states.patched(patch))
             case StepStarted(name=name):
-                self._states.node = name
+                self._add_all(self._states.entered(name))
+            case StepEnded(name=name):
+                self._states.left(name)
+            case Custom(name=name, value=value):
+                self._questions.note(name, value)
+                self._add_all(self._states.handed(name, value))
             case RunFinished() | RunFailed():
                 self._finish(event)
-            case RunStarted() | AnswerEnded() | StepEnded() | Custom() | MessagesReplaced():
+            case RunStarted() | AnswerEnded() | MessagesReplaced():
                 pass
             case ThoughtStarted() | ThoughtDelta() | ThoughtEnded():
                 pass
@@ -311,9 +344,14 @@ class Whole:
     def _add(self, value: Value) -> None:
         self._messages[value["id"]] = value
 
+    def _add_all(self, shown: Iterable[Value]) -> None:
+        for value in shown:
+            self._add(value)
+
     def _finish(self, event: RunFinished | RunFailed) -> None:
-        for state in self._states.last():
-            self._add(state)
+        self._add_all(self._states.last())
+        if isinstance(event, RunFinished):
+            self._response["metaEvents"] = self._questions.asked(event)
         messages = [{"status": values.BROKEN} | message for message in self._messages.values()]
         self._response |= {"messages": messages, "status": values.response_status(event)}
         self.is_over = True

@@ -1,0 +1,127 @@
+"""An agent that answers with the flows of plugins: it chooses one for the question and runs it, or just answers."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from functools import partial
+
+from pydantic import BaseModel, ConfigDict
+
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Ask
+from rightseat.core.closing import closing
+from rightseat.core.engine import Steps
+from rightseat.core.errors import BadAsk
+from rightseat.core.events import Custom, Event
+from rightseat.core.framing import frame
+from rightseat.core.history import mended
+from rightseat.core.loop import introduced
+from rightseat.core.model import Model, Prompt
+from rightseat.parts import ModelName, Parts, ToolboxName
+from rightseat.plugins.choosing import Chosen
+from rightseat.plugins.collection import Collection, Selection, collection_of
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    toolbox: ToolboxName
+    """The toolbox of the type `plugins` whose flows it runs."""
+    model: ModelName = "default"
+    """Which of the models chooses, speaks in flows, and answers where no flow fits."""
+    plugins: tuple[str, ...] | None = None
+    """The plugins that may be chosen from, by id; all of the toolbox if it is not set."""
+    flow: str | None = None
+    """The one flow that it runs, as `plugin.flow`; then nothing is chosen."""
+    instructions: str | None = None
+    """What the model is told before everything else, where it answers without a flow."""
+    description: str = ""
+    """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
+    suggestions: bool = True
+    """Whether questions that the user could ask next are offered after a flow."""
+    durable: bool = False
+    """Whether its runs go on when the server that has them dies: each step of a flow is then kept when it is finished,
+    which takes an `engine` that can: `dbos`."""
+
+
+def build(options: Options, parts: Parts) -> Agent:
+    collection = collection_of(parts.toolbox(options.toolbox), options.toolbox)
+    return Flows(collection, parts.model(options.model), options)
+
+
+class Flows:
+    """A client may say in `properties` what it wants: `plugins` (a list of ids, `auto` or `none`), or a `flow`."""
+
+    def __init__(self, collection: Collection, model: Model, options: Options) -> None:
+        self._collection = collection
+        self._model = model
+        self._options = options
+        self.description = options.description
+        self.durable = options.durable
+
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        source = self._go_on(ask, steps) or self._begin(ask, steps)
+        async with closing(source) as events:
+            async for event in events:
+                yield event
+
+    def _go_on(self, ask: Ask, steps: Steps) -> AsyncIterator[Event] | None:
+        """The flow that waited for what a person has answered now."""
+        for answer in ask.answers:
+            if answer.call is None and (waiting := self._collection.waiting(answer, ask.principal)):
+                plugin, flow, progress = waiting
+                return self._collection.run(
+                    plugin,
+                    flow,
+                    self._collection.scene(ask),
+                    ask,
+                    steps,
+                    self._model,
+                    progress=progress,
+                    answer=answer,
+                    suggests=self._options.suggestions,
+                )
+        return None
+
+    async def _begin(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        selection = self._selection(ask)
+        if selection is None:
+            chosen = Chosen(why="the client wants no plugin")
+        else:
+            chosen = await steps.do("choose", Chosen, partial(self._collection.choose, ask, selection, self._model))
+        yield Custom("flow.chosen", chosen.record())
+        answer = self._plain(ask, steps) if chosen.plugin is None else self._flow(chosen, ask, steps)
+        async with closing(answer) as events:
+            async for event in events:
+                yield event
+
+    def _selection(self, ask: Ask) -> Selection | None:
+        """What the client wants, within what the operator allows; None for no plugin at all. Raises `BadAsk`."""
+        wanted, flow = ask.properties.get("plugins"), ask.properties.get("flow")
+        allowed = self._options.plugins
+        if self._options.flow is not None:
+            return Selection(allowed, self._options.flow)
+        if isinstance(flow, str):
+            return Selection(allowed, flow)
+        if wanted == "none":
+            return None
+        if wanted is None or wanted == "auto":
+            return Selection(allowed)
+        names = tuple(name for name in wanted if isinstance(name, str)) if isinstance(wanted, list) else ()
+        if not names:
+            raise BadAsk("`plugins` should be a list of ids, `auto` or `none`.")
+        if allowed is not None and (others := set(names) - set(allowed)):
+            raise BadAsk(f"This agent has no plugin {sorted(others)[0]!r}. It has: {', '.join(allowed)}.")
+        return Selection(names)
+
+    def _flow(self, chosen: Chosen, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        assert chosen.plugin is not None  # noqa: S101  # said by the caller
+        plugin, scene = self._collection.shelf.find(chosen.plugin), self._collection.scene(ask)
+        if not scene.question and plugin.words.starters:
+            words = plugin.i18n.get(str(ask.properties.get("language")), plugin.words)
+            scene = replace(scene, question=(words.starters or plugin.words.starters)[0])
+        flow = plugin.flows[chosen.flow]
+        return self._collection.run(plugin, flow, scene, ask, steps, self._model, suggests=self._options.suggestions)
+
+    def _plain(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        history = introduced(self._options.instructions, ask.context, mended(ask.messages))
+        prompt = Prompt(history, (), ask.parameters, ask.thread_id)
+        return steps.stream("answer", lambda: frame(self._model.stream(prompt), renamed=ask.durable))

@@ -1,0 +1,96 @@
+"""A graph of a LangGraph server, over its HTTP interface.
+
+Our own client: of the official one (`langgraph-sdk`) four calls would be used, and it brings a second HTTP library. The
+tests run against the real server.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+from pydantic import JsonValue, SecretStr
+
+from rightseat.agents.langgraph.running import Saying, thread_id, write_config
+from rightseat.core.ask import Ask
+from rightseat.core.engine import Steps
+from rightseat.core.errors import AgentUnreachable
+from rightseat.core.events import Event
+from rightseat.egress.service import Service, forwarded
+from rightseat.wire import sse
+from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
+
+WHAT = "The LangGraph server"
+
+
+class Platform:
+    def __init__(
+        self,
+        url: str,
+        assistant: str = "agent",
+        *,
+        headers: Mapping[str, SecretStr] | None = None,
+        forward: tuple[str, ...] = (),
+        patience: float = 300.0,
+        config: Mapping[str, JsonValue] | None = None,
+        client_config: bool = False,
+        description: str = "",
+        show_errors: bool = False,
+    ) -> None:
+        self.description = description
+        self._assistant = assistant
+        self._forward = forward
+        self._config = dict(config or {})
+        self._client_config = client_config
+        self._show_errors = show_errors
+        self._service = Service(url, headers or {}, what=WHAT, patience=patience)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._service.aclose()
+
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        headers = forwarded(ask.headers, self._forward)
+        thread = thread_id(ask)
+        values = await self._values(thread, headers)
+        saying = Saying(ask, Reader(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
+        body = self._request(ask, values)
+        async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as answer:
+            decoder = sse.Named()
+            async for piece in answer:
+                for mode, data in decoder.feed(piece):
+                    for event in saying.feed(mode, read(data)):
+                        yield event
+                        if saying.is_over:
+                            return
+        for event in saying.end():
+            yield event
+
+    async def _values(self, thread: str, headers: Mapping[str, str]) -> dict[str, Any]:
+        """What the thread holds by now. One that is not there yet is made."""
+        await self._service.ask("/threads", {"thread_id": thread, "if_exists": "do_nothing"}, headers)
+        state = await self._service.look(f"/threads/{thread}/state", headers)
+        values = state.get("values") if isinstance(state, dict) else None
+        return values if isinstance(values, dict) else {}
+
+    def _request(self, ask: Ask, values: dict[str, Any]) -> dict[str, Any]:
+        command = write_command(ask)
+        return {
+            "assistant_id": self._assistant,
+            "stream_mode": list(MODES),
+            "on_disconnect": "cancel",
+            "multitask_strategy": "interrupt",
+            "config": write_config(self._config, ask, client_config=self._client_config),
+            **({"input": write_input(ask, values)} if command is None else {"command": command}),
+        }
+
+
+def read(data: bytes) -> Any:
+    try:
+        return msgspec.json.decode(data) if data else None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise AgentUnreachable(f"{WHAT} cannot be relied on: an event is no JSON.") from error

@@ -1,0 +1,288 @@
+"""The calls of a model's answer: run, put before a person, or left to the client.
+
+What can be run at once runs side by side. A tool that is a run of its own (`Tool.stream`) follows, one after another,
+and is heard while it runs.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import msgspec
+from pydantic import JsonValue
+
+from rightseat.core.ask import Answer, Ask
+from rightseat.core.cancelling import is_cancelled, to_the_end
+from rightseat.core.closing import closing
+from rightseat.core.engine import Steps
+from rightseat.core.errors import RightseatError, StaleWriter
+from rightseat.core.events import CallReturned, Event, Interrupt, RunFinished
+from rightseat.core.ids import new_id
+from rightseat.core.messages import Call, Message
+from rightseat.core.observing import begin, observed
+from rightseat.core.tools import Invocation, Run, Tool
+
+logger = logging.getLogger(__name__)
+
+REFUSED = "The person refused: the call was not run."
+SKIPPED = "The call was cut off, and nobody knows whether it had an effect. It was not made again."
+UNKNOWN: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"]}
+NO_OBJECT = "The arguments are not a JSON object."
+NO_RESULT = "The tool ended without a result."
+
+
+def calls_in(messages: Iterable[Message]) -> list[Call]:
+    return [part for message in messages for part in message.parts if isinstance(part, Call)]
+
+
+async def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+    """What the server can run by itself; what the calls give comes in their order.
+
+    Last comes `RunFinished` where something is left, for the client to run or for a person to answer, or where one of
+    them has said all there is to say.
+    """
+    mine = [call for call in calls if not is_for_another(call, tools)]
+    plain = [(call, tools.get(call.name), None) for call in mine if streaming(call, tools) is None]
+    asked: list[Interrupt] = list(questions(calls, tools))
+    said = await side_by_side(plain, ask, steps)
+    for event in said:
+        yield event
+    asked += doubts([call for call, *_ in plain], said)
+    streams = [(call, tool, ()) for call in mine if (tool := streaming(call, tools))]
+    is_over = False
+    async with closing(one_by_one(streams, ask, steps)) as events:
+        async for event in events:
+            if type(event) is RunFinished:
+                asked += event.interrupts
+                is_over |= event.outcome == "done"
+            else:
+                yield event
+    if asked or len(mine) < len(calls):
+        yield RunFinished("waiting", tuple(asked))
+    elif is_over:
+        yield RunFinished("done")
+
+
+async def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:
+    """The calls that waited for a person: run if the person agreed, else given back as refused.
+
+    Last comes `RunFinished` where there is more to ask, or nothing more to say.
+    """
+    said: list[Event] = []
+    agreed: list[tuple[Call, Tool | None, JsonValue]] = []
+    streams: dict[str, tuple[Call, Tool, tuple[Answer, ...]]] = {}
+    for answer in ask.answers:
+        call = answer.call
+        if call is None:
+            continue  # the question of an agent, not of a tool
+        if (tool := streaming(call, tools)) and (answer.memo is not None or answer.status == "resolved"):
+            *_, before = streams.get(call.id, ((),))
+            streams[call.id] = (call, tool, (*before, answer))
+        elif answer.payload in ("skip", "stop"):
+            said.append(CallReturned(call.id, call.name, SKIPPED, "outcome_unknown"))
+        elif answer.status == "resolved":
+            agreed.append((call, tools.get(call.name), answer.payload))
+        else:
+            said.append(CallReturned(call.id, call.name, REFUSED, "refused"))
+    said += await side_by_side(agreed, ask, steps)
+    for event in said:
+        yield event
+    asked = list(doubts([call for call, *_ in agreed], said))
+    is_over = False
+    async with closing(one_by_one(list(streams.values()), ask, steps)) as events:
+        async for event in events:
+            if type(event) is RunFinished:
+                asked += event.interrupts
+                is_over |= event.outcome == "done"
+            else:
+                yield event
+    if asked:
+        yield RunFinished("waiting", tuple(asked))
+    elif is_over:
+        yield RunFinished("done")
+
+
+def was_stopped(ask: Ask, tools: Mapping[str, Tool]) -> bool:
+    """Did the person say that nothing more shall be done, of a call whose outcome is not known?"""
+    plain = [answer for answer in ask.answers if answer.call is None or streaming(answer.call, tools) is None]
+    return any(answer.payload == "stop" for answer in plain)
+
+
+def streaming(call: Call, tools: Mapping[str, Tool]) -> Tool | None:
+    """The tool of the call, if it is a run of its own."""
+    tool = tools.get(call.name)
+    return tool if tool is not None and tool.stream is not None else None
+
+
+async def one_by_one(
+    calls: Sequence[tuple[Call, Tool, tuple[Answer, ...]]], ask: Ask, steps: Steps
+) -> AsyncIterator[Event]:
+    """What tools that are runs of their own say. Whatever goes wrong becomes a result that says so."""
+    for call, tool, answers in calls:
+        returned = False
+        async with closing(hear(call, tool, answers, ask, steps)) as events:
+            async for event in events:
+                yield event
+                if type(event) is RunFinished:
+                    returned = True
+                    break
+                returned |= is_result(event, call)
+        if not returned:
+            yield CallReturned(call.id, call.name, NO_RESULT, "tool_failed")
+
+
+async def hear(call: Call, tool: Tool, answers: tuple[Answer, ...], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+    arguments = read_arguments(call.arguments)
+    if tool.stream is None or arguments is None:
+        yield CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")
+        return
+    approval = answers[-1].payload if answers else None
+    invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, answers=answers)
+    span = begin("tool", call.name, call=call.id)
+    has_returned = False
+    try:
+        async with closing(tool.stream(invocation, steps)) as events:
+            async for event in events:
+                if type(event) is RunFinished:
+                    mine = (msgspec.structs.replace(one, call_id=call.id) for one in event.interrupts)
+                    event = RunFinished(event.outcome, tuple(mine))
+                has_returned |= is_result(event, call)
+                yield event
+    except StaleWriter:
+        raise
+    except (Exception, asyncio.CancelledError) as error:
+        if steps.is_leaving or has_returned:
+            raise
+        returned = failed(call, error, ask)
+        span.note(error=returned.error or "")
+        yield returned
+    finally:
+        span.end()
+
+
+def is_result(event: Event, call: Call) -> bool:
+    """Is it the result of this call, and not of one that the tool made itself?"""
+    return type(event) is CallReturned and event.call_id == call.id
+
+
+async def side_by_side(calls: Sequence[tuple[Call, Tool | None, JsonValue]], ask: Ask, steps: Steps) -> list[Event]:
+    if not calls:
+        return []
+    running = [asyncio.create_task(run_call(*one, ask, steps)) for one in calls]
+    try:
+        await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        if unfinished := [task for task in running if not task.done()]:
+            for task in unfinished:
+                task.cancel()
+            await to_the_end(asyncio.wait(unfinished))
+    for task in running:
+        if not task.cancelled() and (failure := task.exception()):
+            raise failure  # as it is: in a group it would be hidden that another process has the run now
+    return [event for task in running for event in task.result()]
+
+
+def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Interrupt]:
+    for call in calls:
+        tool = tools.get(call.name)
+        if tool is not None and tool.approval is not None:
+            asked = tool.approval
+            yield Interrupt(
+                new_id("interrupt"), "approval_required", asked.message, call.id, asked.schema, asked.expires_at()
+            )
+
+
+def doubts(calls: Sequence[Call], said: Iterable[Event]) -> Iterator[Interrupt]:
+    """Of calls that were made and have no result: they were cut off, and may have had an effect or not."""
+    returned = {event.call_id for event in said if isinstance(event, CallReturned)}
+    for call in calls:
+        if call.id not in returned:
+            asked = f"{call.name} was cut off: whether it had an effect is not known. Repeat it, skip it, or stop?"
+            yield Interrupt(new_id("interrupt"), "outcome_unknown", asked, call.id, UNKNOWN)
+
+
+def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
+    """Does the client have to run it, or a person to agree first?"""
+    tool = tools.get(call.name)
+    if tool is None or (tool.is_ours and tool.approval is None):
+        return False
+    return refusal(call, tool) is None
+
+
+def refusal(call: Call, tool: Tool) -> CallReturned | None:
+    """What the model is told of a call that whoever runs the tool could not use."""
+    if tool.check is None:
+        return None
+    arguments = read_arguments(call.arguments)
+    if arguments is None:
+        return CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")
+    try:
+        tool.check(arguments)
+    except RightseatError as error:
+        return CallReturned(call.id, call.name, error.message, error.code)
+    return None
+
+
+async def run_call(call: Call, tool: Tool | None, approval: JsonValue, ask: Ask, steps: Steps) -> list[Event]:
+    """What the tool said and gave. Whatever goes wrong becomes a result that says so: the model can often repair it."""
+    if tool is not None and (refused := refusal(call, tool)):
+        return [refused]
+    if tool is None or tool.run is None:
+        return [CallReturned(call.id, call.name, f"There is no tool named {call.name!r}.", "unknown_tool")]
+    arguments = read_arguments(call.arguments)
+    if arguments is None:
+        return [CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")]
+    make: Callable[[], Awaitable[list[Event]]] = partial(make_call, call, tool.run, arguments, approval, ask)
+    if ask.durable and not tool.may_repeat and await was_tried(call, steps):
+        make = nothing_known  # unless what became of it was kept
+    return await steps.do(f"tool:{call.id}", list[Event], make)
+
+
+async def was_tried(call: Call, steps: Steps) -> bool:
+    """Did an earlier execution of this run begin the call?"""
+    mine = new_id("attempt")
+
+    async def note() -> str:
+        return mine
+
+    return await steps.do(f"try:{call.id}", str, note) != mine
+
+
+async def nothing_known() -> list[Event]:
+    return []
+
+
+async def make_call(
+    call: Call, run: Run, arguments: Mapping[str, JsonValue], approval: JsonValue, ask: Ask
+) -> list[Event]:
+    said: list[Event] = []
+    invocation = Invocation(call.id, arguments, ask, f"{ask.run_id}:{call.id}", approval, said.append)
+    with observed("tool", call.name, call=call.id) as span:
+        try:
+            content = await run(invocation)
+        except (Exception, asyncio.CancelledError) as error:
+            returned = failed(call, error, ask)
+            span.note(error=returned.error or "")
+            return [*said, returned]
+    return [*said, CallReturned(call.id, call.name, content)]
+
+
+def failed(call: Call, error: BaseException, ask: Ask) -> CallReturned:
+    """What the model is told of a tool that raised. What ends the whole run is raised again."""
+    if isinstance(error, RightseatError):
+        return CallReturned(call.id, call.name, error.message, error.code)
+    if isinstance(error, asyncio.CancelledError) and is_cancelled():
+        raise error
+    logger.error("run %s: the tool %s failed", ask.run_id, call.name, exc_info=error)
+    return CallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")
+
+
+def read_arguments(text: str) -> dict[str, JsonValue] | None:
+    """The JSON object that a model wrote; none at all counts as an empty one."""
+    try:
+        value = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,284 @@
+"""An agent between its guards: what they deny is not asked, not shown and not done.
+
+The question is judged before the agent hears it. Texts pass the guards as they are written, and come a little later
+than they would. A call is held until it is whole: its arguments are JSON, in which a phrase has many spellings. What
+has no beginning and no end (a tool's result, a state, an error) is judged at once; what the client sent itself may come
+back to it.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Literal, TypeVar
+
+import msgspec
+
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Ask
+from rightseat.core.closing import closing
+from rightseat.core.engine import Steps
+from rightseat.core.errors import Denied, GuardFailed, RightseatError, StaleWriter
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallStarted,
+    Custom,
+    Event,
+    RunFailed,
+    TextDelta,
+    TextEnded,
+    ThoughtDelta,
+    ThoughtEnded,
+)
+from rightseat.core.guard import Guard, Watch, unanswered
+from rightseat.core.messages import Call
+from rightseat.core.words import pieces_in, read, sent_with, strings_in, texts_in
+
+logger = logging.getLogger(__name__)
+
+At = Literal["question", "answer", "call"]
+SLICE = 4096  # characters that a guard is given at once, of what has no pieces of its own
+TAIL = 256  # characters of a text that are known to whoever watches the next one
+APART = "\n|\n"  # between texts that are judged together and are not one
+NO_LOGPROBS = "The likely tokens of the answer are left out: guards read it before it is shown, and they would not."
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """On a question: the guard that denies it, if one does; or the messages before it that no agent gets to see."""
+
+    guard: str | None = None
+    reason: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+class Guarded:
+    """`patience` is how many seconds a guard may take for a question, a call or a piece. Else it has failed."""
+
+    def __init__(self, agent: Agent, guards: Sequence[Guard], patience: float = 10.0) -> None:
+        self._agent = agent
+        self._guards = guards
+        self._patience = patience
+
+    @property
+    def description(self) -> str:
+        return self._agent.description
+
+    @property
+    def durable(self) -> bool:
+        return getattr(self._agent, "durable", False)
+
+    async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        verdict = await steps.do("guards:question", Verdict, lambda: self._judge(ask))
+        if verdict.guard is not None:
+            yield denial(verdict.guard, verdict.reason, "question")
+            raise Denied(verdict.reason, verdict.guard)
+        if verdict.left_out:
+            yield Custom("guard.left_out", list(verdict.left_out))
+            ask = without(ask, verdict.left_out)
+        passage = Passage(self._guards, ask, self._patience)
+        async with closing(self._agent.run(ask, steps)) as events:
+            try:
+                async for event in events:
+                    if passage.is_free:
+                        yield event
+                        continue
+                    for shown in await passage.let(event):
+                        yield shown
+            except Denied as denied:
+                yield denial(denied.guard, denied.message, passage.at)
+                raise
+            except (GuardFailed, StaleWriter):
+                raise
+            except RightseatError as error:
+                try:
+                    await passage.let(RunFailed(error.code, error.message))
+                except Denied as denied:
+                    yield denial(denied.guard, denied.message, passage.at)
+                    raise denied from error
+                raise
+
+    async def _judge(self, ask: Ask) -> Verdict:
+        """A question that was denied before still stands in front of the next one: that is judged alone then."""
+        verdict = await self._ask_all(ask)
+        earlier = unanswered(ask)[:-1]
+        if verdict.guard is None or not earlier:
+            return verdict
+        alone = await self._ask_all(without(ask, earlier))
+        return alone if alone.guard is not None else Verdict(left_out=earlier)
+
+    async def _ask_all(self, ask: Ask) -> Verdict:
+        for guard in self._guards:
+            try:
+                await within(self._patience, guard, guard.check_question(ask))
+            except Denied as denied:
+                return Verdict(guard.name, denied.message)
+        return Verdict()
+
+
+def without(ask: Ask, ids: Sequence[str]) -> Ask:
+    return msgspec.structs.replace(ask, messages=tuple(one for one in ask.messages if one.id not in ids))
+
+
+class Passage:
+    """What one run says, on its way past the guards."""
+
+    def __init__(self, guards: Sequence[Guard], ask: Ask, patience: float) -> None:
+        self.at: At = "answer"
+        self._guards = guards
+        self._ask = ask
+        self._patience = patience
+        self._is_watched = any(guard.watch(ask) is not None for guard in guards)
+        self.is_free = not self._is_watched and not any(guard.judges_calls for guard in guards)
+        """Nobody looks at answers and calls."""
+        self._texts: dict[str, Chain] = {}
+        self._tail = ""  # of the text that was shown last
+        self._tails: dict[tuple[str, str], str] = {}  # of what came piece by piece in events that are no texts
+        self._sent: frozenset[str] | None = None  # with the ask
+        self._calls: dict[str, tuple[CallStarted, list[CallDelta]]] = {}
+
+    async def let(self, event: Event) -> Sequence[Event]:
+        """The event, or as much of it as may be shown by now. Raises `Denied` and `GuardFailed`."""
+        # A chain of checks by `type`, the frequent ones first, as in `folding`: it runs for every piece of an answer.
+        if type(event) is TextDelta:
+            chain = self._texts.get(event.message_id) or await self._begin(event.message_id)
+            shown = await chain.add(event.text)
+            return self._show(event.message_id, shown) if shown else ()
+        if type(event) is ThoughtDelta:
+            shown = await self._chain(event.message_id).add(event.text)
+            return (ThoughtDelta(event.message_id, shown),) if shown else ()
+        if type(event) is CallDelta:
+            self._calls[event.call_id][1].append(event)
+            return ()
+        if isinstance(event, TextEnded):
+            rest = await self._end(event.message_id)
+            return (*self._show(event.message_id, rest), event) if rest else (event,)
+        if isinstance(event, ThoughtEnded):
+            rest = await self._end(event.message_id)
+            return (ThoughtDelta(event.message_id, rest), event) if rest else (event,)
+        if isinstance(event, CallStarted):
+            self._calls[event.call_id] = (event, [])
+            return ()
+        if isinstance(event, CallEnded):
+            return await self._release(event)
+        if isinstance(event, Custom) and event.name == "model.logprobs" and self._is_watched:
+            return (Custom("model.warning", NO_LOGPROBS),)
+        if self._is_watched:
+            await self._look_at(event)
+        return (event,)
+
+    def _chain(self, id: str) -> "Chain":
+        chain = self._texts.get(id)
+        if chain is None:
+            chain = self._texts[id] = Chain(self._guards, self._ask, self._patience)
+        return chain
+
+    async def _begin(self, id: str) -> "Chain":
+        """A chain that knows how the text before ended: a client may show both as one."""
+        chain = self._chain(id)
+        if self._tail:
+            await chain.recall(self._tail + "\n")
+        return chain
+
+    def _show(self, id: str, text: str) -> Sequence[Event]:
+        self._tail = (self._tail + text)[-TAIL:]
+        return (TextDelta(id, text),)
+
+    async def _end(self, id: str) -> str:
+        chain = self._texts.pop(id, None)
+        return await chain.end() if chain else ""
+
+    async def _look_at(self, event: Event) -> None:
+        """Judge what people could read of it, together with what it goes on with."""
+        if self._sent is None:
+            self._sent = frozenset(sent_with(self._ask))
+        texts = [text for text in texts_in(event) if text and text not in self._sent]
+        if isinstance(event, Custom):
+            for key, text in pieces_in(event.value):
+                if text not in self._sent:
+                    texts.append(self._tails.get((event.name, key), "") + text)
+                    self._tails[event.name, key] = texts[-1][-TAIL:]
+        await self._inspect(APART.join(texts))
+
+    async def _inspect(self, text: str) -> None:
+        if not text:
+            return
+        chain = Chain(self._guards, self._ask, self._patience)
+        for start in range(0, len(text), SLICE):
+            await chain.add(text[start : start + SLICE])
+        await chain.end()
+
+    async def _release(self, ended: CallEnded) -> Sequence[Event]:
+        """The whole call, once it has been judged. One that broke off is judged like any other: it may be shown too."""
+        started, pieces = self._calls.pop(ended.call_id)
+        call = Call(started.call_id, started.name, "".join(piece.text for piece in pieces))
+        self.at = "call"
+        await self._inspect(APART.join((call.id, call.name, call.arguments, *strings_in(read(call.arguments)))))
+        for guard in self._guards:
+            await within(self._patience, guard, guard.check_call(self._ask, call))
+        self.at = "answer"
+        return (started, *pieces, ended)
+
+
+class Chain:
+    """The guards that watch a text, one behind the other."""
+
+    def __init__(self, guards: Sequence[Guard], ask: Ask, patience: float) -> None:
+        self.watches: list[tuple[Guard, Watch]] = [
+            (guard, watch) for guard in guards if (watch := guard.watch(ask)) is not None
+        ]
+        self._patience = patience
+        self._known = 0  # characters that are still to come out again, and were shown before
+
+    async def recall(self, text: str) -> None:
+        """What was shown before this text begins."""
+        self._known = len(text)
+        await self.add(text)
+
+    async def add(self, text: str) -> str:
+        for guard, watch in self.watches:
+            if text:
+                text = await within(self._patience, guard, watch.add(text))
+        return self._new(text)
+
+    async def end(self) -> str:
+        rest = ""
+        for guard, watch in self.watches:
+            if rest:
+                rest = await within(self._patience, guard, watch.add(rest))
+            rest += await within(self._patience, guard, watch.end())
+        return self._new(rest)
+
+    def _new(self, text: str) -> str:
+        if not self._known or not text:
+            return text
+        new, self._known = text[self._known :], max(0, self._known - len(text))
+        return new
+
+
+T = TypeVar("T")
+
+
+async def within(seconds: float, guard: Guard, judgement: Awaitable[T]) -> T:
+    """A guard that fails lets nothing pass."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await judgement
+    except Denied as denied:
+        denied.guard = guard.name
+        raise
+    except Exception as error:
+        logger.warning("the guard %s failed", guard.name, exc_info=error)
+        why = "it took too long" if isinstance(error, TimeoutError) else "it failed"
+        raise GuardFailed(f"The guard {guard.name!r} could not judge this: {why}. So nothing passes it.") from error
+
+
+def denial(guard: str, reason: str, at: At) -> Custom:
+    return Custom("guard.denied", {"guard": guard, "at": at, "reason": reason})
+
+
+Around = Callable[[Agent], Agent]
+
+
+def guarded(guards: Sequence[Guard], patience: float = 10.0) -> Around:
+    """Puts the guards around an agent; nothing, where there are none."""
+    return (lambda agent: Guarded(agent, guards, patience)) if guards else (lambda agent: agent)

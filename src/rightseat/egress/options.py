@@ -1,0 +1,41 @@
+"""What the options of parts that call out have in common: addresses and headers that can be sent."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, SecretStr
+from pydantic_core import PydanticCustomError
+
+from rightseat.egress.http import read_address, write_headers
+
+
+def _check_address(url: str) -> str:
+    try:
+        read_address(url)
+    except ValueError as error:
+        raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
+    return url
+
+
+def _check_value(value: SecretStr) -> SecretStr:
+    try:
+        write_headers({"value": value.get_secret_value()})
+    except ValueError:
+        raise PydanticCustomError("header", "should be one line of plain characters") from None
+    return value
+
+
+def _check_name(name: str) -> str:
+    try:
+        write_headers({name: ""})
+    except ValueError as error:
+        raise PydanticCustomError("header", "{text}", {"text": str(error)}) from None
+    return name
+
+
+Address = Annotated[str, AfterValidator(_check_address)]
+"""Where a server is found."""
+
+Sendable = Annotated[SecretStr, AfterValidator(_check_value)]
+"""A secret that goes out in a header."""
+
+HeaderName = Annotated[str, AfterValidator(_check_name)]

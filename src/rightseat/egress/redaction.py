@@ -1,0 +1,128 @@
+"""Keeps secrets out of texts. It goes by their values: whatever a text is about, a value in it is covered.
+
+A value is also known in the forms in which it travels: percent-encoded, Base64 (alone, or inside of `user:password`),
+escaped for JSON and HTML.
+"""
+
+import base64
+import html
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import quote, quote_plus
+
+from rightseat.core.values import JsonValue
+
+MASK = "••••"
+SHORTEST = 4  # characters: anything shorter stands in every other text
+PASSING = 500  # values that come and go, such as tokens; of more, the oldest are forgotten
+
+
+class Redactor:
+    """Learns values, and covers them from then on. One serves all plugins: no secret of one is for another."""
+
+    def __init__(self) -> None:
+        self._lasting: dict[str, tuple[str, ...]] = {}
+        self._passing: dict[str, tuple[str, ...]] = {}
+        self._forms: tuple[str, ...] = ()
+
+    def learn(self, value: str, *, passing: bool = False) -> None:
+        """`passing` values end by themselves. Raises `ValueError` for one that is too short to be told apart."""
+        if len(value) < SHORTEST:
+            raise ValueError(f"has fewer than {SHORTEST} characters, which cannot be kept out of texts")
+        if value in self._lasting or value in self._passing:
+            return
+        (self._passing if passing else self._lasting)[value] = tuple(forms(value))
+        while len(self._passing) > PASSING:
+            del self._passing[next(iter(self._passing))]
+        every = {form for known in (self._lasting, self._passing) for some in known.values() for form in some}
+        self._forms = tuple(sorted(every, key=len, reverse=True))
+
+    def text(self, text: str) -> str:
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, MASK)
+        return text
+
+    def content(self, content: bytes) -> bytes:
+        for form in self._forms:
+            if (raw := form.encode()) in content:
+                content = content.replace(raw, MASK.encode())
+        return content
+
+    def value(self, value: JsonValue) -> JsonValue:
+        """The same value; a number that is a secret becomes a text."""
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(item) for item in value]
+            case dict():
+                return {self.text(name): self.value(item) for name, item in value.items()}
+            case bool() | None:
+                return value
+            case _:
+                shown = json.dumps(value)
+                return MASK if self.text(shown) != shown else value
+
+
+def forms(value: str) -> Iterator[str]:
+    yield value
+    for safe in ("", "/"):
+        for encoded in (quote(value, safe=safe), quote_plus(value, safe=safe)):
+            yield from (encoded, lowered(encoded))
+    yield from (json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], html.escape(value))
+    raw = value.encode()
+    for offset in range(3):
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield from in_base64(encode(b"\0" * offset + raw).decode(), offset, len(raw))
+
+
+def lowered(encoded: str) -> str:
+    """With the digits of its escapes in lower case, as some write them."""
+    head, *rest = encoded.split("%")
+    return "%".join([head, *(part[:2].lower() + part[2:] for part in rest)])
+
+
+def in_base64(encoded: str, offset: int, length: int) -> Iterator[str]:
+    """The characters that the value alone decides, whatever stands before and after it."""
+    first = -(-offset * 8 // 6)
+    last = (offset + length) * 8 // 6
+    inner = encoded[first:last]
+    if len(inner) >= SHORTEST:
+        yield inner
+
+
+class RedactingFilter(logging.Filter):
+    """Covers secrets in what is logged: the message, its arguments, and the text of an error."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said = record.getMessage()
+        covered = self._redactor.text(said)
+        if covered != said:
+            record.msg, record.args = covered, None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = logging.Formatter().formatException(record.exc_info)
+        if record.exc_text and (text := self._redactor.text(record.exc_text)) != record.exc_text:
+            record.exc_text, record.exc_info = text, None  # a handler that formats it anew would show it
+        return True
+
+
+@contextmanager
+def covering_logs(redactor: Redactor) -> Iterator[None]:
+    """While it is open, every handler that there is covers secrets."""
+    named = (one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger))
+    handlers = {handler for logger in (logging.root, *named) for handler in logger.handlers}
+    covering = RedactingFilter(redactor)
+    for handler in handlers:
+        handler.addFilter(covering)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(covering)

@@ -1,0 +1,128 @@
+"""A server that the operator named and that agents or tools are asked of: one request, one answer, and how it fails.
+
+What the server says of a failure goes to our log. The client learns only what kind of failure it was.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from pydantic import SecretStr
+
+from rightseat.core.errors import AgentError, AgentRefused, AgentUnreachable, NothingThere
+from rightseat.egress.http import Answer, Pool, Unreachable
+
+logger = logging.getLogger(__name__)
+
+SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
+SAID = 500  # characters of a server's own words that are logged
+MOST = 32 * 2**20  # bytes of an answer that is read whole
+
+
+class Service:
+    """Connections to one server. `what` is what people call it: "The agent's server"."""
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, SecretStr],
+        *,
+        what: str,
+        accept: str = "application/json",
+        patience: float = 300.0,
+        connect_within: float = 10.0,
+    ) -> None:
+        ours = {"accept": accept, "accept-encoding": "identity", "user-agent": "rightseat"}
+        theirs = {name.lower(): value.get_secret_value() for name, value in headers.items()}
+        self._pool = Pool(url, ours | theirs, patience=patience, connect_within=connect_within)
+        self._root = "/" if urlsplit(url).path in ("", "/") or urlsplit(url).path.endswith("/") else ""
+        self._where = url.partition("?")[0]
+        self._what = what
+        self._own = {"host", "content-type", *ours, *theirs}
+        self._secrets = [value for value in theirs.values() if len(value) >= SECRET]
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+    @asynccontextmanager
+    async def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
+        """Send `body` as JSON; the block gets an answer that is no refusal. `path` is what follows the address."""
+        request = self._pool.post(path or self._root, msgspec.json.encode(body), self._more(headers))
+        async with self._asking(request) as answer:
+            yield answer
+
+    def _more(self, headers: Mapping[str, str] | None) -> dict[str, str]:
+        """Headers of one request. What the operator has set is not replaced by them."""
+        return {name: value for name, value in (headers or {}).items() if name.lower() not in self._own}
+
+    @asynccontextmanager
+    async def _asking(self, request: AbstractAsyncContextManager[Answer]) -> AsyncIterator[Answer]:
+        try:
+            async with request as answer:
+                await self._check(answer)
+                yield answer
+        except Unreachable as error:
+            logger.warning("%s: %s", self._where, error)
+            raise AgentUnreachable(f"{self._what} cannot be relied on: {error}") from error
+
+    async def ask(
+        self, path: str, body: Any, headers: Mapping[str, str] | None = None, *, within: float | None = None
+    ) -> Any:
+        """The JSON that the server answers with. `within` is in seconds, for all of it."""
+        try:
+            async with asyncio.timeout(within):
+                async with self.post(path, body, headers) as answer:
+                    return await self._json(path, answer)
+        except TimeoutError:
+            logger.warning("%s%s did not answer within %s s", self._where, path, within)
+            raise AgentUnreachable(f"{self._what} did not answer within {within:g} s.") from None
+
+    async def look(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
+        """The JSON that the server has at that path."""
+        async with self._asking(self._pool.get(path, self._more(headers))) as answer:
+            return await self._json(path, answer)
+
+    async def _json(self, path: str, answer: Answer) -> Any:
+        said = b""
+        async for piece in answer:
+            said += piece
+            if len(said) > MOST:
+                raise AgentUnreachable(f"{self._what} answered with more than {MOST} bytes.")
+        try:
+            return msgspec.json.decode(said)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            text = self.said(said.decode("utf-8", "replace"))
+            logger.warning("%s%s answered with no JSON: %s", self._where, path, text)
+            raise AgentUnreachable(f"{self._what} answered with something else than JSON.") from error
+
+    async def _check(self, answer: Answer) -> None:
+        if answer.status < 300:
+            return
+        said = self.said(await answer.text())
+        logger.warning("%s answered %d: %s", self._where, answer.status, said)
+        raise self._refusal(answer.status)
+
+    def _refusal(self, status: int) -> AgentError:
+        if status == 404:
+            return NothingThere(f"{self._what} has nothing at the configured address (HTTP 404).")
+        if status in (401, 403):
+            return AgentRefused(f"{self._what} does not let us in (HTTP {status}).")
+        if status < 500:
+            return AgentRefused(f"{self._what} does not accept the request (HTTP {status}).")
+        return AgentUnreachable(f"{self._what} failed (HTTP {status}).")
+
+    def said(self, text: str) -> str:
+        """What a server said, in one line and without our secrets, which some repeat."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[secret]")
+        return " ".join(text.split())[:SAID]
+
+
+def forwarded(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Those of a request that go on to a server that the operator trusts with them."""
+    wanted = {name.lower() for name in names}
+    return {name: value for name, value in headers.items() if name.lower() in wanted}

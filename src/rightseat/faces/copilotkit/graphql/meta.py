@@ -1,0 +1,77 @@
+"""Questions to people, as these clients know them: meta events of a response, and of a request their answers."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import DecodeError, json
+from pydantic import JsonValue
+
+from rightseat.core.ask import Answer
+from rightseat.core.errors import BadAsk
+from rightseat.core.events import RunFinished
+from rightseat.core.threads import Pending
+from rightseat.faces.copilotkit.graphql import values
+from rightseat.faces.copilotkit.graphql.inputs import MetaEventInput
+from rightseat.faces.copilotkit.graphql.values import Value
+
+
+class Questions:
+    """Of one run. A question with messages of its own comes as an event before the run's end."""
+
+    def __init__(self) -> None:
+        self._messages: dict[str, Any] = {}  # by the id of the interrupt
+
+    def note(self, name: str, value: JsonValue) -> None:
+        if name == "copilotkit.interrupt" and isinstance(value, dict):
+            self._messages[str(value.get("id"))] = value.get("messages")
+
+    def asked(self, event: RunFinished) -> list[Value]:
+        return [self._written(one.id, one.message) for one in event.interrupts]
+
+    def _written(self, id: str, value: str) -> Value:
+        if id not in self._messages:
+            kind = "LangGraphInterruptEvent"
+            return {"__typename": kind, "type": "MetaEvent", "name": kind, "value": value, "response": None}
+        kind = "CopilotKitLangGraphInterruptEvent"
+        said = [written for one in self._messages[id] or () for written in write_message(one)]
+        data = {"__typename": f"{kind}Data", "value": value, "messages": said}
+        return {"__typename": kind, "type": "MetaEvent", "name": kind, "data": data, "response": None}
+
+
+def write_message(message: Any) -> list[Value]:
+    head = {"createdAt": values.now(), "status": values.SUCCESS, "parentMessageId": None}
+    match message:
+        case {"id": str(id), "name": str(name), "arguments": arguments}:
+            text = arguments if isinstance(arguments, str) else json.encode(arguments).decode()
+            call = {"__typename": "ActionExecutionMessageOutput", "id": id, "name": name, "scope": None}
+            return [head | call | {"arguments": [text]}]
+        case {"id": str(id), "content": str(content)}:
+            role = message.get("role") or "assistant"
+            return [head | {"__typename": "TextMessageOutput", "id": id, "content": [content], "role": role}]
+    return []
+
+
+def read_answers(events: Iterable[MetaEventInput] | None, pending: Sequence[Pending]) -> tuple[Answer, ...]:
+    """Each event with a response answers the open question with its words, or the only one that there is."""
+    answers: list[Answer] = []
+    open = list(pending)
+    for event in events or ():
+        if event.response is None:
+            continue
+        known = [one for one in open if one.interrupt.message == event.value] or open
+        if not known or (len(known) > 1 and known[0].interrupt.message != event.value):
+            raise BadAsk(f"No open question has the words {event.value!r}: it was answered, or it expired.")
+        answered = known[0]
+        open.remove(answered)
+        answers.append(read_answer(answered, event.response))
+    return tuple(answers)
+
+
+def read_answer(asked: Pending, response: str) -> Answer:
+    """A response is JSON, or else a text. To the question whether a call may be made, `false` is a no."""
+    try:
+        payload = json.decode(response)
+    except DecodeError:
+        payload = response
+    refused = asked.interrupt.call_id is not None and payload is False
+    return Answer(asked.interrupt.id, "cancelled" if refused else "resolved", payload)

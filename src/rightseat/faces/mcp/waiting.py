@@ -1,0 +1,88 @@
+"""Calls that wait for a person: what they ask, as MCP asks it, and what was answered."""
+
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mcp_types as types
+from pydantic import JsonValue
+
+from rightseat.core.ask import Answer
+from rightseat.core.events import Interrupt
+from rightseat.core.messages import Call
+
+MOST = 1024  # calls that wait; the oldest is forgotten first
+LONGEST = 3600.0  # seconds
+APPROVE: dict[str, Any] = {
+    "type": "object",
+    "properties": {"approve": {"type": "boolean", "title": "Approve", "description": "Whether it may be done."}},
+    "required": ["approve"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """`principal` is whose call it is: nobody else can go on with it."""
+
+    principal: str
+    call: Call
+    asked: tuple[Interrupt, ...]
+
+
+class Waiting:
+    """The client gets a name that nobody can guess in place of what is kept here: it cannot change it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[float, Pending]] = {}
+
+    def keep(self, pending: Pending) -> str:
+        now = time.monotonic()
+        while self._kept and (len(self._kept) >= MOST or now - next(iter(self._kept.values()))[0] > LONGEST):
+            del self._kept[next(iter(self._kept))]
+        name = secrets.token_urlsafe(16)
+        self._kept[name] = (now, pending)
+        return name
+
+    def take(self, name: str) -> Pending | None:
+        kept = self._kept.pop(name, None)
+        return kept[1] if kept and time.monotonic() - kept[0] <= LONGEST else None
+
+
+def requests(asked: Sequence[Interrupt]) -> dict[str, types.InputRequest]:
+    return {
+        one.id: types.ElicitRequest(
+            params=types.ElicitRequestFormParams(message=one.message, requested_schema=schema_of(one))
+        )
+        for one in asked
+    }
+
+
+def schema_of(asked: Interrupt) -> dict[str, Any]:
+    """A form has fields: what asks for one value gets one field, `answer`."""
+    schema = asked.schema
+    if schema is None:
+        return APPROVE
+    if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
+        return dict(schema)
+    return {"type": "object", "properties": {"answer": schema}, "required": ["answer"]}
+
+
+def answers(pending: Pending, given: Mapping[str, types.InputResponse]) -> tuple[Answer, ...]:
+    """What is not answered is cancelled."""
+    return tuple(read_answer(one, given.get(one.id), pending.call) for one in pending.asked)
+
+
+def read_answer(asked: Interrupt, reply: types.InputResponse | None, call: Call) -> Answer:
+    content: Any = reply.content if isinstance(reply, types.ElicitResult) and reply.action == "accept" else None
+    schema, payload = schema_of(asked), content
+    if content is not None and schema is APPROVE:
+        payload = content.get("approve") is True or None
+    elif content is not None and "answer" in schema["properties"] and asked.schema != schema:
+        payload = content.get("answer")
+    return answered(asked, payload, call)
+
+
+def answered(asked: Interrupt, payload: JsonValue, call: Call) -> Answer:
+    return Answer(asked.id, "cancelled" if payload is None else "resolved", payload, call, asked.memo)

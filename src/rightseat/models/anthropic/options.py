@@ -1,0 +1,89 @@
+"""What can be said of a model of Anthropic's, and which server each platform has for it."""
+
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
+
+from rightseat.models.upstream import Address, HeaderName, Sendable
+from rightseat.parts import BesidePath
+
+Platform = Literal["anthropic", "bedrock", "vertex", "foundry"]
+
+ADDRESSES: dict[Platform, str] = {
+    "anthropic": "https://api.anthropic.com",
+    "bedrock": "https://bedrock-mantle.{region}.api.aws/anthropic",
+    "vertex": "https://{region}-aiplatform.googleapis.com/v1",
+    "foundry": "https://{resource}.services.ai.azure.com/anthropic",
+}
+WIDE = {
+    "global": "https://aiplatform.googleapis.com/v1",
+    "us": "https://aiplatform.us.rep.googleapis.com/v1",
+    "eu": "https://aiplatform.eu.rep.googleapis.com/v1",
+}
+"""Google's addresses for regions that are no single place."""
+
+NEEDS: dict[Platform, tuple[str, ...]] = {
+    "anthropic": (),
+    "bedrock": ("region",),
+    "vertex": ("region", "project"),
+    "foundry": ("resource",),
+}
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model: str
+    """The name that the platform knows the model by."""
+    platform: Platform = "anthropic"
+    """Who runs the model."""
+    api_key: Sendable | None = None
+    """Anthropic's, Foundry's or Bedrock's. Google Cloud takes none: it has credentials."""
+    region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
+    """Of Bedrock or Google Cloud, for example `us-east-1` or `global`."""
+    project: str | None = Field(default=None, pattern=r"^[a-z0-9:.-]+$")
+    """Of Google Cloud."""
+    credentials: BesidePath | None = None
+    """A file of Google Cloud's with a service account. Without one, the machine's own credentials are used."""
+    resource: str | None = Field(default=None, pattern=r"^[A-Za-z0-9-]+$")
+    """Of Foundry: the first part of its address."""
+    base_url: Address | None = None
+    """Another address than the platform's own: everything before `/v1/messages`."""
+    version: Literal["2026-10-21", "2023-06-01"] = "2026-10-21"
+    """Of the API. The older one still knows `temperature` and `top_p`, for models that do."""
+    client_models: tuple[str, ...] = ()
+    """Models that a client may ask for by name instead of `model`; `*` lets it ask for any."""
+    max_tokens: int = Field(default=8192, gt=0)
+    """The longest answer, thoughts included, for asks that do not say."""
+    temperature: float | None = None
+    """Known to the older `version` only."""
+    thinking: Literal["adaptive", "disabled"] | int | None = None
+    """`adaptive` leaves it to the model how long it thinks; a number is a budget of tokens, from 1024 on."""
+    effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
+    """How much work the model puts into an answer."""
+    cache: Literal["5m", "1h"] | None = None
+    """Ask the provider to keep what it has read of tools, instructions and conversation for so long."""
+    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
+    """Sent with every request, for example `anthropic-beta`."""
+    extra: dict[str, JsonValue] = Field(default_factory=dict)
+    """Fields added to every request as they are."""
+    patience: float = Field(default=300.0, gt=0)
+    """The longest silence, in seconds, before an answer is given up."""
+
+    @model_validator(mode="after")
+    def _check_platform(self) -> Self:
+        lacking = [name for name in NEEDS[self.platform] if getattr(self, name) is None]
+        if self.base_url is not None and self.platform != "vertex":
+            lacking = []
+        if lacking:
+            text = f"the platform {self.platform} needs {' and '.join(f'`{name}`' for name in lacking)}"
+            raise PydanticCustomError("platform", "{text}", {"text": text})
+        return self
+
+    @property
+    def address(self) -> str:
+        if self.base_url is not None:
+            return self.base_url
+        if self.platform == "vertex" and self.region in WIDE:
+            return WIDE[self.region]
+        return ADDRESSES[self.platform].format(region=self.region, resource=self.resource)

@@ -1,0 +1,55 @@
+"""The model itself: a request, and its answer read as it comes."""
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import msgspec
+
+from rightseat.core.model import Chunk, NoteChunk, Prompt
+from rightseat.models.google.options import Options
+from rightseat.models.google.reading import Reader
+from rightseat.models.google.writing import write_request
+from rightseat.models.google_cloud import Tokens
+from rightseat.models.upstream import Upstream
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Google:
+    """`Google("gemini-3.8-flash", api_key=…)` in Python; with `Options` from the configuration."""
+
+    def __init__(self, options: Options | str, **more: Any) -> None:
+        self.options = options if isinstance(options, Options) else Options(model=options, **more)
+        options = self.options
+        key = options.api_key.get_secret_value() if options.api_key else ""
+        headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
+        self._tokens = Tokens(options.credentials) if options.platform == "vertex" and not key else None
+        ours = {"x-goog-api-key": key} if key else {}
+        self._upstream = Upstream(options.address, ours | headers, (key, *headers.values()), options.patience)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._upstream.aclose()
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        request = write_request(self.options, prompt)
+        return self._upstream.stream(
+            write_path(self.options, request.model),
+            _encode(request.body),
+            Reader(request.model),
+            first=[NoteChunk("warning", note) for note in request.notes],
+            headers=self._tokens.headers if self._tokens else None,
+        )
+
+
+def write_path(options: Options, model: str) -> str:
+    place = ""
+    if options.platform == "vertex":
+        place = f"/projects/{options.project}/locations/{options.region}/publishers/google"
+    return f"{place}/models/{quote(model, safe='@')}:streamGenerateContent?alt=sse"

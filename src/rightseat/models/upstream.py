@@ -1,0 +1,177 @@
+"""A model's server, over HTTP: one request, one streamed answer, and what each way of failing means to the client.
+
+Every model that speaks HTTP itself asks through an `Upstream`. What differs between providers is what is posted and
+how an event is read; both are theirs.
+"""
+
+import logging
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from rightseat.core.errors import (
+    ModelBusy,
+    ModelError,
+    ModelRefused,
+    ModelRefusedKey,
+    ModelUnreachable,
+    PromptTooLong,
+)
+from rightseat.core.model import Chunk
+from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.egress.options import Address, HeaderName, Sendable
+from rightseat.wire import sse
+from rightseat.wire.openai_chat import read_error
+
+__all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model"]
+
+logger = logging.getLogger(__name__)
+
+SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
+TOO_LONG = re.compile(
+    r"context[ _](length|window|size)|too many tokens|prompt is too long|input token count .* exceeds", re.IGNORECASE
+)
+SAID = 500  # characters of a server's own words that are passed on
+BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
+BUSY = (429, 529)  # 529 is Anthropic's
+
+
+class Reader(Protocol):
+    """Reads the events of one answer. It raises `sse.StreamError` where one of them says that the server failed.
+
+    `ended` once the server has said that the answer is whole, `done` once nothing follows.
+    """
+
+    done: bool
+    ended: bool
+    read_any: bool
+
+    def read(self, data: bytes) -> Sequence[Chunk]: ...
+
+
+class Upstream:
+    """Connections to one server. `secrets` are taken out of whatever the server says."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str], secrets: Iterable[str], patience: float) -> None:
+        ours = {"accept": "text/event-stream", "accept-encoding": "identity", "user-agent": "rightseat"}
+        self._pool = Pool(base_url, {**ours, **headers}, patience=patience)
+        self._where = base_url.partition("?")[0]
+        self._secrets = [secret for secret in secrets if len(secret) >= SECRET]
+
+    async def aclose(self) -> None:
+        await self._pool.aclose()
+
+    async def stream(
+        self,
+        path: str,
+        body: bytes,
+        reader: Reader,
+        *,
+        first: Sequence[Chunk] = (),
+        headers: Callable[[], Awaitable[Mapping[str, str]]] | None = None,
+    ) -> AsyncIterator[Chunk]:
+        """What the server answers. `first` is said before it, once the server has taken the request.
+
+        `headers` makes those that only this request has, such as a token that is renewed.
+        """
+        decoder = sse.Decoder()
+        feed, read = decoder.feed, reader.read
+        try:
+            async with self._pool.post(path, body, await headers() if headers else None) as answer:
+                del body  # a prompt may be long, and its answer take its time
+                await self._check_begin(answer)
+                for chunk in first:
+                    yield chunk
+                async for piece in answer:
+                    for data in feed(piece):
+                        for chunk in read(data):
+                            yield chunk
+                    if reader.done:
+                        await answer.finish()
+                        return
+                for data in decoder.rest():
+                    for chunk in read(data):
+                        yield chunk
+                self._check_end(reader, answer)
+        except Unreachable as error:
+            logger.warning("%s: %s", self._where, error)
+            if not reader.ended:
+                raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+        except sse.StreamError as error:
+            logger.warning("%s: an error inside the answer: %s", self._where, self._said(str(error)))
+            # without its cause: that holds the server's words as they came
+            if error.is_busy:
+                raise ModelBusy("The model's server broke its answer off: it has too much to do right now.") from None
+            raise ModelUnreachable("The model's server broke its answer off with an error.") from None
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """An answer that is not streamed, whole."""
+        try:
+            async with self._pool.post(path, body) as answer:
+                await self._check_status(answer)
+                return b"".join([piece async for piece in answer])
+        except Unreachable as error:
+            logger.warning("%s: %s", self._where, error)
+            raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+
+    async def _check_status(self, answer: Answer) -> None:
+        if answer.status != 200:
+            error = self._refusal(answer.status, self._said(read_error(await answer.text())))
+            error.retry_after = read_seconds(answer.headers.get("retry-after", ""))
+            raise error
+
+    async def _check_begin(self, answer: Answer) -> None:
+        await self._check_status(answer)
+        kind = answer.headers.get("content-type", "")
+        if kind.startswith("application/json"):
+            raise self._no_stream(kind, await answer.text())
+
+    def _check_end(self, reader: Reader, answer: Answer) -> None:
+        """A stream that stops without saying so is a broken one, however whole it looks."""
+        if reader.ended:
+            return
+        kind = answer.headers.get("content-type", "")
+        if not reader.read_any and not kind.startswith("text/event-stream"):
+            raise self._no_stream(kind)
+        raise ModelUnreachable("The model's server cannot be relied on: its answer broke off.")
+
+    def _no_stream(self, kind: str, body: str = "") -> ModelError:
+        kind = self._said(kind) or "no content type"
+        logger.warning("%s answered with %s instead of a stream: %s", self._where, kind, self._said(body))
+        return ModelUnreachable(f"The model's server answered with {kind} instead of a stream.")
+
+    def _refusal(self, status: int, said: str) -> ModelError:
+        """The server's own words go to our log; to the client only where they help it."""
+        logger.warning("%s answered %d: %s", self._where, status, said)
+        if status in (401, 403) or BAD_KEY.search(said):
+            return ModelRefusedKey(f"The model's server does not accept our key (HTTP {status}).")
+        if status in BUSY:
+            return ModelBusy(
+                f"The model's server has too much to do for us right now (HTTP {status}). Try again later."
+            )
+        if status < 500 and TOO_LONG.search(said):
+            return PromptTooLong(f"The conversation is too long for the model (HTTP {status}): {said}", status)
+        if status < 500:
+            return ModelRefused(f"The model's server does not accept the request (HTTP {status}): {said}", status)
+        return ModelUnreachable(f"The model's server failed (HTTP {status}).")
+
+    def _said(self, text: str) -> str:
+        """What a server said, in one line and without our secrets, which some repeat."""
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return " ".join(text.split())[:SAID]
+
+
+def read_seconds(header: str) -> float | None:
+    """Of a `Retry-After`, where it counts seconds; a date says nothing to a clock that may be wrong."""
+    return float(header) if re.fullmatch(r"\d{1,6}(\.\d+)?", header) else None
+
+
+def choose_model(model: str, allowed: Sequence[str], asked: str | None) -> str:
+    """The one that answers: what a client asked for if it may, else the configured one."""
+    if asked is None or asked == model:
+        return model
+    if "*" in allowed or asked in allowed:
+        return asked
+    logger.warning("a client asked for the model %r, which is not in client_models; %r answers", asked, model)
+    return model

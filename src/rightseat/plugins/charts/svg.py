@@ -1,0 +1,153 @@
+"""An option of ours → a picture, without a browser. Four kinds of charts, drawn plainly."""
+
+from collections.abc import Mapping
+from itertools import accumulate
+from math import cos, pi, sin
+from typing import Any
+
+from rightseat.plugins.charts import drawing
+from rightseat.plugins.charts.drawing import Canvas, Plot
+from rightseat.plugins.charts.option import COLORS
+from rightseat.plugins.charts.scales import Scale, linear, logarithmic, written
+from rightseat.plugins.charts.table import number
+
+WIDTH, HEIGHT = 800, 480
+MARGIN = 24
+DOTS = 40  # points of a line up to which each has a dot
+
+
+def svg(option: Mapping[str, Any]) -> str:
+    """Raises `ValueError`: the option is none that `option.build` wrote."""
+    try:
+        chart = Chart(option)
+        canvas = Canvas(WIDTH, HEIGHT, chart.title or ", ".join(chart.names))
+        chart.draw(canvas)
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        raise ValueError(f"This is no chart that can be drawn here: {error!r}.") from None
+    return canvas.written()
+
+
+class Chart:
+    def __init__(self, option: Mapping[str, Any]) -> None:
+        self.option = option
+        self.title = str(option.get("title", {}).get("text", ""))
+        self.series: list[Mapping[str, Any]] = option["series"]
+        self.names = [str(one["name"]) for one in self.series]
+        self.type = str(self.series[0]["type"])
+        self.rows: list[Mapping[str, Any]] = option["dataset"]["source"]
+        self.x = str(option["dataset"]["dimensions"][0])
+        self.is_stacked = bool(self.series[0].get("stack"))
+
+    def draw(self, canvas: Canvas) -> None:
+        top = canvas.heading(self.title, MARGIN)
+        if self.type == "pie":
+            self.pie(canvas, top)
+            return
+        if len(self.names) > 1:
+            top = canvas.legend(self.names, COLORS, MARGIN, top)
+        plot = self.axes(canvas, top)
+        {"bar": self.bars, "line": self.lines, "scatter": self.dots}[self.type](canvas, plot)
+        canvas.line(plot.left, plot.base, plot.right, plot.base, drawing.AXIS)
+
+    def values(self, name: str) -> list[float | None]:
+        return [number(row.get(name)) for row in self.rows]
+
+    def layers(self) -> list[list[tuple[float, float] | None]]:
+        """Each series as pairs: where a value begins and where it ends. What is stacked begins where the last ended."""
+        above, below = [0.0] * len(self.rows), [0.0] * len(self.rows)
+        layers: list[list[tuple[float, float] | None]] = []
+        for name in self.names:
+            layer: list[tuple[float, float] | None] = []
+            for at, value in enumerate(self.values(name)):
+                if value is None:
+                    layer.append(None)
+                    continue
+                ends = above if value >= 0 else below
+                start = ends[at] if self.is_stacked else 0.0
+                layer.append((start, start + value))
+                ends[at] = start + value
+            layers.append(layer)
+        return layers
+
+    def axes(self, canvas: Canvas, top: float) -> Plot:
+        ends = [end for layer in self.layers() for pair in layer if pair for end in pair[1:]]
+        is_log = self.option["yAxis"]["type"] == "log"
+        scale = logarithmic(ends) if is_log else linear(ends, with_zero=self.type == "bar" or self.is_stacked)
+        across: Scale | None = None
+        if self.type == "scatter":
+            across = linear([x for x in self.values(self.x) if x is not None], with_zero=False, most=8)
+        labels = [written(tick) for tick in across.ticks] if across else [str(row.get(self.x)) for row in self.rows]
+        name = self.names[0] if len(self.names) == 1 else ""
+        return canvas.axes(top, MARGIN, scale, across, labels, self.x, name, is_course=self.type == "line")
+
+    def bars(self, canvas: Canvas, plot: Plot) -> None:
+        groups = 1 if self.is_stacked else len(self.names)
+        room = plot.step * 0.72
+        width = min(room / groups, 64)
+        for place, (name, layer) in enumerate(zip(self.names, self.layers(), strict=True)):
+            shift = 0 if self.is_stacked else place
+            for at, pair in enumerate(layer):
+                if pair is None:
+                    continue
+                start = plot.y(max(pair[0], plot.scale.low)) if pair[0] else plot.base
+                end = plot.y(pair[1])
+                left = plot.middle(at) - width * groups / 2 + width * shift
+                gap = min(1.0, width * 0.08)
+                label = f"{self.rows[at].get(self.x)}, {name}: {written(pair[1] - pair[0])}"
+                canvas.box(left + gap, min(start, end), width - 2 * gap, abs(start - end), color(place), label)
+
+    def lines(self, canvas: Canvas, plot: Plot) -> None:
+        for place, layer in enumerate(self.layers()):
+            pieces: list[list[tuple[float, float]]] = [[]]
+            for at, pair in enumerate(layer):
+                if pair is None:
+                    pieces.append([])
+                else:
+                    pieces[-1].append((plot.middle(at), plot.y(pair[1])))
+            for piece in pieces:
+                canvas.path(piece, color(place))
+                if len(self.rows) <= DOTS or len(piece) == 1:
+                    for x, y in piece:
+                        canvas.dot(x, y, 3, color(place))
+
+    def dots(self, canvas: Canvas, plot: Plot) -> None:
+        across = self.values(self.x)
+        for place, name in enumerate(self.names):
+            for x, y in zip(across, self.values(name), strict=True):
+                if x is not None and y is not None:
+                    canvas.dot(plot.x(x), plot.y(y), 4, color(place), 0.7)
+
+    def pie(self, canvas: Canvas, top: float) -> None:
+        values = [max(value or 0, 0) for value in self.values(self.names[0])]
+        total = sum(values) or 1
+        shares = [value / total for value in values]
+        radius = (HEIGHT - top - MARGIN) / 2
+        middle = (MARGIN + radius + 40, top + radius)
+        inner = radius * 0.57 if str(self.series[0]["radius"][0]) != "0%" else 0
+        for place, (start, share) in enumerate(zip([0.0, *accumulate(shares)], shares, strict=False)):
+            if share:
+                canvas.shape(slice_of(middle, radius, inner, start, share), color(place))
+        labels = [
+            f"{row.get(self.x)}  {written(value)}  ({share:.1%})"
+            for row, value, share in zip(self.rows, values, shares, strict=True)
+        ]
+        canvas.listing(labels, COLORS, middle[0] + radius + 48, middle[1], HEIGHT - top - MARGIN)
+
+
+def color(place: int) -> str:
+    return COLORS[place % len(COLORS)]
+
+
+def slice_of(middle: tuple[float, float], radius: float, inner: float, start: float, share: float) -> str:
+    """A path. A whole circle is drawn as almost a whole one: an arc that ends where it begins is none."""
+    share = min(share, 0.99999)
+    turns = [2 * pi * start - pi / 2, 2 * pi * (start + share) - pi / 2]
+    large = int(share > 0.5)
+
+    def at(distance: float, turn: float) -> str:
+        return f"{middle[0] + distance * cos(turn):.2f} {middle[1] + distance * sin(turn):.2f}"
+
+    outer = f"M{at(radius, turns[0])} A{radius:.2f} {radius:.2f} 0 {large} 1 {at(radius, turns[1])}"
+    if not inner:
+        return f"{outer} L{middle[0]:.2f} {middle[1]:.2f} Z"
+    return f"{outer} L{at(inner, turns[1])} A{inner:.2f} {inner:.2f} 0 {large} 0 {at(inner, turns[0])} Z"

@@ -1,0 +1,173 @@
+"""The plugins of one toolbox with all that their flows need, ready to be chosen from and run."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+import msgspec
+
+from rightseat.core.artifacts import Artifacts
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.engine import Steps
+from rightseat.core.errors import BadAsk, ConfigError
+from rightseat.core.events import Event
+from rightseat.core.model import Embedder, Model
+from rightseat.core.values import JsonValue
+from rightseat.plugins import choosing, flows, keeping
+from rightseat.plugins.choosing import Chosen, Search
+from rightseat.plugins.definition import Flow, Plugin
+from rightseat.plugins.flows import Means, Progress
+from rightseat.plugins.scene import Scene
+from rightseat.plugins.setting import scene_of
+from rightseat.plugins.shelf import Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What of a collection may be chosen: all of it, some plugins, or one flow (`plugin.flow`) and no other."""
+
+    plugins: tuple[str, ...] | None = None
+    flow: str | None = None
+
+
+ALL = Selection()
+
+
+class Collection:
+    """`owned` are opened with it and closed with it. `means` makes what a flow needs, for the model that speaks.
+
+    `users` are, for a plugin's id, who may use it; a plugin that is not named there is for everybody. `artifacts` is
+    where the files and charts of flows are kept; without it, a file is whole in the event that tells of it.
+    """
+
+    def __init__(
+        self,
+        shelf: Shelf,
+        means: Callable[[Model], Means],
+        owned: Sequence[object] = (),
+        *,
+        window: int = 32_768,
+        users: Mapping[str, Container[str]] | None = None,
+        artifacts: Artifacts | None = None,
+    ) -> None:
+        self.shelf = shelf
+        self._means = means
+        self._owned = owned
+        self._window = window
+        self._users = users or {}
+        self._artifacts = artifacts
+        self._stack = contextlib.AsyncExitStack()
+        self._searches: dict[int, Search] = {}
+
+    async def __aenter__(self) -> Self:
+        for part in (self.shelf, *self._owned):
+            if isinstance(part, contextlib.AbstractAsyncContextManager):
+                await self._stack.enter_async_context(part)
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self._stack.aclose()
+
+    def plugins(self, user: Principal, selection: Selection = ALL) -> dict[str, Plugin]:
+        """Those that are active and that the user may use. Raises `BadAsk`: one that was named is not among them."""
+        every = self.shelf.plugins()
+        active = {id: plugin for id, plugin in every.items() if self._may_use(user, id)}
+        if selection.plugins is None:
+            return active
+        if unknown := [name for name in selection.plugins if name not in active]:
+            raise BadAsk(f"There is no plugin {unknown[0]!r}. There are: {', '.join(sorted(active)) or 'none'}.")
+        return {name: active[name] for name in selection.plugins}
+
+    def _may_use(self, user: Principal, id: str) -> bool:
+        return id not in self._users or user.id in self._users[id]
+
+    def named(self, name: str, plugins: Mapping[str, Plugin]) -> tuple[Plugin, Flow]:
+        """The flow `plugin.flow`. Raises `BadAsk`."""
+        plugin_name, _, flow_name = name.partition(".")
+        plugin = plugins.get(plugin_name)
+        flow = plugin.flow(flow_name) if plugin is not None else None
+        if plugin is None or flow is None:
+            known = [f"{one.id}.{flow}" for one in plugins.values() for flow in one.flows]
+            raise BadAsk(f"There is no flow {name!r}. There are: {', '.join(known) or 'none'}.")
+        return plugin, flow
+
+    def scene(self, ask: Ask) -> Scene:
+        return replace(scene_of(ask), window=self._window)
+
+    async def choose(self, ask: Ask, selection: Selection, model: Model) -> Chosen:
+        """One flow that was named is not chosen but taken."""
+        plugins = self.plugins(ask.principal, selection)
+        if selection.flow is not None:
+            plugin, flow = self.named(selection.flow, plugins)
+            return Chosen(plugin.identity, flow.name, (selection.flow,), why="it was asked for by name")
+        scene, is_auto = self.scene(ask), selection.plugins is None
+        voice = self._means(model).voice
+        return await choosing.choose(scene, list(plugins.values()), self.search(model), voice, auto=is_auto)
+
+    def search(self, model: Model) -> Search:
+        embedder = model if isinstance(model, Embedder) else None
+        return self._searches.setdefault(id(model), Search(embedder))
+
+    def run(
+        self,
+        plugin: Plugin,
+        flow: Flow,
+        scene: Scene,
+        ask: Ask,
+        steps: Steps,
+        model: Model,
+        *,
+        prefix: str = "flow",
+        progress: Progress | None = None,
+        answer: Answer | None = None,
+        suggests: bool = True,
+        composes: bool = True,
+    ) -> AsyncIterator[Event]:
+        means = self._means(model)
+        if self._artifacts is not None:
+            means = replace(means, keep=partial(keeping.keep, self._artifacts, ask))
+
+        async def suggest(progress: Progress, seen: Scene) -> list[JsonValue]:
+            known = self.plugins(ask.principal)
+            return await choosing.suggest(plugin, flow, seen, known, self.search(model), means.voice)
+
+        if progress is None:
+            progress = Progress(plugin.identity, flow.name, scene.question, f"{ask.run_id}:{prefix}")
+        return flows.run(
+            plugin,
+            flow,
+            scene,
+            means,
+            steps,
+            prefix=prefix,
+            progress=progress,
+            answer=answer,
+            suggest=suggest if suggests else None,
+            composes=composes,
+        )
+
+    def waiting(self, answer: Answer, user: Principal) -> tuple[Plugin, Flow, Progress] | None:
+        """The flow that waited for this answer, as it was when it began to wait; None if the answer is no flow's.
+
+        Raises `BadAsk`: the user may not use its plugin any more.
+        """
+        if not isinstance(answer.memo, dict) or "plugin" not in answer.memo:
+            return None
+        try:
+            progress = flows.read(answer.memo)
+        except msgspec.ValidationError:
+            return None
+        if not self._may_use(user, progress.plugin.id):
+            raise BadAsk(f"The plugin {progress.plugin.id!r} is not for you any more: the flow does not go on.")
+        plugin = self.shelf.find(progress.plugin)
+        return plugin, plugin.flows[progress.flow], progress
+
+
+def collection_of(toolbox: object, name: str) -> Collection:
+    """The collection of a toolbox of the type `plugins`. Raises `ConfigError` for any other."""
+    found = getattr(toolbox, "collection", None)
+    if not isinstance(found, Collection):
+        raise ConfigError(f"The toolbox {name!r} has no plugins: it should be of the type `plugins`.")
+    return found

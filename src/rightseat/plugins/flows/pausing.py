@@ -1,0 +1,98 @@
+"""Waiting for a person: what is asked, and how the flow goes on with the answer."""
+
+import msgspec
+
+from rightseat.core.ask import Answer
+from rightseat.core.events import Event, RunFinished
+from rightseat.core.values import JsonValue
+from rightseat.plugins.flows import asking, telling
+from rightseat.plugins.flows.calls import Armed, call_of
+from rightseat.plugins.flows.course import Course
+from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.flows.progress import Pause
+from rightseat.plugins.results import Problem, Result
+from rightseat.plugins.slots import Filled
+
+UNATTENDED = "A person would have to allow it, and this client cannot ask one."
+UNKNOWN_SCHEMA: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"]}
+
+
+def ask_for_values(course: Course, turn: Turn, filled: Filled) -> list[Event]:
+    text = asking.missing_text(turn, filled)
+    if not turn.scene.is_attended:
+        return [course.fail(turn, Problem("slot_missing", text, turn.name))]
+    names: list[JsonValue] = list(asking.missing_names(filled))
+    schema: JsonValue = dict(filled.missing or {})
+    return wait(course, turn, asking.INPUT, text, schema, filled, {"missing": names, "schema": schema})
+
+
+def ask_to_allow(course: Course, turn: Turn, what: dict[str, JsonValue], filled: Filled | None) -> list[Event]:
+    if not turn.scene.is_attended:
+        return [course.fail(turn, Problem("denied", UNATTENDED, turn.name))]
+    text = asking.approval_text(turn, what, course.note)
+    return wait(course, turn, asking.APPROVAL, text, asking.approval_schema(filled), filled, what)
+
+
+def ask_what_became(course: Course, turn: Turn, filled: Filled | None) -> list[Event]:
+    text = f"{turn.name} was cut off: whether it had an effect is not known. Repeat it, skip it, or stop?"
+    return wait(course, turn, asking.UNKNOWN, text, UNKNOWN_SCHEMA, filled, {})
+
+
+def wait(
+    course: Course,
+    turn: Turn,
+    reason: str,
+    text: str,
+    schema: JsonValue,
+    filled: Filled | None,
+    what: dict[str, JsonValue],
+) -> list[Event]:
+    course.progress.pause = Pause(reason, filled)
+    question = asking.interrupt(turn, course.progress, reason, text, schema)
+    return [telling.waits(turn, reason, what), RunFinished("waiting", (question,))]
+
+
+def take(course: Course, answer: Answer) -> list[Event]:
+    """What a person said, in the place where the flow waited for it."""
+    step, pause = course.current(), course.progress.pause
+    if step is None or pause is None:
+        return []
+    turn = course.turn(step)
+    if pause.reason == asking.INPUT:
+        take_values(course, answer)
+    elif pause.reason == asking.APPROVAL:
+        return take_decision(course, answer, turn, pause)
+    elif answer.status == "resolved" and answer.payload == "skip":
+        return course.go_on(turn, Result(message="skipped: what became of it is not known"))
+    elif answer.status == "resolved" and answer.payload == "repeat":
+        course.progress.pause = msgspec.structs.replace(pause, allows=True)
+    else:
+        course.is_stopped = True
+    return []
+
+
+def take_values(course: Course, answer: Answer) -> None:
+    given = asking.typed_in(answer)
+    if given is None:
+        course.is_stopped = True
+    else:
+        course.given = given
+
+
+def take_decision(course: Course, answer: Answer, turn: Turn, pause: Pause) -> list[Event]:
+    """An answer that cannot be used leaves the pause as it was, so that the same is asked again, with a note."""
+    read, call = asking.decision(answer), call_of(turn.step)
+    if read is None:
+        course.note = 'The answer was not understood: "allow", "edit" with arguments, or "deny".'
+    elif read[0] == "deny":
+        return [course.fail(turn, Problem("denied", "The person did not allow it.", turn.name))]
+    elif read[0] == "edit" and pause.filled is not None and isinstance(call, Armed):
+        changed = asking.edited(pause.filled, {**pause.filled.arguments, **read[1]})
+        problems = asking.fixed(pause.filled, read[1]) | call.check(turn, dict(changed.arguments))
+        wrong = (f"{name or 'This'} cannot be used: {problem}" for name, problem in problems.items())
+        course.note = "\n".join(wrong)
+        if not problems:
+            course.progress.pause = Pause(pause.reason, changed, allows=True)
+    else:
+        course.progress.pause = msgspec.structs.replace(pause, allows=True)
+    return []

@@ -1,0 +1,1 @@
+"""What the server tells about itself: traces, metrics and log lines."""

@@ -1,0 +1,65 @@
+"""The actions of a CopilotKit remote endpoint as tools, and its agents as tools to hand over to."""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rightseat.core.ask import Ask
+from rightseat.core.handing import handed
+from rightseat.core.tools import Invocation, Run, Tool, Toolbox
+from rightseat.egress import endpoint
+from rightseat.egress.endpoint import Endpoint
+from rightseat.parts import AgentName, Parts
+from rightseat.wire.copilotkit.messages import text_of
+
+
+class Options(endpoint.Options):
+    writes: tuple[str, ...] = ()
+    """Names of actions that change something, so that a person is asked before one runs; `*` is all of them."""
+    agents: AgentName | None = None
+    """The agent of the type `copilotkit` that stands for all of the endpoint's: the model may hand over to each."""
+
+
+def build(options: Options, parts: Parts) -> Toolbox:
+    return Actions(options, parts)
+
+
+class Actions:
+    def __init__(self, options: Options, parts: Parts) -> None:
+        self._options = options
+        self._parts = parts
+        self._endpoint = Endpoint(options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._endpoint.aclose()
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        info, writes = await self._endpoint.info(ask), self._options.writes
+        tools = [
+            Tool(
+                one.name,
+                one.description,
+                one.schema(),
+                run=self._run(one.name),
+                writes="*" in writes or one.name in writes,
+                repeatable=False,
+            )
+            for one in info.actions
+        ]
+        if self._options.agents is not None:
+            part = self._options.agents
+            tools += [
+                handed(one.name, self._parts.agent(f"{part}/{one.name}"), one.description or "") for one in info.agents
+            ]
+        return tools
+
+    def _run(self, name: str) -> Run:
+        async def run(invocation: Invocation) -> str:
+            return text_of(await self._endpoint.act(name, invocation.arguments, invocation.ask))
+
+        return run

@@ -1,0 +1,140 @@
+"""The toolbox: the operator's server, and those that the operator lets clients name."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import mcp_types as types
+from pydantic import JsonValue
+
+from rightseat.core.ask import Ask
+from rightseat.core.errors import AgentError, AppRefused
+from rightseat.core.events import Custom, Event
+from rightseat.core.tools import Tool
+from rightseat.toolboxes.mcp.apps import proxied, read_request
+from rightseat.toolboxes.mcp.calling import calling, headers_of
+from rightseat.toolboxes.mcp.reading import is_for_model, is_read_only, is_repeatable, names
+from rightseat.toolboxes.mcp.reference import reference
+from rightseat.toolboxes.mcp.server import Listing, Server
+
+logger = logging.getLogger(__name__)
+
+NAMED = ("mcpServers", "mcpEndpoints")
+TOLD = 1000  # addresses of clients that are remembered as said in the log
+
+
+class Box:
+    """`others` are by their address. A client that names one brings its own key."""
+
+    def __init__(self, main: Server | None, others: Mapping[str, Server]) -> None:
+        self._main = main
+        self._others = others
+        self._told: set[str] = set()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        servers = ([self._main] if self._main else []) + list(self._others.values())
+        await asyncio.gather(*(server.close() for server in servers))
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        """Raises `AgentError` where the operator's own server cannot be reached; of a client's, `remarks` tell."""
+        found: dict[str, Tool] = {}
+        for server, headers in self._servers(ask):
+            try:
+                listing = await server.listing(headers)
+            except AgentError:
+                if server is self._main:
+                    raise
+                continue
+            for tool in offered(server, listing, headers):
+                found.setdefault(tool.name, tool)
+        return list(found.values())
+
+    def remarks(self, ask: Ask) -> Sequence[Event]:
+        """What the client should know of the tools: that some have changed, or that a server of its own is away."""
+        said: list[Event] = []
+        for server, headers in self._servers(ask):
+            listing, settings = server.known(headers), server.settings
+            if listing is None and server is not self._main:
+                said.append(Custom("mcp.unreachable", {"server": settings.name, "url": settings.url}))
+            elif listing is not None and listing.changed:
+                changed: list[JsonValue] = list(listing.changed)
+                is_left_out = settings.changed == "refuse"
+                said.append(Custom("mcp.changed", {"server": settings.name, "tools": changed, "left_out": is_left_out}))
+        return said
+
+    def take(self, ask: Ask) -> AsyncIterator[Event] | None:
+        """Answers what the page of an MCP App asks. Raises `AppRefused`: it names no server of this toolbox."""
+        if (request := read_request(ask)) is None:
+            return None
+        for server, headers in self._servers(ask):
+            settings = server.settings
+            is_meant = request.serverHash == settings.hash and request.serverId in (None, settings.name)
+            if is_meant and settings.apps:
+                return proxied(server, request, headers)
+        raise AppRefused("The page of an MCP App asks for a server that this agent does not have.")
+
+    def _servers(self, ask: Ask) -> Iterator[tuple[Server, dict[str, str]]]:
+        if self._main is not None:
+            yield self._main, headers_of(self._main, ask)
+        for url, key in named(ask):
+            if server := self._others.get(url):
+                yield server, {"authorization": f"Bearer {key}"} if key else {}
+            else:
+                self._tell(url)
+
+    def _tell(self, url: str) -> None:
+        shown = url.partition("?")[0][:200]
+        if shown not in self._told and len(self._told) < TOLD:
+            self._told.add(shown)
+            logger.warning(
+                "A client named the MCP server %r: it is not contacted, as no `client_servers` has it", shown
+            )
+
+
+def named(ask: Ask) -> list[tuple[str, str | None]]:
+    """The servers that the client names, and its keys for them."""
+    found: dict[str, str | None] = {}
+    for place in NAMED:
+        given: Any = ask.properties.get(place)
+        for one in given if isinstance(given, list) else ():
+            url = one.get("endpoint") or one.get("url") if isinstance(one, dict) else None
+            key = one.get("apiKey") if isinstance(one, dict) else None
+            if isinstance(url, str):
+                found[url] = key if isinstance(key, str) and is_sendable(key) else None
+    return list(found.items())
+
+
+def is_sendable(key: str) -> bool:
+    return bool(key) and key.isascii() and key.isprintable()
+
+
+def offered(server: Server, listing: Listing, headers: Mapping[str, str]) -> Iterator[Tool]:
+    settings = server.settings
+    left_out = listing.changed if settings.changed == "refuse" else ()
+    fit = [
+        tool
+        for tool in listing.tools
+        if (settings.tools is None or tool.name in settings.tools) and tool.name not in left_out and is_for_model(tool)
+    ]
+    for name, tool in names(fit, settings.prefix).items():
+        yield made(server, name, tool, headers)
+    yield from reference(server, listing, headers)
+
+
+def made(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str]) -> Tool:
+    only_reads = is_read_only(tool) or server.settings.only_reads(tool.name)
+    return Tool(
+        name,
+        tool.description or tool.title or "",
+        tool.input_schema,
+        stream=calling(server, name, tool, headers),
+        writes=not only_reads,
+        repeatable=only_reads or is_repeatable(tool),
+    )

@@ -1,0 +1,86 @@
+"""Lines of an agent of the type `crewai`: events of CopilotKit's runtime, as they are."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    Interrupt,
+    RunFailed,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+)
+from rightseat.core.ids import new_id
+from rightseat.core.values import JsonValue
+from rightseat.wire.copilotkit.langgraph import END, FAILED, KIND
+from rightseat.wire.copilotkit.messages import text_of
+
+Json = dict[str, Any]
+
+
+class Reader:
+    """Reads the lines of one run. `asked` are the questions that it has to people by now."""
+
+    def __init__(self) -> None:
+        self._node: str | None = None
+        self.asked: list[Interrupt] = []
+
+    def read(self, line: Json) -> Iterator[Event]:
+        match line:
+            case {"type": "TextMessageStart", "messageId": str(id)}:
+                yield TextStarted(id)
+            case {"type": "TextMessageContent", "messageId": str(id), "content": str(text)}:
+                yield TextDelta(id, text)
+            case {"type": "TextMessageEnd", "messageId": str(id)}:
+                yield TextEnded(id)
+            case {"type": "ActionExecutionStart", "actionExecutionId": str(id), "actionName": str(name)}:
+                yield CallStarted(id, name, line.get("parentMessageId"))
+            case {"type": "ActionExecutionArgs", "actionExecutionId": str(id), "args": str(text)}:
+                yield CallDelta(id, text)
+            case {"type": "ActionExecutionEnd", "actionExecutionId": str(id)}:
+                yield CallEnded(id)
+            case {"type": "ActionExecutionResult", "actionExecutionId": str(id)}:
+                yield CallReturned(id, str(line.get("actionName") or ""), text_of(line.get("result")))
+            case {"type": "AgentStateMessage"}:
+                yield from self._state(line)
+            case {"type": "MetaEvent", "name": "LangGraphInterruptEvent"}:
+                value = text_of(line.get("value"))
+                memo: JsonValue = {"kind": KIND, "value": value}
+                self.asked.append(Interrupt(new_id("interrupt"), "on_interrupt", value, memo=memo))
+            case {"type": "MetaEvent", "name": str(name)}:
+                yield Custom(name, line.get("value"))
+            case {"type": "RunError"}:
+                yield RunFailed(FAILED, text_of(line.get("error") or line.get("message")))
+
+    def _state(self, line: Json) -> Iterator[Event]:
+        node, is_active = str(line.get("nodeName") or ""), line.get("active") is not False
+        if self._node is not None and self._node != node:
+            yield StepEnded(self._node)
+            self._node = None
+        if node not in ("", END) and self._node is None and is_active:
+            self._node = node
+            yield StepStarted(node)
+        yield StateReplaced(read_state(line.get("state")))
+        if self._node is not None and not is_active:
+            yield StepEnded(self._node)
+            self._node = None
+
+
+def read_state(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return msgspec.json.decode(given)
+    except msgspec.DecodeError:
+        return given

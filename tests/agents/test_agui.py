@@ -1,0 +1,297 @@
+"""Agents that speak AG-UI: what they are sent, and how they fail. What they say is in `tests/contracts`."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from rightseat.agents.agui import AGUI, Options
+from rightseat.agents.keeping import Confused
+from rightseat.core.ask import Answer, Ask, Context, ToolOffer
+from rightseat.core.errors import AgentError, AgentRefused, AgentUnreachable, NothingThere
+from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFailed, RunFinished, TextDelta, TextEnded
+from rightseat.core.events import TextStarted as Started
+from rightseat.core.messages import Call, Message, user
+from rightseat.core.values import JsonValue
+from rightseat.engines.local import _once
+from rightseat.wire.agui import BadEvent
+from tests.conftest import Serve
+
+BEGIN = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
+END = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
+
+
+class Script:
+    """An agent that says these events, and remembers what it was sent."""
+
+    def __init__(self, *events: dict[str, Any], status: int = 200, kind: str = "text/event-stream") -> None:
+        self.events = events
+        self.status = status
+        self.kind = kind
+        self.sent: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+
+    async def answer(self, request: Request) -> Response:
+        self.sent.append(await request.json())
+        self.headers.append(dict(request.headers))
+        if self.status != 200:
+            return JSONResponse({"detail": "key sk-secret-1 in /srv/app.py"}, self.status)
+        frames = (f"data: {json.dumps(event)}\n\n" for event in self.events)
+        return StreamingResponse(frames, media_type=self.kind)
+
+    @property
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/", self.answer, methods=["POST"])])
+
+
+@asynccontextmanager
+async def agent(serve: Serve, script: Script, **options: Any) -> AsyncIterator[AGUI]:
+    async with serve(script.app) as url, AGUI(Options(url=url, **options)) as built:
+        yield built
+
+
+async def said(agent: AGUI, ask: Ask | None = None) -> list[Event]:
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _once)]
+
+
+async def test_it_is_sent_all_of_the_ask(serve: Serve) -> None:
+    script = Script(BEGIN, END)
+    tool = ToolOffer("setColor", "sets it", {"type": "object"})
+    ask = Ask(
+        messages=(user("Hi"),),
+        tools=(tool,),
+        context=(Context("page", "home"),),
+        state={"n": 1},
+        properties={"tenant": "t1"},
+    )
+
+    async with agent(serve, script) as built:
+        await said(built, ask)
+
+    assert script.sent == [
+        {
+            "threadId": ask.thread_id,
+            "runId": ask.run_id,
+            "state": {"n": 1},
+            "messages": [{"id": ask.messages[0].id, "role": "user", "content": "Hi"}],
+            "tools": [{"name": "setColor", "description": "sets it", "parameters": {"type": "object"}}],
+            "context": [{"description": "page", "value": "home"}],
+            "forwardedProps": {"tenant": "t1"},
+        }
+    ]
+
+
+async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
+    script = Script(BEGIN, END)
+    ask = Ask(messages=(user("Hi"),), headers={"Authorization": "Bearer caller", "x-tenant": "t1", "x-other": "o"})
+
+    given = {"authorization": "Bearer ours"}
+    async with agent(serve, script, forward=("X-Tenant", "Authorization"), headers=given) as built:
+        await said(built, ask)
+
+    headers = script.headers[0]
+    assert (headers["authorization"], headers["x-tenant"]) == ("Bearer ours", "t1")
+    assert "x-other" not in headers
+
+
+async def test_an_answer_to_its_question_is_sent_as_a_resume(serve: Serve) -> None:
+    script = Script(BEGIN, END)
+    answers = (Answer("int-1", "resolved", {"approved": True}), Answer("int-2", "cancelled"))
+
+    async with agent(serve, script) as built:
+        await said(built, Ask(messages=(user("Hi"),), answers=answers))
+
+    assert script.sent[0]["resume"] == [
+        {"interruptId": "int-1", "status": "resolved", "payload": {"approved": True}},
+        {"interruptId": "int-2", "status": "cancelled"},
+    ]
+
+
+async def test_a_question_in_langgraphs_own_words_is_answered_in_them(serve: Serve) -> None:
+    asked = {"type": "CUSTOM", "name": "on_interrupt", "value": {"field": "name"}, "rawEvent": {"id": "lg-1"}}
+    script = Script(BEGIN, asked, END)
+
+    async with agent(serve, script) as built:
+        *_, custom, last = await said(built)
+        assert isinstance(last, RunFinished)
+        (interrupt,) = last.interrupts
+        answer = Answer(interrupt.id, "resolved", "Ada", memo=interrupt.memo)
+        await said(built, Ask(messages=(user("Hi"),), answers=(answer,), properties={"tenant": "t1"}))
+
+    assert custom == Custom("on_interrupt", {"field": "name"})
+    assert last.outcome == "waiting"
+    assert interrupt.message == '{"field":"name"}'
+    assert script.sent[1]["forwardedProps"] == {"tenant": "t1", "command": {"resume": "Ada"}}
+    assert "resume" not in script.sent[1]
+
+
+async def test_a_refused_question_in_langgraphs_own_words_is_told_as_its_adapter_would(serve: Serve) -> None:
+    script = Script(BEGIN, END)
+    memo: JsonValue = {"kind": "agui.on_interrupt", "id": "lg-1", "value": "?"}
+
+    async with agent(serve, script) as built:
+        await said(built, Ask(messages=(user("Hi"),), answers=(Answer("i", "cancelled", memo=memo),)))
+
+    assert script.sent[0]["forwardedProps"]["command"] == {"resume": {"__agui_cancelled__": True}}
+
+
+async def test_what_is_only_in_a_snapshot_is_said_too(serve: Serve) -> None:
+    ask = Ask(messages=(user("Hi"),))
+    shot = {
+        "type": "MESSAGES_SNAPSHOT",
+        "messages": [
+            {"id": "old", "role": "assistant", "content": "Earlier"},
+            {"id": ask.messages[0].id, "role": "user", "content": "Hi"},
+            {"id": "m1", "role": "assistant", "content": "Streamed"},
+            {"id": "m2", "role": "assistant", "content": "Never streamed"},
+        ],
+    }
+    script = Script(BEGIN, {"type": "TEXT_MESSAGE_CHUNK", "messageId": "other", "delta": "Streamed"}, shot, shot, END)
+
+    async with agent(serve, script) as built:
+        events = await said(built, ask)
+
+    assert [(event.message_id, event.text) for event in events if isinstance(event, TextDelta)] == [
+        ("other", "Streamed"),
+        ("m2", "Never streamed"),
+    ]
+
+
+async def test_a_call_whose_result_is_only_in_a_snapshot_does_not_wait(serve: Serve) -> None:
+    ask = Ask(messages=(user("Hi"),))
+    function = {"name": "look", "arguments": "{}"}
+    call = {"id": "a", "role": "assistant", "toolCalls": [{"id": "c1", "type": "function", "function": function}]}
+    result = {"id": "r", "role": "tool", "toolCallId": "c1", "content": "seen"}
+    shot = {"type": "MESSAGES_SNAPSHOT", "messages": [call, result]}
+
+    async with agent(serve, Script(BEGIN, shot, END)) as built:
+        events = await said(built, ask)
+
+    assert [event for event in events if isinstance(event, CallReturned)] == [
+        CallReturned("c1", "look", "seen", message_id="r")
+    ]
+    assert events[-1] == RunFinished("done")
+
+
+async def test_the_result_of_a_call_that_waited_has_the_name_of_its_tool(serve: Serve) -> None:
+    earlier = Message("assistant", (Call("c1", "delete_file", "{}"),))
+    result = {"type": "TOOL_CALL_RESULT", "messageId": "r", "toolCallId": "c1", "content": "deleted"}
+
+    async with agent(serve, Script(BEGIN, result, END)) as built:
+        events = await said(built, Ask(messages=(user("Hi"), earlier)))
+
+    assert events[0] == CallReturned("c1", "delete_file", "deleted", message_id="r")
+
+
+async def test_a_text_that_begins_again_is_another(serve: Serve) -> None:
+    text = [
+        {"type": "TEXT_MESSAGE_START", "messageId": "m", "role": "assistant"},
+        {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"},
+        {"type": "TEXT_MESSAGE_END", "messageId": "m"},
+    ]
+
+    async with agent(serve, Script(BEGIN, *text, *text, END)) as built:
+        events = await said(built)
+
+    assert events == [
+        *(Started("m"), TextDelta("m", "a"), TextEnded("m")),
+        *(Started("m-2"), TextDelta("m-2", "a"), TextEnded("m-2")),
+        RunFinished("done"),
+    ]
+
+
+async def test_what_its_framework_says_is_left_out_unless_it_is_asked_for(serve: Serve) -> None:
+    raw = {"type": "RAW", "event": {"event": "on_chain_start"}}
+    script = Script(BEGIN, raw, END)
+
+    async with agent(serve, script) as built, agent(serve, script, raw=True) as talkative:
+        plain, whole = await said(built), await said(talkative)
+
+    assert plain == [RunFinished("done")]
+    assert [type(event) for event in whole] == [Custom, RunFinished]
+
+
+async def test_its_own_words_about_a_failure_are_not_shown_unless_it_is_asked_for(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    script = Script(BEGIN, {"type": "RUN_ERROR", "message": "kaboom in /srv/app.py", "code": "BOOM"})
+
+    async with agent(serve, script) as built, agent(serve, script, show_errors=True) as frank:
+        hidden, shown = await said(built), await said(frank)
+
+    assert hidden == [RunFailed("BOOM", "The agent failed. The server's log has more.")]
+    assert shown == [RunFailed("BOOM", "kaboom in /srv/app.py")]
+    assert "kaboom in /srv/app.py" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("status", "error"), [(404, NothingThere), (401, AgentRefused), (422, AgentRefused), (500, AgentUnreachable)]
+)
+async def test_a_refusal_says_what_kind_it_is_and_keeps_the_rest_to_the_log(
+    serve: Serve, caplog: pytest.LogCaptureFixture, status: int, error: type[AgentError]
+) -> None:
+    async with agent(serve, Script(status=status), headers={"x-key": "sk-secret-1"}) as built:
+        with pytest.raises(error) as raised:
+            await said(built)
+
+    assert f"HTTP {status}" in raised.value.message
+    assert "/srv/app.py" not in raised.value.message
+    assert "/srv/app.py" in caplog.text
+    assert "sk-secret-1" not in caplog.text
+
+
+async def test_an_answer_that_is_no_stream_of_events_is_refused(serve: Serve) -> None:
+    async with agent(serve, Script(END, kind="text/html")) as built:
+        with pytest.raises(AgentUnreachable, match="answered with text/html instead of a stream of events"):
+            await said(built)
+
+
+async def test_an_answer_without_an_end_broke_off(serve: Serve) -> None:
+    async with agent(serve, Script(BEGIN)) as built:
+        with pytest.raises(AgentUnreachable, match="its answer broke off"):
+            await said(built)
+
+
+async def test_nobody_at_the_address_is_said_at_once() -> None:
+    async with AGUI(Options(url="http://127.0.0.1:9/agent")) as built:
+        with pytest.raises(AgentUnreachable, match="takes no connection"):
+            await said(built)
+
+
+@pytest.mark.parametrize(
+    ("event", "error"),
+    [
+        ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}, Confused),
+        ({"type": "TEXT_MESSAGE_START"}, BadEvent),
+        ({"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "user"}]}, BadEvent),
+    ],
+)
+async def test_an_event_that_makes_no_sense_fails_the_run(
+    serve: Serve, event: dict[str, Any], error: type[Exception]
+) -> None:
+    async with agent(serve, Script(BEGIN, event, END)) as built:
+        with pytest.raises(error):
+            await said(built)
+
+
+async def test_interrupts_of_agui_are_passed_on(serve: Serve) -> None:
+    asked = {"id": "i1", "reason": "tool_call", "message": "May I?", "toolCallId": "c1"}
+    script = Script(BEGIN, END | {"outcome": {"type": "interrupt", "interrupts": [asked]}})
+
+    async with agent(serve, script) as built:
+        events = await said(built)
+
+    assert events == [RunFinished("waiting", (Interrupt("i1", "tool_call", "May I?", "c1"),))]
+
+
+@pytest.mark.parametrize("wrong", [{"url": "ftp://x"}, {"url": "http://x", "headers": {"a b": "c"}}, {}])
+def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Options(**wrong)

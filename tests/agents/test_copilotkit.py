@@ -1,0 +1,335 @@
+"""Agents of CopilotKit's remote endpoints: what they are sent, what they say and how they fail.
+
+The lines are those that the endpoints' own SDK once sent, shortened. The real one is in `tests/contracts`.
+"""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from rightseat.agents.copilotkit import Options, Remote, Several
+from rightseat.core.agent import Roster
+from rightseat.core.ask import Answer, Ask, ToolOffer
+from rightseat.core.errors import AgentNotFound, AgentRefused, AgentUnreachable, Misuse, NothingThere
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    RunFailed,
+    RunFinished,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+)
+from rightseat.core.messages import user
+from rightseat.egress.endpoint import Endpoint
+from rightseat.engines.local import _once
+from tests.conftest import Serve
+
+USER_ID = {"name": "userId", "type": "string", "description": "Whose.", "required": True}
+INFO = {
+    "actions": [{"name": "nameOf", "description": "The name of a user.", "parameters": [USER_ID]}],
+    "agents": [
+        {"name": "graph", "description": "a graph", "type": "langgraph"},
+        {"name": "crew", "description": "a crew", "type": "crewai"},
+        {"name": "modern", "description": "no lines", "type": "langgraph_agui"},
+    ],
+    "sdkVersion": "0.1.63",
+}
+Lines = list[dict[str, Any]]
+
+
+class Remotely:
+    """An endpoint whose agents say these lines, one list a request."""
+
+    def __init__(self, *answers: Lines) -> None:
+        self.answers = list(answers)
+        self.seen: list[tuple[str, dict[str, Any]]] = []
+        self.headers: list[dict[str, str]] = []
+
+    async def answer(self, request: Request) -> Response:
+        path = request.url.path.removeprefix("/remote")
+        self.seen.append((path, await request.json()))
+        self.headers.append(dict(request.headers))
+        if path == "/info":
+            return JSONResponse(INFO)
+        if path == "/actions/execute":
+            return JSONResponse({"result": {"name": "User_7"}})
+        lines = (f"{json.dumps(line)}\n" for line in self.answers.pop(0))
+        return StreamingResponse(lines, media_type="application/json")
+
+    def bodies(self, path: str) -> list[dict[str, Any]]:
+        return [body for seen, body in self.seen if seen == path]
+
+    @property
+    def app(self) -> Starlette:
+        return Starlette(routes=[Route("/remote/{rest:path}", self.answer, methods=["POST"])])
+
+
+@asynccontextmanager
+async def agent(serve: Serve, remote: Remotely, name: str = "graph", **options: Any) -> AsyncIterator[Remote]:
+    async with serve(remote.app) as url:
+        given = Options(url=f"{url}/remote", agent=name, **options)
+        async with Remote(name, given, Endpoint(given)) as built:
+            yield built
+
+
+async def said(agent: Remote, ask: Ask | None = None) -> list[Event]:
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _once)]
+
+
+def sync(node: str, active: bool, **state: Any) -> dict[str, Any]:
+    return {"event": "on_copilotkit_state_sync", "node_name": node, "active": active, "running": True, "state": state}
+
+
+def chunk(**fields: Any) -> dict[str, Any]:
+    return {"event": "on_chat_model_stream", "data": {"chunk": {"lc": 1, "kwargs": fields}}, "metadata": {}}
+
+
+async def test_a_graph_says_its_nodes_its_words_and_its_state(serve: Serve) -> None:
+    remote = Remotely(
+        [
+            sync("chat", True, count=1),
+            chunk(id="run-1", content="Hel"),
+            chunk(id="run-1", content="lo"),
+            {"event": "on_chat_model_end"},
+            sync("chat", False, count=2),
+            sync("__end__", False, count=2, messages=[{"role": "assistant", "content": "Hello", "id": "run-1"}]),
+        ]
+    )
+
+    async with agent(serve, remote) as built:
+        events = await said(built)
+
+    assert [event for event in events if not isinstance(event, StateReplaced)] == [
+        StepStarted("chat"),
+        TextStarted("run-1"),
+        TextDelta("run-1", "Hel"),
+        TextDelta("run-1", "lo"),
+        TextEnded("run-1"),
+        StepEnded("chat"),
+        RunFinished("done"),
+    ]
+
+
+async def test_what_a_node_hides_is_not_said(serve: Serve) -> None:
+    quiet = chunk(id="run-1", content="secret") | {"metadata": {"copilotkit:emit-messages": False}}
+    call = {"id": "c1", "name": "look", "args": "{}", "index": 0}
+    silent = chunk(id="run-2", content="", tool_call_chunks=[call]) | {
+        "metadata": {"copilotkit:emit-tool-calls": "see"}
+    }
+
+    async with agent(serve, Remotely([quiet, silent])) as built:
+        events = await said(built)
+
+    assert events == [RunFinished("done")]
+
+
+async def test_messages_and_calls_that_a_node_emits_by_hand_are_said(serve: Serve) -> None:
+    message = {"message_id": "m", "message": "By hand", "role": "assistant"}
+    lines = [
+        {"event": "on_custom_event", "name": "copilotkit_manually_emit_message", "data": message},
+        {
+            "event": "on_custom_event",
+            "name": "copilotkit_manually_emit_tool_call",
+            "data": {"id": "c", "name": "setColor", "args": {"color": "red"}},
+        },
+    ]
+
+    async with agent(serve, Remotely(lines)) as built:
+        events = await said(built)
+
+    assert events == [
+        *(TextStarted("m"), TextDelta("m", "By hand"), TextEnded("m")),
+        *(CallStarted("c", "setColor"), CallDelta("c", '{"color":"red"}'), CallEnded("c")),
+        RunFinished("waiting"),
+    ]
+
+
+async def test_a_crew_says_events_of_the_runtime(serve: Serve) -> None:
+    state = {"type": "AgentStateMessage", "nodeName": "start", "active": True, "running": True, "state": '{"step":1}'}
+    lines: Lines = [
+        state,
+        {"type": "TextMessageStart", "messageId": "c1"},
+        {"type": "TextMessageContent", "messageId": "c1", "content": "Crew"},
+        {"type": "TextMessageEnd", "messageId": "c1"},
+        state | {"nodeName": "__end__", "active": False, "running": False, "state": '{"step":2}'},
+    ]
+
+    async with agent(serve, Remotely(lines), "crew") as built:
+        events = await said(built)
+
+    assert events == [
+        StepStarted("start"),
+        StateReplaced({"step": 1}),
+        *(TextStarted("c1"), TextDelta("c1", "Crew"), TextEnded("c1")),
+        StepEnded("start"),
+        StateReplaced({"step": 2}),
+        RunFinished("done"),
+    ]
+
+
+async def test_it_is_sent_the_ask_and_all_that_it_may_call(serve: Serve) -> None:
+    remote = Remotely([])
+    tool = ToolOffer("setColor", "sets it", {"type": "object"})
+    ask = Ask(
+        messages=(user("Hi"),),
+        tools=(tool,),
+        state={"n": 1},
+        properties={"tenant": "t1"},
+        config={"recursion_limit": 25},
+    )
+
+    async with agent(serve, remote) as built:
+        await said(built, ask)
+
+    (body,) = remote.bodies("/agents/execute")
+    assert remote.bodies("/info") == [{"properties": {"tenant": "t1"}}]
+    assert (body["name"], body["threadId"]) == ("graph", ask.thread_id)
+    assert body["messages"] == [{"id": ask.messages[0].id, "type": "TextMessage", "role": "user", "content": "Hi"}]
+    assert (body["state"], body["config"], body["properties"]) == ({"n": 1}, {"recursion_limit": 25}, {"tenant": "t1"})
+    assert [action["name"] for action in body["actions"]] == ["setColor", "nameOf", "crew", "modern"]
+    assert body["actions"][1]["parameters"] == {
+        "type": "object",
+        "properties": {"userId": {"type": "string", "description": "Whose."}},
+        "required": ["userId"],
+    }
+
+
+async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
+    remote = Remotely([])
+    ask = Ask(messages=(user("Hi"),), headers={"authorization": "Bearer caller", "x-tenant": "t1"})
+
+    async with agent(serve, remote, forward=("x-tenant",)) as built:
+        await said(built, ask)
+
+    for headers in remote.headers:
+        assert headers["x-tenant"] == "t1"
+        assert "authorization" not in headers
+
+
+async def test_an_action_of_its_endpoint_is_run_and_the_agent_goes_on_with_the_result(serve: Serve) -> None:
+    call = {"id": "c1", "name": "nameOf", "args": '{"userId": "7"}', "index": 0}
+    remote = Remotely(
+        [chunk(id="run-1", content="", tool_call_chunks=[call]), {"event": "on_chat_model_end"}],
+        [chunk(id="run-2", content="It is User_7"), {"event": "on_chat_model_end"}],
+    )
+
+    async with agent(serve, remote) as built:
+        events = await said(built)
+
+    assert CallReturned("c1", "nameOf", '{"name":"User_7"}') in events
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["It is User_7"]
+    assert events[-1] == RunFinished("done")
+    sent = remote.bodies("/agents/execute")[1]["messages"]
+    assert [one["type"] for one in sent] == ["TextMessage", "ActionExecutionMessage", "ResultMessage"]
+
+
+async def test_a_question_waits_and_its_answer_is_sent(serve: Serve) -> None:
+    remote = Remotely([{"event": "on_interrupt", "value": "What is your name?"}], [])
+
+    async with agent(serve, remote) as built:
+        (last,) = await said(built)
+        assert isinstance(last, RunFinished)
+        (asked,) = last.interrupts
+        answer = Answer(asked.id, "resolved", "Ada", memo=asked.memo)
+        await said(built, Ask(messages=(user("Hi"),), answers=(answer,)))
+
+    assert (last.outcome, asked.message) == ("waiting", "What is your name?")
+    assert remote.bodies("/agents/execute")[1]["metaEvents"] == [
+        {"name": "LangGraphInterruptEvent", "value": "What is your name?", "response": "Ada"}
+    ]
+
+
+async def test_a_question_with_messages_of_its_own_comes_with_them(serve: Serve) -> None:
+    said_with = [{"id": "im-1", "role": "assistant", "content": "Please approve"}]
+    line = {"event": "on_copilotkit_interrupt", "data": {"value": "approve?", "messages": said_with}}
+
+    async with agent(serve, Remotely([line])) as built:
+        custom, last = await said(built)
+
+    assert isinstance(last, RunFinished)
+    (asked,) = last.interrupts
+    value = {"id": asked.id, "value": "approve?", "messages": said_with}
+    assert custom == Custom("copilotkit.interrupt", value)  # type: ignore[arg-type]  # a dict is invariant
+
+
+async def test_its_own_words_about_a_failure_go_to_the_log(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+    line = {"event": "on_copilotkit_error", "data": {"error": {"message": "kaboom in /srv/app.py"}}}
+
+    async with agent(serve, Remotely([line])) as built:
+        events = await said(built)
+
+    assert events == [RunFailed("agent_failed", "The agent failed. The server's log has more.")]
+    assert "kaboom in /srv/app.py" in caplog.text
+
+
+async def test_an_agent_that_the_endpoint_does_not_have_is_named_with_those_it_has(serve: Serve) -> None:
+    async with agent(serve, Remotely(), "nobody") as built:
+        with pytest.raises(AgentNotFound, match="crew, graph, modern"):
+            await said(built)
+
+
+async def test_an_agent_that_remote_endpoints_cannot_run_says_what_to_do(serve: Serve) -> None:
+    async with agent(serve, Remotely(), "modern") as built:
+        with pytest.raises(AgentRefused, match="type `agui`"):
+            await said(built)
+
+
+async def test_what_it_offers_is_asked_for_once_in_a_while_and_for_each_who_asks(serve: Serve) -> None:
+    remote = Remotely([], [], [])
+
+    async with agent(serve, remote) as built:
+        await said(built)
+        await said(built)
+        await said(built, Ask(messages=(user("Hi"),), properties={"tenant": "t1"}))
+
+    assert remote.bodies("/info") == [{"properties": {}}, {"properties": {"tenant": "t1"}}]
+
+
+async def test_a_dead_endpoint_is_tried_once_in_a_while() -> None:
+    options = Options(url="http://127.0.0.1:9/remote", agent="graph")
+    async with Remote("graph", options, Endpoint(options)) as built:
+        problems = []
+        for _ in range(2):
+            with pytest.raises(AgentUnreachable) as raised:
+                await said(built)
+            problems.append(raised.value)
+
+    assert problems[0] is problems[1]
+
+
+async def test_an_address_with_nothing_behind_it_is_told_apart(serve: Serve) -> None:
+    async with serve(Starlette()) as url:
+        options = Options(url=f"{url}/nope", agent="graph")
+        async with Remote("graph", options, Endpoint(options)) as built:
+            with pytest.raises(NothingThere):
+                await said(built)
+
+
+async def test_a_part_without_a_name_stands_for_all_agents_of_the_endpoint(serve: Serve) -> None:
+    remote = Remotely([chunk(id="run-1", content="Hi")])
+    async with serve(remote.app) as url:
+        options = Options(url=f"{url}/remote")
+        async with Several(options, Endpoint(options)) as several:
+            listed = await several.members(Ask(messages=()))
+            one = [event async for event in several.member("graph").run(Ask(messages=(user("Hi"),)), _once)]
+            with pytest.raises(Misuse, match="remote/NAME"):
+                several.run(Ask(messages=(), agent="remote"), _once)
+
+    assert isinstance(several, Roster)
+    assert listed == {"graph": "a graph", "crew": "a crew", "modern": "no lines"}
+    assert TextDelta("run-1", "Hi") in one

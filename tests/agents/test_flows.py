@@ -1,0 +1,223 @@
+"""The agent that answers with flows: choosing, running, going on, suggesting."""
+
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rightseat.agents.flows import Flows, Options, build
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.errors import BadAsk, ConfigError
+from rightseat.core.events import Custom, Event, RunFinished, TextDelta
+from rightseat.core.messages import assistant, user
+from rightseat.egress.redaction import Redactor
+from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, ScriptedVoice
+from rightseat.plugins.cases.reading import Exchange
+from rightseat.plugins.cases.running import Plainly
+from rightseat.plugins.collection import Collection, collection_of
+from rightseat.plugins.flows import Means
+from rightseat.plugins.operations import Sender
+from rightseat.plugins.shelf import Shelf
+from rightseat.testing import ScriptedModel, check_pairs, says
+from rightseat.toolboxes.functions import Functions
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples/plugins"
+FORECAST = Exchange.model_validate(
+    {
+        "request": {
+            "method": "GET",
+            "url": "http://127.0.0.1:39182/v1/forecast?city=Hangzhou&days=3&key=${secret:WEATHER_KEY}",
+        },
+        "reply": {"json": {"city": "Hangzhou", "days": []}},
+    }
+)
+SCAN = Exchange.model_validate(
+    {
+        "request": {"method": "POST", "url": "http://127.0.0.1:39181/api/scans"},
+        "reply": {"json": {"task_id": "s1", "eta_seconds": 15}},
+    }
+)
+RAIN = {"start": {"city": "Hangzhou", "days": 3}, "answer": "Rain."}
+
+
+class Stage:
+    """An agent over the examples, with a scripted voice and a recorded network."""
+
+    def __init__(self, folder: Path, script: dict[str, Any], http: list[Exchange], users: Any, **options: Any) -> None:
+        self.voice = ScriptedVoice(script)
+        self.network = RecordedNetwork(http)
+        redactor = Redactor()
+        means = Means(self.voice, Sender(self.network, MadeUpSecrets(), redactor), redactor)
+        self.shelf = Shelf([folder / "plugins"], folder / "state")
+        self.collection = Collection(self.shelf, lambda model: means, users=users)
+        self.model = ScriptedModel([says("Just talk.")])
+        self.agent = Flows(self.collection, self.model, Options(toolbox="-", **options))
+
+    async def ask(self, text: str = "The weather in Hangzhou, 3 days", **rest: Any) -> list[Event]:
+        asked = Ask(messages=(user(text),), **rest)
+        events = [event async for event in self.agent.run(asked, Plainly())]
+        check_pairs(event for event in events if not isinstance(event, RunFinished))
+        return events
+
+
+@asynccontextmanager
+async def staged(
+    folder: Path,
+    script: dict[str, Any],
+    *http: Exchange,
+    plugins: tuple[str, ...] = ("weather",),
+    users: Any = None,
+    **options: Any,
+) -> AsyncIterator[Stage]:
+    for name in plugins:
+        shutil.copytree(EXAMPLES / name, folder / "plugins" / name)
+    stage = Stage(folder, script, list(http), users, **options)
+    async with stage.collection:
+        yield stage
+    assert stage.network.problems == []
+
+
+def said(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def custom(events: list[Event], name: str) -> Any:
+    found = [event.value for event in events if isinstance(event, Custom) and event.name == name]
+    return found[0] if found else None
+
+
+async def test_R_12_1_R_12_3_a_flow_is_chosen_run_and_recorded(tmp_path: Path) -> None:
+    script = RAIN | {"choose": {"flow": "weather.forecast"}, "suggestions": {"weather.current_weather": "And now?"}}
+    async with staged(tmp_path, script, FORECAST) as stage:
+        events = await stage.ask()
+
+    assert said(events) == "Rain."
+    assert custom(events, "flow.chosen")["flow"] == "forecast"
+    assert custom(events, "flow.chosen")["candidates"] == ["weather.current_weather", "weather.forecast"]
+    assert custom(events, "flow.suggestions") == [{"flow": "weather.current_weather", "question": "And now?"}]
+    assert custom(events, "flow.finished")["status"] == "succeeded"
+
+
+async def test_R_12_2_where_no_flow_fits_the_model_just_answers(tmp_path: Path) -> None:
+    async with staged(tmp_path, {"choose": "none"}, instructions="Be kind.") as stage:
+        events = await stage.ask("Tell me a joke")
+
+    assert said(events) == "Just talk."
+    assert [message.role for message in stage.model.prompts[0].messages] == ["system", "user"]
+    assert custom(events, "flow.chosen")["why"].endswith("none fits")
+
+
+async def test_R_12_3_a_plugin_that_the_user_may_not_use_is_no_candidate_and_cannot_be_named(tmp_path: Path) -> None:
+    async with staged(tmp_path, {"choose": "none"}, users={"weather": ("anna",)}) as stage:
+        hers = await stage.ask(principal=Principal("anna"))
+        his = await stage.ask(principal=Principal("bert"))
+        with pytest.raises(BadAsk, match="There is no flow"):
+            await stage.ask(principal=Principal("bert"), properties={"flow": "weather.forecast"})
+
+    assert len(custom(hers, "flow.chosen")["candidates"]) == 2
+    assert custom(his, "flow.chosen") == {"why": "there are no flows"}
+
+
+async def test_R_12_1_a_client_may_want_no_plugin_at_all(tmp_path: Path) -> None:
+    async with staged(tmp_path, {}) as stage:
+        events = await stage.ask(properties={"plugins": "none"})
+
+    assert said(events) == "Just talk."
+    assert stage.voice.counts.total() == 0
+
+
+async def test_R_12_1_one_flow_given_is_not_chosen(tmp_path: Path) -> None:
+    async with staged(tmp_path, RAIN, FORECAST, suggestions=False) as stage:
+        events = await stage.ask(properties={"flow": "weather.forecast"})
+
+    assert said(events) == "Rain."
+    assert "choose" not in stage.voice.counts
+
+
+async def test_R_12_1_the_operator_may_name_the_one_flow(tmp_path: Path) -> None:
+    async with staged(tmp_path, RAIN, FORECAST, suggestions=False, flow="weather.forecast") as stage:
+        events = await stage.ask(properties={"plugins": "none"})
+
+    assert said(events) == "Rain."
+
+
+@pytest.mark.parametrize(
+    ("properties", "problem"),
+    [
+        ({"plugins": ["nobody"]}, "no plugin 'nobody'"),
+        ({"plugins": 3}, "a list of ids"),
+        ({"flow": "weather.nothing"}, "There is no flow 'weather.nothing'"),
+        ({"flow": "host_security.scan_host"}, "There is no flow"),
+    ],
+)
+async def test_what_is_not_there_is_refused_with_what_is(tmp_path: Path, properties: Any, problem: str) -> None:
+    async with staged(tmp_path, {}, plugins=("weather", "host_security")) as stage:
+        stage.agent = Flows(stage.collection, stage.model, Options(toolbox="-", plugins=("weather",)))
+        with pytest.raises(BadAsk, match=problem):
+            await stage.ask(properties=properties)
+
+
+async def test_an_empty_question_is_the_plugins_own(tmp_path: Path) -> None:
+    async with staged(tmp_path, RAIN, FORECAST, suggestions=False, flow="weather.forecast") as stage:
+        await stage.ask("")
+
+    assert "杭州明天天气怎么样？" in "".join(stage.voice.prompts)
+
+
+async def test_R_10_5_R_11_6_a_reload_in_between_changes_nothing_for_a_flow_that_waits(tmp_path: Path) -> None:
+    script = {"start": {"host_id": "db-01", "depth": "quick"}, "answer": "Scanning."}
+    async with staged(
+        tmp_path, script, SCAN, plugins=("host_security",), flow="host_security.scan_host", suggestions=False
+    ) as stage:
+        events = await stage.ask("Scan db-01, quick")
+        waiting = events[-1]
+        assert isinstance(waiting, RunFinished)
+        question = waiting.interrupts[0]
+
+        flow = tmp_path / "plugins/host_security/flows/scan_host.yaml"
+        flow.write_text(flow.read_text().replace("keys: [task_id, eta_seconds]", "keys: [something_else]"))
+        await stage.shelf.reload("host_security")
+        answer = Answer(question.id, "resolved", "allow", memo=question.memo)
+        later = await stage.ask("yes", answers=(answer,))
+
+    assert custom(later, "flow.finished")["status"] == "succeeded"
+    assert said(later) == "Scanning."
+
+
+async def test_R_12_3_a_flow_does_not_go_on_for_a_user_who_may_not_use_its_plugin_any_more(tmp_path: Path) -> None:
+    users = {"host_security": ["anna"]}
+    script = {"start": {"host_id": "db-01", "depth": "quick"}}
+    async with staged(
+        tmp_path, script, plugins=("host_security",), users=users, flow="host_security.scan_host"
+    ) as stage:
+        events = await stage.ask("Scan db-01, quick", principal=Principal("anna"))
+        assert isinstance(events[-1], RunFinished)
+        (question,) = events[-1].interrupts
+        answer = Answer(question.id, "resolved", "allow", memo=question.memo)
+        users["host_security"].remove("anna")
+
+        with pytest.raises(BadAsk, match="not for you any more"):
+            await stage.ask("yes", answers=(answer,), principal=Principal("anna"))
+
+
+async def test_R_11_7_a_flow_sees_the_files_of_its_own_conversation_only(tmp_path: Path) -> None:
+    async with staged(tmp_path, {}) as stage:
+        scene = stage.collection.scene(Ask(messages=(user("one"), assistant("two"), user("three"))))
+
+    assert scene.question == "three"
+    assert scene.history == (("user", "one"), ("assistant", "two"))
+    assert scene.files == ()
+
+
+def test_a_toolbox_without_plugins_is_refused() -> None:
+    class Box:
+        def toolbox(self, name: str) -> Functions:
+            return Functions()
+
+    with pytest.raises(ConfigError, match="should be of the type `plugins`"):
+        build(Options(toolbox="tools"), Box())  # type: ignore[arg-type]
+    with pytest.raises(ConfigError):
+        collection_of(None, "x")

@@ -1,0 +1,69 @@
+"""LangGraph graphs, as the configuration names them. What they say is in `tests/contracts`."""
+
+from typing import Any, cast
+
+import pytest
+from pydantic import ValidationError
+
+from rightseat.agents.langgraph import Options, build
+from rightseat.agents.langgraph.local import Local
+from rightseat.agents.langgraph.platform import Platform
+from rightseat.agents.langgraph.running import thread_id, write_config
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import AgentUnreachable, ConfigError
+from rightseat.core.messages import user
+from rightseat.core.values import JsonValue
+from rightseat.engines.local import _once
+from rightseat.parts import Parts
+from tests.servers.running import PROGRAMS
+
+NO_PARTS = cast(Parts, None)
+
+
+def test_a_graph_is_at_an_address_or_in_a_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PROGRAMS)
+
+    assert isinstance(build(Options(url="http://localhost:2024"), NO_PARTS), Platform)
+    assert isinstance(build(Options(graph="graph:served"), NO_PARTS), Local)
+
+
+@pytest.mark.parametrize("wrong", [{}, {"url": "http://x", "graph": "m:n"}, {"url": "x"}])
+def test_it_is_at_one_of_them(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Options(**wrong)
+
+
+def test_what_is_no_graph_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PROGRAMS)
+
+    with pytest.raises(ConfigError, match="no compiled graph"):
+        build(Options(graph="graph:CALLS"), NO_PARTS)
+
+
+def test_a_thread_is_named_by_its_owner_too() -> None:
+    ann, bob = (Ask(messages=(), thread_id="t", principal=Principal(name)) for name in ("ann", "bob"))
+
+    assert thread_id(ann) == thread_id(Ask(messages=(), thread_id="t", principal=Principal("ann")))
+    assert thread_id(ann) != thread_id(bob)
+
+
+@pytest.mark.parametrize(
+    ("heard", "config"),
+    [
+        (False, {"recursion_limit": 5, "configurable": {"user": "operator"}}),
+        (True, {"recursion_limit": 5, "tags": ["a"], "configurable": {"user": "operator", "mood": "good"}}),
+    ],
+)
+def test_what_the_operator_says_wins_over_the_client(heard: bool, config: dict[str, Any]) -> None:
+    own = {"recursion_limit": 5, "configurable": {"user": "operator"}}
+    theirs: JsonValue = {"user": "root", "mood": "good", "thread_id": "of another", "checkpoint_id": "c"}
+    ask = Ask(messages=(), config={"recursion_limit": 900, "tags": ["a"], "configurable": theirs})
+
+    assert write_config(own, ask, client_config=heard) == config
+
+
+async def test_a_server_that_is_not_there_is_said_at_once() -> None:
+    async with Platform("http://127.0.0.1:9") as agent:
+        with pytest.raises(AgentUnreachable, match="The LangGraph server cannot be relied on"):
+            async for _ in agent.run(Ask(messages=(user("Hi"),)), _once):
+                pass

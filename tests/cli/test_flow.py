@@ -1,0 +1,55 @@
+"""`rightseat flow draw`"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
+
+
+def test_flows_are_written_as_mermaid(run: Run) -> None:
+    every = run("flow", "draw", str(EXAMPLES / "sales_insight")).stdout
+    one = run("flow", "draw", str(EXAMPLES / "sales_insight"), "query_sales").stdout
+
+    assert every.startswith("flowchart TD\n")
+    assert every.count("subgraph") == 2
+    assert one.count("subgraph") == 1
+
+
+def test_a_picture_is_written_to_a_file(run: Run, folder: Path) -> None:
+    result = run("flow", "draw", str(EXAMPLES / "weather"), "--svg", "weather.svg")
+
+    assert result.stdout == "Wrote weather.svg.\n"
+    assert (folder / "weather.svg").read_text().startswith("<svg ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere cannot be read"),
+        ([str(EXAMPLES / "weather"), "tomorrow"], "There is no flow 'tomorrow'. There are: current_weather, forecast."),
+        ([str(EXAMPLES / "weather"), "--svg", "no/such/folder.svg"], "cannot be written"),
+    ],
+)
+def test_what_is_not_there_is_told(run: Run, arguments: list[str], said: str) -> None:
+    result = run("flow", "draw", *arguments)
+
+    assert result.exit_code == 1
+    assert said in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["plugin check", "plugin test", "flow draw"])
+def test_what_only_reads_a_plugin_waits_for_no_web_application(verb: str) -> None:
+    arguments = [*verb.split(), str(EXAMPLES / "weather")]
+    program = (
+        "import sys\nfrom rightseat.cli import main\n"
+        f"main({arguments!r}, standalone_mode=False)\n"
+        "print(sorted({'fastapi', 'starlette', 'uvicorn', 'strawberry', 'rightseat.app'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines()[-1] == "[]"

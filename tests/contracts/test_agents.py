@@ -1,0 +1,185 @@
+"""What every agent promises (`core.agent`). A new agent is added to `agents.SUBJECTS`, and held to all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import pytest
+
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Answer, Ask
+from rightseat.core.errors import RightseatError
+from rightseat.core.events import (
+    CallDelta,
+    CallReturned,
+    CallStarted,
+    Event,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateReplaced,
+    TextDelta,
+)
+from rightseat.core.folding import Fold
+from rightseat.core.messages import Message, Result, user
+from rightseat.engines.local import _once
+from rightseat.testing import check_order
+from tests.contracts.agents import SET_COLOR, SUBJECTS, Subject
+from tests.servers.running import Server, Start, start
+
+__all__ = ["start"]
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture(params=SUBJECTS)
+def subject(request: pytest.FixtureRequest) -> Subject:
+    return SUBJECTS[request.param]
+
+
+@pytest.fixture
+def server(subject: Subject, start: Start) -> Server:
+    return start(subject.server)
+
+
+@pytest.fixture
+async def agent(subject: Subject, server: Server) -> AsyncIterator[Agent]:
+    async with subject.open(server.url) as opened:
+        yield opened
+
+
+async def run(agent: Agent, ask: Ask) -> list[Event]:
+    """What the log would have: the runtime puts the beginning and the end to what an agent says."""
+    events: list[Event] = [RunStarted(ask.run_id, ask.thread_id, ask.agent)]
+    fold = Fold(ask.state)
+    async with asyncio.timeout(30), aclosing(agent.run(ask, _once)) as said:  # type: ignore[type-var]  # a generator
+        async for event in said:
+            if isinstance(event, RunFinished | RunFailed):
+                return [*events, *fold.endings(), event]
+            fold.add(event)
+            events.append(event)
+    return [*events, *fold.endings(), RunFinished("done")]
+
+
+def asking(word: str, *more: Message, **fields: Any) -> Ask:
+    return Ask(messages=(user(word), *more), tools=(SET_COLOR,), **fields)
+
+
+def text_of(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+def messages_of(events: list[Event]) -> tuple[Message, ...]:
+    fold = Fold()
+    for event in events[1:-1]:
+        fold.add(event)
+    return fold.messages()
+
+
+async def test_an_answer_comes_in_pieces_and_in_order(agent: Agent, subject: Subject) -> None:
+    events = await run(agent, asking("hi"))
+
+    check_order(events)
+    assert text_of(events) == f"Hello from {subject.name}"
+    assert len([event for event in events if isinstance(event, TextDelta)]) > 1
+    assert events[-1] == RunFinished("done")
+
+
+async def test_a_tool_of_its_own_is_called_and_its_result_is_told_once(agent: Agent) -> None:
+    events = await run(agent, asking("weather"))
+
+    check_order(events)
+    assert [event.name for event in events if isinstance(event, CallStarted)] == ["get_weather"]
+    (returned,) = (event for event in events if isinstance(event, CallReturned))
+    assert (returned.name, returned.content) == ("get_weather", "sunny in Paris")
+    assert text_of(events) == "Done: sunny in Paris"
+    assert events[-1] == RunFinished("done")
+
+
+async def test_a_tool_of_the_client_waits_for_the_client(agent: Agent) -> None:
+    ask = asking("color")
+
+    events = await run(agent, ask)
+
+    check_order(events)
+    (called,) = (event for event in events if isinstance(event, CallStarted))
+    arguments = "".join(event.text for event in events if isinstance(event, CallDelta))
+    assert (called.name, arguments) == ("setColor", '{"color": "green"}')
+    assert events[-1] == RunFinished("waiting")
+
+    result = Message("tool", (Result(called.call_id, "setColor", "painted"),))
+    again = Ask(messages=(*ask.messages, *messages_of(events), result), tools=(SET_COLOR,), thread_id=ask.thread_id)
+    events = await run(agent, again)
+
+    check_order(events)
+    assert text_of(events) == "Done: painted"
+    assert events[-1] == RunFinished("done")
+
+
+async def test_a_question_is_asked_and_the_answer_reaches_it(agent: Agent, subject: Subject) -> None:
+    if subject.answer is None:
+        pytest.skip("the agent of this server asks no questions")
+    ask = asking("ask")
+
+    events = await run(agent, ask)
+
+    check_order(events)
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    assert last.outcome == "waiting"
+    (asked,) = last.interrupts
+    assert asked.message
+
+    answer = Answer(asked.id, "resolved", subject.answer, memo=asked.memo)
+    again = Ask(
+        messages=(*ask.messages, *messages_of(events)),
+        thread_id=ask.thread_id,
+        answers=(answer,),
+        state=state_of(events),
+        tools=(SET_COLOR,),
+    )
+    events = await run(agent, again)
+
+    check_order(event for event in events if not isinstance(event, CallReturned))  # of a call of the first run
+    assert text_of(events) == subject.agreed
+    assert events[-1] == RunFinished("done")
+
+
+def state_of(events: list[Event]) -> Any:
+    states = [event.state for event in events if isinstance(event, StateReplaced)]
+    return states[-1] if states else None
+
+
+async def test_a_failure_fails_the_run_and_shows_no_insides(agent: Agent) -> None:
+    try:
+        events = await run(agent, asking("fail"))
+    except RightseatError as error:
+        told = error.message
+    else:
+        last = events[-1]
+        assert isinstance(last, RunFailed)
+        told = last.message
+
+    assert told
+    assert "/srv/secret.py" not in told
+
+
+async def test_a_run_that_is_stopped_stops_there_too(agent: Agent, subject: Subject, server: Server) -> None:
+    earlier = server.notes().count(subject.stops)
+
+    async with asyncio.timeout(30):
+        async with aclosing(agent.run(asking("slow"), _once)) as events:  # type: ignore[type-var]  # a generator
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    break
+        await server.notes_more(subject.stops, earlier)
+
+
+async def test_two_runs_at_once_do_not_mix(agent: Agent, subject: Subject) -> None:
+    if not subject.at_once:
+        pytest.skip("its server cannot do two runs at once")
+    one, other = await asyncio.gather(run(agent, asking("hi")), run(agent, asking("weather")))
+
+    assert text_of(one) == f"Hello from {subject.name}"
+    assert text_of(other) == "Done: sunny in Paris"

@@ -1,0 +1,86 @@
+"""Tools that are runs of their own: what they say is heard, what they ask is asked, and they go on with the answer."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from rightseat.core.ask import Answer, Ask
+from rightseat.core.engine import Steps as StepsLike
+from rightseat.core.errors import BadAsk
+from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFinished, TextDelta
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Call, user
+from rightseat.core.tools import Invocation, Stream, Tool
+from rightseat.testing import ScriptedModel, calls, says
+from tests.core.test_loop import Steps
+
+
+class Box:
+    def __init__(self, stream: Stream) -> None:
+        self._tools = [Tool("deploy", "Deploys.", {"type": "object"}, stream=stream)]
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        return self._tools
+
+
+async def deploy(invocation: Invocation, steps: StepsLike) -> AsyncIterator[Event]:
+    """Asks before it deploys."""
+    if not invocation.answers:
+        yield Custom("deploy.plan", {"hosts": 2})
+        yield RunFinished("waiting", (Interrupt("q1", "approval_required", "Deploy?", memo={"at": "plan"}),))
+        return
+    (answer,) = invocation.answers
+    assert answer.memo == {"at": "plan"}
+    yield CallReturned(invocation.call_id, "deploy", f"deployed: {answer.payload}")
+
+
+async def broken(invocation: Invocation, steps: StepsLike) -> AsyncIterator[Event]:
+    yield Custom("deploy.plan", {"hosts": 2})
+    raise BadAsk("There is no such host.")
+
+
+async def silent(invocation: Invocation, steps: StepsLike) -> AsyncIterator[Event]:
+    yield Custom("deploy.plan", {"hosts": 2})
+
+
+async def run(loop: Loop, ask: Ask) -> list[Event]:
+    return [event async for event in loop.run(ask, Steps())]
+
+
+def loop(stream: Stream) -> Loop:
+    return Loop(ScriptedModel([calls("deploy", '{"to": "all"}'), says("Done.")]), [Box(stream)])
+
+
+async def test_says_what_it_says_and_asks_what_it_asks() -> None:
+    events = await run(loop(deploy), Ask(messages=(user("Deploy"),)))
+
+    assert Custom("deploy.plan", {"hosts": 2}) in events
+    last = events[-1]
+    assert isinstance(last, RunFinished)
+    (asked,) = last.interrupts
+    assert (asked.id, asked.memo) == ("q1", {"at": "plan"})
+    assert asked.call_id is not None
+
+
+async def test_goes_on_with_the_answer_and_gives_its_result_to_the_model() -> None:
+    call = Call("c1", "deploy", '{"to": "all"}')
+    answer = Answer("q1", "resolved", True, call, {"at": "plan"})
+    again = Loop(ScriptedModel([says("Done.")]), [Box(deploy)])
+
+    events = await run(again, Ask(messages=(user("Deploy"),), answers=(answer,)))
+
+    assert CallReturned("c1", "deploy", "deployed: True") in events
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Done."
+
+
+async def test_an_error_becomes_a_result_after_what_was_said() -> None:
+    events = await run(loop(broken), Ask(messages=(user("Deploy"),)))
+
+    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    assert (returned.content, returned.error) == ("There is no such host.", BadAsk.code)
+    assert events.index(Custom("deploy.plan", {"hosts": 2})) < events.index(returned)
+
+
+async def test_one_that_ends_without_a_result_is_said_to_have_failed() -> None:
+    events = await run(loop(silent), Ask(messages=(user("Deploy"),)))
+
+    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    assert returned.error == "tool_failed"

@@ -1,0 +1,360 @@
+"""An agent between its guards: what they deny is not asked, shown or done; one that fails lets nothing pass."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from rightseat.core.ask import Ask
+from rightseat.core.engine import Steps as StepsLike
+from rightseat.core.errors import AgentError, Denied, GuardFailed
+from rightseat.core.events import (
+    CallDelta,
+    CallEnded,
+    CallReturned,
+    CallStarted,
+    Custom,
+    Event,
+    Interrupt,
+    MessagesReplaced,
+    RunFailed,
+    RunFinished,
+    StateChanged,
+    StateReplaced,
+    StepEnded,
+    StepStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ThoughtStarted,
+)
+from rightseat.core.guard import Guard, Passive, Watch, question_of
+from rightseat.core.guarding import NO_LOGPROBS, Guarded
+from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
+from rightseat.guards.patterns import Options, build
+from tests.core.test_loop import Steps
+
+
+class Says:
+    """An agent that says these events, and how far it came."""
+
+    description = ""
+
+    def __init__(self, *events: Event) -> None:
+        self._events = events
+        self.said = 0
+
+    async def run(self, ask: Ask, steps: StepsLike) -> AsyncIterator[Event]:
+        for event in self._events:
+            self.said += 1
+            yield event
+
+
+class NoXyz(Passive):
+    """Denies `xyz`, in questions, answers and calls. It holds a text back until it is over."""
+
+    name = "no-xyz"
+    judges_calls = True
+
+    def __init__(self) -> None:
+        self.held = ""
+
+    async def check_question(self, ask: Ask) -> None:
+        self.judge(question_of(ask))
+
+    async def check_call(self, ask: Ask, call: Call) -> None:
+        if call.name == "rm":
+            raise Denied("Nothing is removed here.")
+
+    def watch(self, ask: Ask) -> Watch | None:
+        return NoXyz()
+
+    async def add(self, text: str) -> str:
+        self.held += text
+        return ""
+
+    async def end(self) -> str:
+        self.judge(self.held)
+        return self.held
+
+    def judge(self, text: str) -> None:
+        if "xyz" in text:
+            raise Denied("No xyz.")
+
+
+class Broken(Passive):
+    name = "broken"
+
+    async def check_question(self, ask: Ask) -> None:
+        raise OSError("The disk is gone.")
+
+
+class Silent(Passive):
+    name = "silent"
+
+    async def check_question(self, ask: Ask) -> None:
+        await asyncio.Event().wait()
+
+
+class Watching(Passive):
+    """Fails when it is given a piece of a text, or the end of it."""
+
+    name = "watching"
+
+    def __init__(self, at: str, fault: str) -> None:
+        self._at = at
+        self._fault = fault
+
+    def watch(self, ask: Ask) -> Watch | None:
+        return self
+
+    async def add(self, text: str) -> str:
+        return await self._fail("add")
+
+    async def end(self) -> str:
+        return await self._fail("end")
+
+    async def _fail(self, at: str) -> str:
+        if at == self._at and self._fault == "raise":
+            raise OSError("The disk is gone.")
+        if at == self._at:
+            await asyncio.Event().wait()
+        return ""
+
+
+class Fails(Says):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    async def run(self, ask: Ask, steps: StepsLike) -> AsyncIterator[Event]:
+        yield TextStarted("m")
+        raise self._error
+
+
+ASK = Ask(messages=(user("Hi"),))
+
+
+async def hear(agent: Says, *guards: Guard, ask: Ask = ASK) -> tuple[list[Event], Exception | None]:
+    """What gets through, and how it ended."""
+    events: list[Event] = []
+    try:
+        async for event in Guarded(agent, guards or (NoXyz(),), patience=0.2).run(ask, Steps()):
+            events.append(event)  # noqa: PERF401  # what was said before it failed is wanted too
+    except (Denied, GuardFailed) as error:
+        return events, error
+    return events, None
+
+
+def denied(at: str, reason: str = "No xyz.") -> Custom:
+    return Custom("guard.denied", {"guard": "no-xyz", "at": at, "reason": reason})
+
+
+async def test_a_denied_question_does_not_reach_the_agent() -> None:
+    agent = Says(TextStarted("m"))
+
+    events, error = await hear(agent, ask=Ask(messages=(user("about xyz"),)))
+
+    assert (events, str(error), agent.said) == ([denied("question")], "No xyz.", 0)
+
+
+async def test_what_was_said_before_is_not_judged_again() -> None:
+    asked = Ask(messages=(system("xyz"), user("xyz"), assistant("No."), user("And now?")))
+
+    assert question_of(asked) == "And now?"
+    assert (await hear(Says(), ask=asked))[1] is None
+
+
+class Hears(Says):
+    """An agent that keeps what it was asked."""
+
+    async def run(self, ask: Ask, steps: StepsLike) -> AsyncIterator[Event]:
+        self.asked = [message.text for message in ask.messages]
+        async for event in super().run(ask, steps):
+            yield event
+
+
+async def test_a_denied_question_does_not_stand_in_the_way_of_the_next() -> None:
+    """A client sends it again, because nobody has answered it."""
+    agent = Hears()
+    denied_one, next_one = user("about xyz"), user("And now?")
+
+    events, error = await hear(agent, ask=Ask(messages=(system("Be kind."), denied_one, next_one)))
+
+    assert (events, error) == ([Custom("guard.left_out", [denied_one.id])], None)
+    assert agent.asked == ["Be kind.", "And now?"]
+
+
+async def test_two_questions_that_pass_together_are_both_heard() -> None:
+    agent = Hears()
+
+    await hear(agent, ask=Ask(messages=(user("One."), user("Two."))))
+
+    assert agent.asked == ["One.", "Two."]
+
+
+async def test_a_text_is_shown_once_it_was_judged() -> None:
+    text = (TextStarted("m"), TextDelta("m", "a"), TextDelta("m", "b"), TextEnded("m"))
+
+    assert await hear(Says(*text)) == ([TextStarted("m"), TextDelta("m", "ab"), TextEnded("m")], None)
+
+
+async def test_a_text_that_is_denied_stops_the_agent() -> None:
+    agent = Says(TextStarted("m"), TextDelta("m", "xy"), TextDelta("m", "z"), TextEnded("m"), TextStarted("n"))
+
+    events, error = await hear(agent)
+
+    assert events == [TextStarted("m"), denied("answer")]
+    assert isinstance(error, Denied)
+    assert agent.said == 4
+
+
+CALL = (CallStarted("c", "show"), CallDelta("c", '{"text": '), CallDelta("c", '"fine"}'), CallEnded("c"))
+
+
+async def test_a_call_is_held_until_it_is_whole() -> None:
+    assert await hear(Says(*CALL)) == ([*CALL], None)
+    assert await hear(Says(*CALL[:3])) == ([], None)
+
+
+async def test_a_call_that_nobody_judges_passes_piece_by_piece() -> None:
+    assert await hear(Says(*CALL[:3]), Passive()) == ([*CALL[:3]], None)
+
+
+@pytest.mark.parametrize("arguments", ['{"text": "xyz"}', '{"text": "x\\u0079z"}', '{"a": [{"xyz": 1}]}', "xyz"])
+async def test_a_call_is_judged_by_what_its_arguments_mean(arguments: str) -> None:
+    events, error = await hear(Says(CallStarted("c", "show"), CallDelta("c", arguments), CallEnded("c")))
+
+    assert (events, str(error)) == ([denied("call")], "No xyz.")
+
+
+async def test_a_guard_may_deny_a_tool() -> None:
+    events, error = await hear(Says(CallStarted("c", "rm"), CallEnded("c")))
+
+    assert (events, str(error)) == ([denied("call", "Nothing is removed here.")], "Nothing is removed here.")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        CallReturned("c", "show", "xyz"),
+        CallReturned("c", "show", '{"a": "x\\u0079z"}'),
+        StateReplaced({"a": [{"b": "xyz"}]}),
+        StateChanged([{"op": "add", "path": "/xyz", "value": 1}]),
+        Custom("acme.note", {"xyz": 1}),
+        MessagesReplaced((), (assistant("xyz"),)),
+        MessagesReplaced((assistant("xyz"),), ()),
+        MessagesReplaced((), (user("xyz"),)),
+        MessagesReplaced((), (Message("assistant", (Text("a"),), "m", {"agui": {"name": "xyz"}}),)),
+        MessagesReplaced((), (Message("tool", (Result("c", "show", '"x\\u0079z"'),)),)),
+        MessagesReplaced((), (Message("assistant", (Image("image/png", "", "https://a/xyz.png"),)),)),
+        RunFinished("waiting", (Interrupt("i", "why", "xyz?"),)),
+        RunFinished("waiting", (Interrupt("i", "xyz", "Really?"),)),
+        RunFinished("waiting", (Interrupt("xyz", "why", "Really?"),)),
+        RunFinished("done", result={"a": "xyz"}),
+        RunFailed("agent_failed", "No xyz today."),
+        TextStarted("xyz"),
+        ThoughtStarted("xyz"),
+        StepStarted("xyz"),
+        StepEnded("xyz"),
+        Custom("xyz", 1),
+        CallReturned("xyz", "show", ""),
+        CallReturned("c", "xyz", ""),
+        CallReturned("c", "show", "", message_id="xyz"),
+    ],
+)
+async def test_it_is_found_wherever_else_it_is_said(event: Event) -> None:
+    events, error = await hear(Says(event))
+
+    assert (events, str(error)) == ([denied("answer")], "No xyz.")
+
+
+async def test_it_is_found_in_the_id_of_a_call() -> None:
+    events, _ = await hear(Says(CallStarted("xyz", "show"), CallEnded("xyz")))
+
+    assert events == [denied("call")]
+
+
+async def test_it_is_found_in_pieces_that_are_no_text_of_ours() -> None:
+    """An agent may stream what the protocol has no event of ours for, such as a text of another role."""
+    first, second = (Custom("agui.TEXT", {"messageId": "m", "delta": delta}) for delta in ("a xy", "z"))
+
+    events, _ = await hear(Says(first, second))
+
+    assert events == [first, denied("answer")]
+
+
+async def test_it_is_found_across_two_texts_that_a_client_shows_as_one() -> None:
+    guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
+    agent = Says(
+        *(TextStarted("m"), TextDelta("m", "Our secret"), TextEnded("m")),
+        *(TextStarted("n"), TextDelta("n", "plan."), TextEnded("n")),
+    )
+
+    events, error = await hear(agent, guard)
+
+    assert isinstance(error, Denied)
+    assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Our secret"
+
+
+async def test_a_text_behind_another_is_shown_whole() -> None:
+    texts = ("Our secret", "planet", "is far away.")
+    said = [event for id in texts for event in (TextStarted(id), TextDelta(id, id), TextEnded(id))]
+    guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
+
+    events, error = await hear(Says(*said), guard)
+
+    assert error is None
+    assert "|".join(event.text for event in events if isinstance(event, TextDelta)).replace("|", "") == "".join(texts)
+
+
+async def test_what_the_client_sent_may_come_back_to_it() -> None:
+    ask = Ask(messages=(assistant("xyz"), user("Hi")), state={"mail": "a xyz"})
+    told = StateReplaced({"mail": "a xyz"})
+
+    assert await hear(Says(told), ask=ask) == ([told], None)
+    assert (await hear(Says(StateReplaced({"mail": "b xyz"})), ask=ask))[0] == [denied("answer")]
+
+
+async def test_the_words_of_an_error_are_judged() -> None:
+    events, error = await hear(Fails(AgentError("There is no xyz.")))
+
+    assert (events, str(error)) == ([TextStarted("m"), denied("answer")], "No xyz.")
+
+
+async def test_an_error_that_says_nothing_denied_stays_what_it_is() -> None:
+    with pytest.raises(AgentError, match="nowhere"):
+        await hear(Fails(AgentError("It is nowhere.")))
+
+
+@pytest.mark.parametrize("at", ["add", "end"])
+@pytest.mark.parametrize(("fault", "why"), [("raise", "it failed"), ("hang", "it took too long")])
+async def test_a_guard_that_fails_while_it_watches_ends_the_run(at: str, fault: str, why: str) -> None:
+    agent = Says(TextStarted("m"), TextDelta("m", "Hello"), TextEnded("m"))
+
+    async with asyncio.timeout(5):
+        events, error = await hear(agent, Watching(at, fault))
+
+    assert isinstance(error, GuardFailed)
+    assert why in error.message
+    assert not any(isinstance(event, TextDelta) for event in events)
+
+
+async def test_tokens_beside_an_answer_are_left_out_and_that_is_said() -> None:
+    said = Custom("model.logprobs", [{"token": "x"}])
+
+    assert await hear(Says(said)) == ([Custom("model.warning", NO_LOGPROBS)], None)
+    assert await hear(Says(said), Passive()) == ([said], None)
+
+
+@pytest.mark.parametrize(("guard", "why"), [(Broken(), "it failed"), (Silent(), "it took too long")])
+async def test_a_guard_that_fails_lets_nothing_pass(guard: Guard, why: str) -> None:
+    agent = Says(TextStarted("m"))
+
+    events, error = await hear(agent, guard)
+
+    assert (events, agent.said) == ([], 0)
+    assert isinstance(error, GuardFailed)
+    assert why in error.message
+    assert guard.name in error.message
+    assert "disk" not in error.message

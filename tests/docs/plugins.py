@@ -1,0 +1,62 @@
+"""The tables and the schemas of docs/reference about plugins, made from the code.
+
+`python -m tests.docs.plugins` writes them anew.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from rightseat.plugins import editors
+from rightseat.plugins.diagnostics import KINDS, Kind
+from rightseat.plugins.loading import Limits, params
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+PAGE = REFERENCE / "plugin-format.md"
+SCHEMAS = {REFERENCE / "plugin.schema.json": editors.plugin, REFERENCE / "flow.schema.json": editors.flow}
+
+_TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n)((?:\|[^\n]*\n)*)")
+_LIMITS = {
+    "files": "files of a plugin",
+    "size": "bytes of all files",
+    "file_size": "bytes of one YAML or JSON file",
+    "flows": "flow files",
+    "steps": "steps of one flow",
+    "operations": "operations",
+    "depth": "levels of nesting",
+    "values": "values that aliases make of one file, or references of one schema",
+}
+
+
+def page(text: str) -> str:
+    tables = {"codes": codes(), "limits": limits(), "params": parameters()}
+    return _TABLE.sub(lambda match: match[1] + tables[match[2]], text)
+
+
+def codes() -> str:
+    rows = (f"| `{kind.code}`{mark(kind)} | {kind.severity('compat')} | {kind.meaning} |" for kind in KINDS.values())
+    return "\n".join(["| code | | |", "|---|---|---|", *sorted(rows, key=lambda row: row[4:7] + row[3])]) + "\n"
+
+
+def mark(kind: Kind) -> str:
+    return " ▲" if kind.is_marked else ""
+
+
+def limits() -> str:
+    rows = (f"| `{name}` | {getattr(Limits(), name):,} | {what} |" for name, what in _LIMITS.items())
+    return "\n".join(["| limit | | of |", "|---|---|---|", *rows]) + "\n"
+
+
+def parameters() -> str:
+    rows = (f"| `{call}` | {', '.join(f'`{key}`' for key in keys) or 'none'} |" for call, keys in params.KNOWN.items())
+    return "\n".join(["| call | params |", "|---|---|", *rows]) + "\n"
+
+
+def written(schema: object) -> str:
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text()))
+    for path, make in SCHEMAS.items():
+        path.write_text(written(make()))

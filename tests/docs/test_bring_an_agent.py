@@ -1,0 +1,29 @@
+"""The page on agents that are built elsewhere says what is true."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rightseat import app, config
+from rightseat.agents.keeping import Confused
+from rightseat.core.errors import AgentRefused, AgentUnreachable, NothingThere, RightseatError
+from rightseat.core.handing import AgentFailed
+from tests.servers.running import PROGRAMS
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "bring-an-agent.md").read_text()
+KEYS = {"OPENAI_API_KEY": "sk-123456789", "AGENT_KEY": "123456789"}
+
+
+@pytest.mark.parametrize("text", re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL))
+def test_every_snippet_is_a_configuration_that_can_be_served(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(PROGRAMS)
+
+    read = config.parse(text.replace("research.graph:graph", "graph:served"), environ=KEYS)
+
+    assert app.assemble(read).owned
+
+
+@pytest.mark.parametrize("error", [AgentUnreachable, AgentRefused, NothingThere, AgentFailed, Confused])
+def test_every_code_is_there(error: type[RightseatError]) -> None:
+    assert f"| `{error.code}` |" in PAGE

@@ -1,0 +1,65 @@
+"""There is one door out: no other module opens connections, but for those that call what the operator named."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import rightseat
+
+SOURCE = Path(rightseat.__file__).parent
+
+EXCEPTIONS = {
+    "egress/door.py": "the door itself",
+    "egress/http.py": "models and transcription, at addresses of the configuration",
+    "access/jwks.py": "the keys of the issuer that the configuration names",
+    "cli/handshake.py": "`rightseat doctor`, which asks our own server",
+    "toolboxes/mcp/connecting.py": "MCP servers that the configuration names, also those that it lets clients choose",
+    "models/completion/engines/spawning.py": "waits for the port of a model server that we started",
+}
+
+CLIENTS = frozenset({"aiohttp", "ftplib", "http.client", "httpx", "httpx2", "requests", "smtplib", "telnetlib",
+                     "urllib.request", "urllib3", "websockets"})  # fmt: skip
+CALLS = frozenset({"open_connection", "open_unix_connection", "create_connection", "create_unix_connection",
+                   "create_datagram_endpoint", "sock_connect", "connect_ex", "urlopen"})  # fmt: skip
+
+
+def openings(tree: ast.AST) -> Iterator[str]:
+    """What in a module could open a connection."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (one.name for one in names if is_client(one.name))
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from (module for one in names if is_client(module) or is_client(f"{module}.{one.name}"))
+            case ast.Attribute(attr=attr) if attr in CALLS:
+                yield attr
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="socket" | "sock"), attr="connect")):
+                yield "socket.connect"
+
+
+def is_client(module: str) -> bool:
+    return any(module == client or module.startswith(f"{client}.") for client in CLIENTS)
+
+
+def test_R_7_5_no_second_client_exists() -> None:
+    files = {path.relative_to(SOURCE).as_posix(): path for path in SOURCE.rglob("*.py")}
+    found = {name: sorted(set(openings(ast.parse(path.read_text())))) for name, path in files.items()}
+
+    assert {name: why for name, why in found.items() if why and name not in EXCEPTIONS} == {}
+    assert all(found[name] for name in EXCEPTIONS), "an exception that is none any more"
+
+
+def test_what_would_open_a_connection_is_noticed() -> None:
+    code = """
+import httpx2, urllib.request
+from http import client
+from urllib3 import PoolManager
+async def f(loop, socket):
+    await asyncio.open_connection("a", 1)
+    await loop.create_connection(P, "a", 1)
+    socket.connect(("a", 1))
+"""
+
+    assert sorted(openings(ast.parse(code))) == [
+        "create_connection", "http", "httpx2", "open_connection", "socket.connect", "urllib.request", "urllib3",
+    ]  # fmt: skip

@@ -1,0 +1,65 @@
+"""The example plugins behind all faces of a real server, with their demo APIs on free ports.
+
+The configuration is the one of examples/plugins-app, with another place for its plugins and their APIs.
+"""
+
+import importlib
+import shutil
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rightseat import app, config
+from tests.conftest import serving
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "plugins-app" / "server"
+FILES = ("plugin.json", "openapi.yaml")
+SECRETS = ("WEATHER_KEY", "HOST_SECURITY_TOKEN", "FILE_CONVERT_SECRET")
+
+WEATHER = "What will the weather be in Hangzhou, for 3 days?"
+SALES = "Chart the revenue of 2025 by region"
+SCAN = "Scan the host db-01"
+CONVERT = "Convert this CSV file to Markdown"
+
+
+@asynccontextmanager
+async def plugged(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, secret: str = "demo", **changes: Any
+) -> AsyncIterator[str]:
+    """The address of the server. `secret` is what it sends, and `demo` what the APIs want. `changes` replace whole
+    sections of the configuration."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    apis: Any = importlib.import_module("ops.apis")  # of the example
+    for name in SECRETS:
+        monkeypatch.setenv(f"RIGHTSEAT_SECRET_{name}", secret)
+    shutil.copytree(apis.PLUGINS, folder / "plugins")
+    servers = {plugin: apis.serve(plugin, 0) for plugin in apis.PORTS}
+    try:
+        written = yaml.safe_load((EXAMPLE / "rightseat.yaml").read_text())
+        written["models"]["default"]["pause"] = 0
+        toolbox = written["toolboxes"]["ops"]
+        toolbox["folders"] = ["plugins"]
+        for plugin, server in servers.items():
+            toolbox["allow_private"][plugin] = [f"127.0.0.1:{server.server_port}"]
+            move(folder / "plugins" / plugin, apis.PORTS[plugin], server.server_port)
+        (folder / "rightseat.yaml").write_text(yaml.safe_dump(written | changes, allow_unicode=True))
+        async with serving(app.build(config.read(folder / "rightseat.yaml"))) as url:
+            yield url
+    finally:
+        for server in servers.values():
+            server.shutdown()
+            server.server_close()
+        for name in [name for name in sys.modules if name == "ops" or name.startswith("ops.")]:
+            del sys.modules[name]
+
+
+def move(plugin: Path, old: int, new: int) -> None:
+    """The plugin's API is at another port."""
+    for name in FILES:
+        path = plugin / name
+        path.write_text(path.read_text().replace(f":{old}", f":{new}"))

@@ -1,0 +1,18 @@
+"""No model at all."""
+
+import pytest
+
+from rightseat import app, config
+from rightseat.core.errors import Misuse
+from rightseat.core.messages import user
+from rightseat.core.model import Prompt
+from rightseat.models.empty import Options, build
+
+
+def test_asking_it_says_what_would_be_right() -> None:
+    with pytest.raises(Misuse, match="name a model such as `type: openai`"):
+        build(Options()).stream(Prompt((user("Hi"),)))
+
+
+def test_a_server_can_be_built_without_a_model() -> None:
+    assert app.assemble(config.parse("models: {default: {type: empty}}")).owned

@@ -1,0 +1,53 @@
+"""What a start costs: the packages of providers are imported by those who use them, and by nobody else."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("anthropic", "google.auth", "google.genai", "langchain", "langchain_core", "openai", "requests")
+MEASURE = """
+import json, sys, time
+before = time.process_time()
+{code}
+print(json.dumps([time.process_time() - before, sorted(sys.modules)]))
+"""
+
+
+def started(code: str) -> tuple[float, list[str]]:
+    done = subprocess.run([sys.executable, "-c", MEASURE.format(code=code)], capture_output=True, text=True, check=True)
+    seconds, modules = json.loads(done.stdout.splitlines()[-1])
+    return seconds, modules
+
+
+HELP = """
+from click.testing import CliRunner
+from rightseat.cli import main
+assert CliRunner().invoke(main, ["--help"]).exit_code == 0
+"""
+
+
+@pytest.mark.parametrize("code", ["import rightseat", HELP], ids=["import", "help"])
+def test_a_start_imports_no_provider_and_is_quick(code: str) -> None:
+    found = [started(code) for _ in range(3)]
+
+    assert min(seconds for seconds, _ in found) < 0.15
+    assert not set(HEAVY) & set(found[0][1])
+
+
+def test_reading_a_configuration_with_every_provider_imports_none_of_them() -> None:
+    code = """
+from rightseat import app, config
+text = '''
+models:
+  claude: {type: anthropic, model: m, api_key: k-1234567}
+  cloud: {type: anthropic, model: m, platform: vertex, region: global, project: p}
+  gemini: {type: google, model: m, api_key: k-1234567}
+  default: {type: fallback, models: [claude, gemini]}
+'''
+app.assemble(config.parse(text))
+"""
+    _, modules = started(code)
+
+    assert not set(HEAVY) & set(modules)

@@ -1,0 +1,157 @@
+"""Choosing a flow and suggesting others (section 12)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from rightseat.core.errors import ModelUnreachable
+from rightseat.core.model import Vectors
+from rightseat.plugins.cases.playing import ScriptedVoice
+from rightseat.plugins.choosing import Search, choose, suggest
+from rightseat.plugins.choosing.words import scores, terms
+from rightseat.plugins.definition import Flow, Plugin, Words
+from rightseat.plugins.scene import Scene
+from tests.plugins.flows.playing import flow_of, none, plugin_of
+
+TOPICS = ["weather forecast", "host vulnerabilities", "sales revenue", "file conversion", "train tickets"]
+
+
+def plugin(id: str, about: str, flows: int = 3, **rest: Any) -> Plugin:
+    made = [
+        replace(flow_of(none("start"), name=f"{id}_{n}"), description=f"{about}, way {n}", **rest) for n in range(flows)
+    ]
+    return replace(plugin_of(*made, id=id), words=Words(about, f"Everything about {about}"))
+
+
+PLUGINS = [plugin(f"p{number}", topic) for number, topic in enumerate(TOPICS)]
+
+
+async def test_R_12_2_a_search_leaves_three_plugins_and_eight_flows() -> None:
+    voice = ScriptedVoice({"choose": {"flow": "p2.p2_1"}})
+
+    chosen = await choose(Scene("the sales revenue by host and file"), PLUGINS, Search(), voice, auto=True)
+
+    assert chosen.plugin == PLUGINS[2].identity
+    assert chosen.flow == "p2_1"
+    assert len(chosen.candidates) == 8
+    assert {name.partition(".")[0] for name in chosen.candidates} == {"p1", "p2", "p3"}
+    assert voice.counts["choose"] == 1
+
+
+async def test_R_12_2_eight_flows_or_fewer_are_not_searched() -> None:
+    voice = ScriptedVoice({"choose": "p0.p0_0"})
+
+    chosen = await choose(Scene("anything"), PLUGINS[:2], Search(), voice, auto=True)
+
+    assert len(chosen.candidates) == 6
+    assert chosen.scores == {}
+    assert "no search" in chosen.why
+
+
+@pytest.mark.parametrize("reply", ["none", {"flow": "none"}, "nonsense", "p9.p9_0"])
+async def test_R_12_2_the_model_may_find_that_none_fits_even_of_one(reply: Any) -> None:
+    voice = ScriptedVoice({"choose": reply})
+
+    chosen = await choose(Scene("Tell me a joke"), [plugin("one", "trains", 1)], Search(), voice, auto=False)
+
+    assert chosen.plugin is None
+    assert voice.counts["choose"] == 1
+
+
+async def test_R_12_2_plugins_that_the_user_named_are_not_narrowed_down() -> None:
+    voice = ScriptedVoice({"choose": "none"})
+
+    chosen = await choose(Scene("the weather"), PLUGINS[:4], Search(), voice, auto=False)
+
+    assert {name.partition(".")[0] for name in chosen.candidates} == {"p0", "p1", "p2", "p3"} - (
+        {"p1", "p2", "p3"} - {name.partition(".")[0] for name in chosen.candidates}
+    )
+    assert not set(chosen.scores) & {"p0", "p1", "p2", "p3"}
+    assert len(chosen.candidates) == 8
+
+
+async def test_R_12_3_flows_that_are_disabled_are_no_candidates_and_scores_are_kept() -> None:
+    off = plugin("off", "the weather", 9, enabled=False)
+    voice = ScriptedVoice({"choose": "none"})
+
+    chosen = await choose(Scene("the weather"), [off, *PLUGINS], Search(), voice, auto=True)
+
+    assert not any(name.startswith("off.") for name in chosen.candidates)
+    assert chosen.scores["p0"] > chosen.scores["p1"]
+    assert "keywords" in chosen.why
+
+
+class Embedding:
+    """Vectors by a word, as a model would make them by meaning."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.fails = fails
+        self.asked: list[Sequence[str]] = []
+
+    async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
+        if self.fails:
+            raise ModelUnreachable("no vectors today")
+        self.asked.append(texts)
+        return Vectors([[float("rain" in text or "weather" in text), float("sales" in text), 0.1] for text in texts])
+
+
+async def test_R_12_2_vectors_find_what_keywords_do_not() -> None:
+    embedder = Embedding()
+    search = Search(embedder)
+
+    ranked, how = await search.rank("will it rain?", TOPICS)
+    await search.rank("rain again?", TOPICS)
+
+    assert max(range(len(ranked)), key=lambda at: ranked[at]) == 0
+    assert how == "keywords and vectors"
+    assert len(embedder.asked[1]) == 1
+
+
+async def test_R_12_2_without_vectors_keywords_do_and_the_record_says_so() -> None:
+    ranked, how = await Search(Embedding(fails=True)).rank("weather", TOPICS)
+
+    assert ranked[0] > 0
+    assert how == "keywords alone: no vectors today"
+
+
+def test_keywords_work_without_spaces_between_words() -> None:
+    assert "天气" in terms("杭州明天天气怎么样")
+    found = scores("杭州明天天气怎么样？", ["查询主机的漏洞", "查询一个城市的天气预报", "Sales"])
+    assert max(found) == found[1] > 0
+
+
+def flow_with(next_flow: tuple[str, ...] | None) -> tuple[Plugin, Flow]:
+    owner = plugin("p0", "weather")
+    flow = replace(owner.flows["p0_0"], next_flow=next_flow)
+    return replace(owner, flows={**owner.flows, flow.name: flow}), flow
+
+
+async def suggested(next_flow: tuple[str, ...] | None, model: Any) -> list[Any]:
+    owner, flow = flow_with(next_flow)
+    plugins = {one.id: one for one in (owner, *PLUGINS[1:])}
+    return await suggest(owner, flow, Scene("the weather"), plugins, Search(), ScriptedVoice(model))
+
+
+async def test_R_12_4_suggestions_are_the_authors_in_order_at_most_three_and_worded_in_one_call() -> None:
+    names = ("p0_2", "unknown", "p1.p1_0", "p0_1", "p2.p2_0")
+    found = await suggested(names, {"suggestions": [{"p0.p0_2": "And tomorrow?", "p1.p1_0": "x" * 31}]})
+
+    assert found == [
+        {"flow": "p0.p0_2", "question": "And tomorrow?"},
+        {"flow": "p1.p1_0", "question": "host vulnerabilities, way 0"},
+        {"flow": "p0.p0_1", "question": "weather forecast, way 1".replace(" forecast", "")},
+    ]
+
+
+async def test_R_12_4_where_no_model_words_them_the_descriptions_are_shown() -> None:
+    assert await suggested(("p0_1",), {}) == [{"flow": "p0.p0_1", "question": "weather, way 1"}]
+
+
+async def test_R_12_5_without_next_flow_other_flows_are_found_and_an_empty_list_shows_none() -> None:
+    found = await suggested(None, {})
+
+    assert len(found) == 3
+    assert "p0.p0_0" not in [one["flow"] for one in found]
+    assert await suggested((), {}) == []

@@ -1,0 +1,406 @@
+"""Code of a plugin: not run without consent, and when it runs, alone, with nothing, and not for ever."""
+
+import asyncio
+import base64
+import os
+import shutil
+import socket
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from rightseat.core.ask import Principal
+from rightseat.core.values import JsonValue
+from rightseat.plugins.definition import Identity, Plugin, Words
+from rightseat.plugins.lib import Consent, Limits, Workshop
+from rightseat.plugins.results import Result, StepFailed, Usage
+from rightseat.plugins.scene import Scene, Upload
+from rightseat.plugins.speaking import Said, Wanted
+
+pytestmark = pytest.mark.whole
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the walls are those of Linux")
+
+
+class Script:
+    def __init__(self, *replies: str) -> None:
+        self.replies = list(replies)
+        self.asked: list[Wanted] = []
+        self.was_asked = asyncio.Event()
+
+    async def say(self, wanted: Wanted) -> Said:
+        self.asked.append(wanted)
+        self.was_asked.set()
+        return Said(self.replies.pop(0), Usage(3, 4))
+
+
+def make(folder: Path, body: str, head: str = "", digest: str = "d1") -> Plugin:
+    """A plugin with one tool `t` whose `run` has that body."""
+    lib = folder / "lib"
+    lib.mkdir(parents=True, exist_ok=True)
+    indented = dedent(body).strip().replace("\n", "\n        ")
+    code = f"{dedent(head)}\n\nclass T:\n    name = 't'\n    description = 'A tool.'\n    params = {{}}\n\n"
+    code += f"    async def run(self, ctx, **params):\n        {indented}\n"
+    (lib / "tool.py").write_text(code)
+    (lib / "__init__.py").write_text("from .tool import T\nexported = [T]\n")
+    return plugin(folder, digest)
+
+
+def plugin(folder: Path, digest: str = "d1") -> Plugin:
+    return Plugin(Identity("p", "1.0.0", "whole"), folder, Words("P", "A plugin."), lib=digest)
+
+
+def write(folder: Path, code: str) -> Plugin:
+    (folder / "lib").mkdir(parents=True, exist_ok=True)
+    (folder / "lib" / "__init__.py").write_text(dedent(code))
+    return plugin(folder)
+
+
+async def run(
+    one: Plugin,
+    params: dict[str, JsonValue] | None = None,
+    scene: Scene | None = None,
+    script: Script | None = None,
+    limits: Limits | None = None,
+    seconds: float = 20,
+    network: bool = False,
+    tool: str = "t",
+) -> Result:
+    async with Workshop({"d1": Consent(network=network)}, limits) as workshop:
+        return await workshop.run(one, tool, params or {}, scene or Scene("?"), script or Script(), seconds=seconds)
+
+
+async def failure(one: Plugin, *, limits: Limits | None = None, seconds: float = 20) -> StepFailed:
+    with pytest.raises(StepFailed) as failed:
+        await run(one, limits=limits, seconds=seconds)
+    return failed.value
+
+
+async def test_R_9_1_R_9_3_code_that_is_not_allowed_is_neither_imported_nor_run(tmp_path: Path) -> None:
+    sign = tmp_path / "was-here"
+    one = write(tmp_path / "p", f"open({str(sign)!r}, 'w').write('x')\nexported = []\n")
+
+    async with Workshop({"another digest": Consent()}) as workshop:
+        assert not workshop.allows(one)
+        for attempt in (workshop.tools(one), workshop.run(one, "t", {}, Scene("?"), Script())):
+            with pytest.raises(StepFailed, match=r"is not allowed\. The operator can allow d1") as failed:
+                await attempt
+            assert failed.value.code == "tool_failed"
+
+    assert not sign.exists()
+
+
+async def test_R_9_3_tools_are_listed_by_their_own_process(tmp_path: Path) -> None:
+    code = """
+        import os
+        pid = os.getpid()
+        class New:
+            name = "new"
+            description = f"In {pid}."
+            params = {"type": "object", "properties": {"n": {"type": "integer"}}}
+            async def run(self, ctx, n=1): return n
+        class Old:
+            name = "old"
+            params = {}
+            def __init__(self, params): pass
+            async def call(self, fixed_params): return 1
+        _exported = [New, Old]
+    """
+
+    async with Workshop({"d1": Consent()}) as workshop:
+        found = await workshop.tools(write(tmp_path, code))
+
+    assert [(tool.name, tool.original) for tool in found.values()] == [("new", False), ("old", True)]
+    assert found["new"].params["properties"] == {"n": {"type": "integer"}}
+    assert found["new"].description.startswith("In ")
+    assert "tool.py" not in sys.modules
+    assert "lib" not in sys.modules
+
+
+async def test_R_9_2_a_tool_sees_the_scene_and_gives_output_and_message(tmp_path: Path) -> None:
+    body = """
+        seen = [ctx.question, ctx.data, ctx.steps["a"]["output"], ctx.files[0]["name"], ctx.summary, ctx.language]
+        return {"output": [*seen, ctx.user, ctx.history, params], "message": "done"}
+    """
+    scene = Scene(
+        "Why?", data={"x": 1}, steps={"a": Result(output=[2])}, files=(Upload("f1", "a.txt", "text/plain", "aGk="),),
+        summary="so far", history=(("user", "hello"),), language="de", user=Principal("ada"),
+    )  # fmt: skip
+
+    result = await run(make(tmp_path, body), {"n": 1}, scene)
+
+    seen = ["Why?", {"x": 1}, [2], "a.txt", "so far", "de", "ada", [["user", "hello"]], {"n": 1}]
+    assert (result.output, result.message) == (seen, "done")
+
+
+async def test_R_9_2_any_json_value_may_be_returned(tmp_path: Path) -> None:
+    assert (await run(make(tmp_path, "return [1, None, 'ü']"))).output == [1, None, "ü"]
+
+
+async def test_R_9_2_a_model_and_files_are_asked_of_the_server(tmp_path: Path) -> None:
+    body = """
+        text = (await ctx.read_file("a.txt")).decode()
+        said = await ctx.llm(f"Say {text}")
+        await ctx.write_file("b.txt", said.encode())
+        try:
+            await ctx.read_file("../secret")
+        except RuntimeError as error:
+            return str(error)
+    """
+    script = Script("hello")
+    upload = Upload("f1", "a.txt", "text/plain", base64.b64encode(b"hi").decode())
+
+    result = await run(make(tmp_path, body), scene=Scene("?", files=(upload,)), script=script)
+
+    assert [wanted.user for wanted in script.asked] == ["Say hi"]
+    assert result.output == "No file '../secret'; there are: a.txt."
+    assert [(one.name, one.size, base64.b64decode(one.data)) for one in result.artifacts] == [("b.txt", 5, b"hello")]
+    assert (result.usage.input_tokens, result.usage.output_tokens) == (3, 4)
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", ".."])
+async def test_R_9_2_a_file_is_written_under_a_plain_name_only(tmp_path: Path, name: str) -> None:
+    failed = await failure(make(tmp_path, f"await ctx.write_file({name!r}, b'x')"))
+
+    assert "cannot be the name of a file" in failed.message
+
+
+async def test_the_original_shape_is_adapted_W701(tmp_path: Path) -> None:
+    code = """
+        class Old:
+            name = "t"
+            description = "As in 2024."
+            params = {}
+            def __init__(self, params):
+                self.params = params
+            async def call(self, fixed_params):
+                return {"output": {**fixed_params, "own": self.params}, "message": "old"}
+        _exported = [Old]
+    """
+
+    result = await run(write(tmp_path, code), {"n": 2}, Scene("Why?", data=[1], summary="so far"))
+
+    assert result.output == {
+        "background": "so far", "question": "Why?", "files": [], "previous_data": [1], "own": {"n": 2},
+    }  # fmt: skip
+    assert result.record["warnings"] == ["W701"]
+
+
+async def test_R_9_4_defaults_are_filled_and_what_is_wrong_is_said(tmp_path: Path) -> None:
+    code = """
+        class T:
+            name = "t"
+            params = {"type": "object", "required": ["n"], "properties": {
+                "n": {"type": "integer", "minimum": 1}, "top": {"type": "integer", "default": 7}}}
+            async def run(self, ctx, n, top): return [n, top]
+        exported = [T]
+    """
+    one = write(tmp_path, code)
+
+    assert (await run(one, {"n": 1})).output == [1, 7]
+    assert (await run(one, {"n": 1, "top": 2})).output == [1, 2]
+    wrong: list[dict[str, JsonValue]] = [{}, {"n": 0}]
+    for params in wrong:
+        with pytest.raises(StepFailed) as failed:
+            await run(one, params)
+        assert failed.value.code == "slot_missing"
+
+
+async def test_the_example_plugin_ranks_its_list(tmp_path: Path) -> None:
+    source = Path(__file__).parents[3] / "examples" / "plugins" / "host_security" / "lib"
+    if not source.is_dir():
+        pytest.skip("the example plugins are not there")
+    await asyncio.to_thread(shutil.copytree, source, tmp_path / "lib")
+    items: list[JsonValue] = [{"id": "a", "score": 9.8}, {"id": "b", "score": 3.0}]
+
+    result = await run(plugin(tmp_path), {"top": 1}, Scene("?", data={"host_id": "w", "items": items}), tool="cve_rank")
+
+    assert result.message == "2 CVEs grouped by severity"
+    assert result.output["counts"] == {"critical": 1, "low": 1}  # type: ignore[index, call-overload]  # an object
+
+
+# What it does not have.
+
+
+async def test_R_9_2_it_has_no_environment_and_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RS_SECRET", "sk-secret")
+    body = "return [dict(os.environ), os.listdir('.'), os.getcwd()]"
+
+    output: Any = (await run(make(tmp_path, body, "import os"))).output
+    environment, files, folder = output
+
+    assert "sk-secret" not in str(environment)
+    assert set(environment) <= {"LC_CTYPE"}
+    assert (files, str(tmp_path) in folder) == ([], False)
+    assert not Path(folder).exists()  # noqa: ASYNC240
+
+
+async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
+    body = """
+        import importlib.util
+        return [importlib.util.find_spec(name) is not None for name in ("rightseat", "msgspec", "json")]
+    """
+
+    assert (await run(make(tmp_path, body))).output == [False, False, True]
+
+
+@LINUX
+async def test_R_9_2_it_has_no_network(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        body = f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]}), 2)"
+        one = make(tmp_path, f"{body}\nreturn 'connected'", "import socket")
+
+        failed = await failure(one)
+        allowed = await run(one, network=True)
+
+    assert "PermissionError" in failed.message
+    assert allowed.output == "connected"
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "socket.socket(socket.AF_UNIX)",
+        "os.fork()",
+        "subprocess.run(['true'])",
+        "os.execv('/bin/true', ['true'])",
+        "os.kill(os.getppid(), 0)",
+        "open(f'/proc/{os.getppid()}/environ', 'rb').read()",
+        "open('/etc/passwd').read()",
+        "open('/tmp/rightseat-lib-loot', 'w')",
+        "open(os.path.join(os.path.dirname(__file__), 'x'), 'w')",
+        "os.listdir('/tmp')",
+        "os.listdir('/')",
+        "os.setuid(1)",
+        "os.chroot('.')",
+    ],
+)
+async def test_R_9_2_it_reaches_nothing_else(tmp_path: Path, attempt: str) -> None:
+    failed = await failure(make(tmp_path, attempt, "import os, socket, subprocess"))
+
+    assert failed.code == "tool_failed"
+    assert "PermissionError" in failed.message or "Operation not permitted" in failed.message
+
+
+@LINUX
+async def test_R_9_2_it_cannot_raise_its_own_limits(tmp_path: Path) -> None:
+    body = "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))"
+
+    assert "not allowed to raise maximum limit" in (await failure(make(tmp_path, body, "import resource"))).message
+
+
+@LINUX
+async def test_R_9_2_it_is_another_user_where_the_server_is_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if os.getuid() != 0 or not await asyncio.to_thread(Path("/usr/bin/python3").exists):
+        pytest.skip("this needs root, and a Python that everybody may read")
+    monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
+
+    result = await run(make(tmp_path, "return [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]", "import os"))
+
+    assert result.output == [65534, 65534, 65534, []]
+
+
+@LINUX
+async def test_R_9_2_it_may_write_in_its_own_folder_and_use_threads(tmp_path: Path) -> None:
+    body = """
+        import asyncio, pathlib
+        await asyncio.to_thread(pathlib.Path("a.txt").write_text, "x")
+        return pathlib.Path("a.txt").read_text()
+    """
+
+    assert (await run(make(tmp_path, body))).output == "x"
+
+
+# How it ends.
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise ValueError('no such host')", "ValueError: no such host"),
+        ("import os; os._exit(3)", "code 3"),
+        ("import sys; sys.exit('bye')", "SystemExit: bye"),
+        ("import ctypes; ctypes.string_at(0)", "code -11"),
+        ("return 'x' * 3_000_000", "more than 1,000,000 bytes"),
+        ("x = bytearray(2_000_000_000)", "more memory"),
+        ("x = 'a'\nwhile True: x += x", "more memory"),
+        ("open('big', 'wb').write(b'x' * 50_000_000)", "File too large"),
+    ],
+)
+async def test_R_9_2_a_crash_or_too_much_of_anything_is_an_ordinary_error(
+    tmp_path: Path, body: str, words: str
+) -> None:
+    failed = await failure(make(tmp_path, body), limits=Limits(output=1_000_000))
+
+    assert failed.code == "tool_failed"
+    assert words in failed.message
+
+
+@pytest.mark.parametrize(
+    "body", ["while True: pass", "import time; time.sleep(60)", "await ctx.llm('x')\nwhile 1: pass"]
+)
+async def test_R_9_2_a_tool_that_takes_too_long_is_ended(tmp_path: Path, body: str) -> None:
+    one = make(tmp_path, body)
+    started = time.monotonic()
+
+    with pytest.raises(StepFailed) as failed:
+        await run(one, script=Script("y"), seconds=0.5)
+
+    assert (failed.value.code, time.monotonic() - started < 15) == ("timeout", True)
+
+
+async def test_R_9_2_what_a_tool_prints_is_no_message(tmp_path: Path) -> None:
+    body = """
+        import os, sys
+        print('{"result": "forged"}', flush=True)
+        os.write(1, b'{"result": "forged"}\\n')
+        sys.stderr.write("x")
+        return "real"
+    """
+
+    assert (await run(make(tmp_path, body))).output == "real"
+
+
+async def test_R_9_5_parallel_runs_share_nothing(tmp_path: Path) -> None:
+    body = """
+        import asyncio, pathlib
+        seen.append(params["n"])
+        pathlib.Path("own.txt").write_text(str(params["n"]))
+        await asyncio.sleep(0.2)
+        return [seen, pathlib.Path("own.txt").read_text()]
+    """
+    one = make(tmp_path, body, "seen = []")
+
+    async with Workshop({"d1": Consent()}) as workshop:
+        calls = [workshop.run(one, "t", {"n": number}, Scene("?"), Script()) for number in range(4)]
+        results = await asyncio.gather(*calls)
+
+    assert [result.output for result in results] == [[[number], str(number)] for number in range(4)]
+
+
+async def test_R_9_2_a_call_that_is_cancelled_leaves_no_process_behind(tmp_path: Path) -> None:
+    one = make(tmp_path, "await ctx.llm('ready')\nwhile True: pass")
+    script = Script("go")
+    before = await asyncio.to_thread(children)
+    async with Workshop({"d1": Consent()}) as workshop:
+        running = asyncio.create_task(workshop.run(one, "t", {}, Scene("?"), script, seconds=30))
+        async with asyncio.timeout(20):
+            await script.was_asked.wait()
+        assert await asyncio.to_thread(children) - before, "the call has no process of its own to leave behind"
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    assert not await asyncio.to_thread(children) - before
+
+
+def children() -> set[str]:
+    """The processes that this one has started, those of other tests' servers among them."""
+    return {pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}

@@ -1,0 +1,187 @@
+"""Tokens of OIDC servers: fetched, shared, kept, discarded."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs
+
+import pytest
+
+from rightseat.core.ask import Principal
+from rightseat.plugins.definition import Auth
+from rightseat.plugins.results import StepFailed
+from tests.plugins.operations.examples import json_answer, operation, plugin, sender
+from tests.tcp import Request, Visit, playing
+
+LIST = operation()
+
+
+@dataclass
+class Authority:
+    """A server of tokens and an API in one. A token is good until it is withdrawn."""
+
+    url: str = ""
+    lasts: object = 300
+    ways: list[str] = field(default_factory=list)
+    issuer: str = ""
+    asked: list[Request] = field(default_factory=list)
+    used: list[str | None] = field(default_factory=list)
+    withdrawn: set[str] = field(default_factory=set)
+    refuses: bool = False
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    was_asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def serve(self, visit: Visit) -> None:
+        request = await visit.request()
+        await visit.send(await self.answer(request))
+
+    async def answer(self, request: Request) -> bytes:
+        path = request.line.split()[1]
+        if path == "/.well-known/openid-configuration":
+            found = {"issuer": self.issuer or self.url, "token_endpoint": f"{self.url}/token"}
+            return json_answer(json.dumps(found | {"token_endpoint_auth_methods_supported": self.ways}))
+        if path == "/token":
+            self.asked.append(request)
+            self.was_asked.set()
+            await self.gate.wait()
+            if self.refuses:
+                return json_answer('{"error": "invalid_client", "given": "client-secret-1"}', "401 No")
+            given = {"access_token": f"token-{len(self.asked)}", "expires_in": self.lasts}
+            return json_answer(json.dumps({key: value for key, value in given.items() if value is not None}))
+        self.used.append(request.header("authorization") or request.header("access-token"))
+        is_good = (self.used[-1] or "").rpartition(" ")[2] not in self.withdrawn
+        return json_answer("{}") if is_good else json_answer("{}", "401 No")
+
+    def auth(self, **more: str) -> Auth:
+        common = {"client_id": "client", "client_secret": "${secret:KEY}", "scope": "read"}
+        return Auth("oidc", common | ({} if "issuer" in more else {"token_url": f"{self.url}/token"}) | more)
+
+
+@asynccontextmanager
+async def authority() -> AsyncIterator[Authority]:
+    one = Authority()
+    one.gate.set()
+    async with playing(one.serve) as server, asyncio.timeout(10):
+        one.url = server.url
+        yield one
+
+
+def form(request: Request) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
+
+
+async def test_R_3_2_client_credentials_are_exchanged_for_a_token() -> None:
+    async with authority() as one:
+        await sender(KEY="client secret/1").send(plugin(one.url, auth=[one.auth(audience="api")]), LIST, {}, {})
+
+    (asked,) = one.asked
+    assert form(asked) == {"grant_type": "client_credentials", "scope": "read", "audience": "api"}
+    basic = (asked.header("authorization") or "").removeprefix("Basic ")
+    assert base64.b64decode(basic) == b"client:client+secret%2F1"
+    assert one.used == ["Bearer token-1"]
+
+
+async def test_R_3_2_the_issuer_says_where_tokens_are_given_and_how() -> None:
+    async with authority() as one:
+        one.ways = ["client_secret_post"]
+        auth = one.auth(issuer=f"{one.url}/")
+        await sender(KEY="client-secret-1").send(plugin(one.url, auth=[auth]), LIST, {}, {})
+
+    assert one.asked[0].header("authorization") is None
+    assert (form(one.asked[0])["client_id"], form(one.asked[0])["client_secret"]) == ("client", "client-secret-1")
+
+
+async def test_R_3_2_an_issuer_that_says_it_is_another_is_not_used() -> None:
+    async with authority() as one:
+        one.issuer = "http://evil.example"
+        with pytest.raises(StepFailed, match=r"says that it is http://evil\.example"):
+            await sender(KEY="client-secret-1").send(plugin(one.url, auth=[one.auth(issuer=one.url)]), LIST, {}, {})
+
+    assert (one.asked, one.used) == ([], [])
+
+
+async def test_R_3_2_a_users_token_is_exchanged_for_one_of_the_api() -> None:
+    async with authority() as one:
+        auth = one.auth(grant="token_exchange", header="access-token", scheme="")
+        sends = sender(KEY="client-secret-1")
+        for user in ("ann", "bob", "ann"):
+            await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal(user), user_token=f"token-of-{user}")
+        with pytest.raises(StepFailed, match="nobody is signed in") as failed:
+            await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("eve"))
+
+    assert [form(asked)["subject_token"] for asked in one.asked] == ["token-of-ann", "token-of-bob"]
+    assert form(one.asked[0])["grant_type"] == "urn:ietf:params:oauth:grant-type:token-exchange"
+    assert one.used == ["token-1", "token-2", "token-1"]
+    assert failed.value.code == "secret_missing"
+
+
+@pytest.mark.parametrize(("lasts", "after", "times"), [(300, 269, 1), (300, 271, 2), ("60", 31, 2), (None, 200, 1)])
+async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, after: float, times: int) -> None:
+    now = 1000.0
+    async with authority() as one:
+        one.lasts = lasts
+        sends = sender(clock=lambda: now, KEY="client-secret-1")
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+        now += after
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+
+    assert len(one.asked) == times
+
+
+async def test_R_3_3_scopes_have_tokens_of_their_own() -> None:
+    async with authority() as one:
+        sends = sender(KEY="client-secret-1")
+        for scope in ("read", "write", "read"):
+            await sends.send(plugin(one.url, auth=[one.auth(scope=scope)]), LIST, {}, {})
+
+    assert [form(asked)["scope"] for asked in one.asked] == ["read", "write"]
+
+
+async def test_R_3_3_requests_at_once_share_one_fetch_even_if_the_first_gives_up() -> None:
+    async with authority() as one:
+        one.gate.clear()
+        sends = sender(KEY="client-secret-1")
+        tasks = [asyncio.create_task(sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})) for _ in range(5)]
+        await one.was_asked.wait()
+        tasks[0].cancel()
+        one.gate.set()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+
+    assert isinstance(results[0], asyncio.CancelledError)
+    assert (len(one.asked), one.used) == (1, ["Bearer token-1"] * 4)
+
+
+async def test_R_3_3_a_401_discards_the_token_and_repeats_once() -> None:
+    async with authority() as one:
+        sends = sender(KEY="client-secret-1")
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+        one.withdrawn.add("token-1")
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+        one.withdrawn |= {"token-2", "token-3"}
+        with pytest.raises(StepFailed) as failed:
+            await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+
+    assert one.used == [f"Bearer token-{n}" for n in (1, 1, 2, 2, 3)]
+    assert failed.value.upstream_status == 401
+
+
+async def test_a_token_that_is_not_given_is_told_without_the_secret() -> None:
+    async with authority() as one:
+        one.refuses = True
+        with pytest.raises(StepFailed, match=r"127\.0\.0\.1 gives no token: it answered 401") as failed:
+            await sender(KEY="client-secret-1").send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+
+    assert "client-secret-1" not in str(failed.value.details)
+    assert one.used == []
+
+
+async def test_R_7_5_tokens_are_fetched_through_the_same_guard() -> None:
+    async with authority() as one:
+        auth = Auth("oidc", dict(one.auth().args) | {"token_url": "http://169.254.169.254/token"})
+        with pytest.raises(StepFailed, match="link-local") as failed:
+            await sender(KEY="client-secret-1").send(plugin(one.url, auth=[auth]), LIST, {}, {})
+
+    assert (failed.value.code, one.used) == ("egress_blocked", [])

@@ -1,0 +1,102 @@
+"""What every store promises of files that runs have made."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.events import RunFinished
+from rightseat.core.messages import user
+from rightseat.stores import keeping
+from rightseat.stores.databases import connect
+from rightseat.stores.files import MemoryArtifacts
+from rightseat.stores.memory import MemoryThreads, Options, build
+from rightseat.stores.sql import SqlThreads
+
+ANNA, BERT = Principal("anna"), Principal("bert")
+ASK = Ask(messages=(user("Hi"),), thread_id="t", principal=ANNA, agent="ops")
+LOOSE = Ask(messages=(user("Hi"),), principal=ANNA, transient=True)
+
+Threads = MemoryThreads | SqlThreads
+
+
+async def test_a_file_is_given_back_as_it_was_to_its_owner_alone(threads: Threads) -> None:
+    await threads.begin(ASK)
+    content = bytes(range(256))
+
+    id = await threads.artifacts.put(ASK, "报告.pdf", "application/pdf", content)
+    found = await threads.artifacts.get(id, ANNA)
+
+    assert found is not None
+    assert (found.id, found.agent, found.name) == (id, "ops", "报告.pdf")
+    assert (found.media_type, found.content) == ("application/pdf", content)
+    assert await threads.artifacts.get(id, BERT) is None
+    assert await threads.artifacts.get("file_0", ANNA) is None
+    assert await threads.artifacts.get("file\0", ANNA) is None
+
+
+async def test_the_files_of_a_thread_go_with_it_and_no_others(threads: Threads) -> None:
+    await threads.begin(ASK)
+    mine = await threads.artifacts.put(ASK, "a", "text/plain", b"a")
+    loose = await threads.artifacts.put(LOOSE, "b", "text/plain", b"b")
+    await threads.finish(ASK, (), None, RunFinished("done"))
+
+    await threads.delete("t", ANNA)
+
+    assert await threads.artifacts.get(mine, ANNA) is None
+    assert await threads.artifacts.get(loose, ANNA)
+
+
+async def test_a_file_of_no_thread_is_kept_for_a_day(where: Path | str) -> None:
+    database = connect(where)
+    async with SqlThreads(database) as threads:
+        await threads.begin(ASK)
+        old, kept, young = [await threads.artifacts.put(ask, "a", "text/plain", b"a") for ask in (LOOSE, ASK, LOOSE)]
+        await database.write(date_back, old, kept)
+
+        await threads.expire()
+
+        assert [bool(await threads.artifacts.get(id, ANNA)) for id in (old, kept, young)] == [False, True, True]
+
+
+def date_back(connection: Connection, *ids: str) -> None:
+    for id in ids:
+        yesterday = {"id": id, "then": keeping.now(ago=timedelta(hours=25))}
+        connection.execute(text("UPDATE files SET created_at = :then WHERE id = :id"), yesterday)
+
+
+async def test_another_process_finds_a_file_in_the_same_database(where: Path | str) -> None:
+    if isinstance(where, Path):
+        pytest.skip("one process at a time owns a file")
+    async with SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as other:
+        await one.begin(ASK)
+        id = await one.artifacts.put(ASK, "a", "text/plain", b"shared")
+
+        found = await other.artifacts.get(id, ANNA)
+
+    assert found is not None
+    assert found.content == b"shared"
+
+
+async def test_memory_keeps_the_newest_files_as_far_as_it_reaches() -> None:
+    artifacts = MemoryArtifacts(megabytes=1)
+
+    ids = [await artifacts.put(ASK, str(n), "text/plain", bytes(2**19)) for n in range(3)]
+
+    assert [bool(await artifacts.get(id, ANNA)) for id in ids] == [False, True, True]
+
+
+async def test_a_thread_that_memory_forgets_takes_its_files_along() -> None:
+    threads = build(Options(keep=1))
+    assert isinstance(threads, MemoryThreads)
+    await threads.begin(ASK)
+    id = await threads.artifacts.put(ASK, "a", "text/plain", b"a")
+    await threads.finish(ASK, (), None, RunFinished("done"))
+
+    other = Ask(messages=(user("Hi"),), thread_id="other", principal=ANNA)
+    await threads.begin(other)
+    await threads.finish(other, (), None, RunFinished("done"))
+
+    assert await threads.artifacts.get(id, ANNA) is None

@@ -1,0 +1,63 @@
+"""A toolbox before a real server, and calls of its tools."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import JsonValue
+
+from rightseat.app import Supply
+from rightseat.core.ask import Answer, Ask
+from rightseat.core.engine import Steps
+from rightseat.core.events import CallReturned, Event
+from rightseat.core.messages import user
+from rightseat.core.tools import Invocation, Tool
+from rightseat.engines.local import _once
+from rightseat.stores.files import MemoryArtifacts
+from rightseat.toolboxes.mcp import Options, build
+from rightseat.toolboxes.mcp.box import Box
+
+Opened = Callable[..., AbstractAsyncContextManager[Box]]
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Opened:
+    """`async with opened(url=…) as box:` is a toolbox, closed at the end."""
+
+    @asynccontextmanager
+    async def open(**options: Any) -> AsyncIterator[Box]:
+        box = build(Options(**{"pins": tmp_path / "pins"} | options), Supply({}, (), MemoryArtifacts()))
+        assert isinstance(box, Box)
+        async with box:
+            yield box
+
+    return open
+
+
+def ask(**more: Any) -> Ask:
+    return Ask(messages=(user("Hi"),), **more)
+
+
+async def find(box: Box, name: str, asked: Ask | None = None) -> Tool:
+    tools = {tool.name: tool for tool in await box.tools(asked or ask())}
+    return tools[name]
+
+
+async def call(
+    tool: Tool,
+    arguments: dict[str, JsonValue] | None = None,
+    *answers: Answer,
+    asked: Ask | None = None,
+    steps: Steps = _once,
+) -> list[Event]:
+    """What the call says."""
+    assert tool.stream is not None
+    invocation = Invocation("call_1", arguments or {}, asked or ask(), "key", answers=answers)
+    return [event async for event in tool.stream(invocation, steps)]
+
+
+def result(events: list[Event]) -> CallReturned:
+    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    return returned

@@ -1,0 +1,272 @@
+"""The tools of an MCP server: what the model is offered, what they give, and how they fail."""
+
+import asyncio
+import logging
+import sys
+
+import pytest
+from pydantic import JsonValue
+
+from rightseat.core.errors import AgentUnreachable
+from rightseat.core.events import CallReturned, Custom, Event
+from rightseat.core.tools import Invocation
+from rightseat.engines.local import _once
+from tests.conftest import Serve
+from tests.toolboxes.mcp.conftest import Opened, ask, call, find, result
+from tests.toolboxes.mcp.servers import Relay, library, web
+
+
+async def test_a_server_over_http_offers_its_tools_and_runs_them(serve: Serve, opened: Opened) -> None:
+    server = library()
+    async with serve(web(server.streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
+        search = await find(box, "search")
+        events = await call(search, {"query": "whales"})
+
+    assert search.description == "Searches the shelves."
+    assert search.parameters["required"] == ["query"]
+    assert events == [CallReturned("call_1", "search", "found whales")]
+
+
+async def test_a_server_of_before_2026_is_spoken_to_in_its_own_way(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app(), is_old=True)) as url, opened(url=f"{url}/mcp") as box:
+        events = await call(await find(box, "search"), {"query": "whales"})
+
+    assert result(events).content == "found whales"
+
+
+async def test_a_server_may_be_a_program(opened: Opened) -> None:
+    program = {"command": sys.executable, "args": ["-m", "tests.toolboxes.mcp.servers"]}
+    async with opened(**program, env=path()) as box:
+        events = await call(await find(box, "search"), {"query": "whales"})
+
+    assert result(events).content == "found whales"
+
+
+async def test_a_program_that_dies_in_a_call_is_started_anew_for_the_next(opened: Opened) -> None:
+    program = {"command": sys.executable, "args": ["-m", "tests.toolboxes.mcp.servers"]}
+    async with opened(**program, env=path()) as box:
+        with pytest.raises(AgentUnreachable, match="cannot be reached"):
+            await call(await find(box, "die"))
+        events = await call(await find(box, "search"), {"query": "whales"})
+
+    assert result(events).content == "found whales"
+
+
+async def test_of_a_write_that_was_cut_off_nobody_says_that_it_did_nothing(opened: Opened) -> None:
+    program = {"command": sys.executable, "args": ["-m", "tests.toolboxes.mcp.servers"]}
+    async with opened(**program, env=path()) as box:
+        events = await call(await find(box, "crash"))
+
+    assert result(events).error == "outcome_unknown"
+    assert "It was not made again" in result(events).content
+
+
+def path() -> dict[str, str]:
+    return {"PYTHONPATH": ":".join(sys.path)}
+
+
+async def test_tools_that_say_that_they_only_read_need_no_approval(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp", reads=["paint"]) as box:
+        tools = {tool.name: tool for tool in await box.tools(ask())}
+
+    assert not tools["search"].writes
+    assert tools["search"].may_repeat
+    assert tools["lend"].writes
+    assert not tools["lend"].may_repeat
+    assert tools["repaint"].writes
+    assert tools["repaint"].may_repeat
+    assert not tools["paint"].writes
+
+
+async def test_structured_content_is_said_once(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
+        lent = result(await call(await find(box, "lend"), {"title": "Moby"})).content
+        shelf = result(await call(await find(box, "shelf_of_title"))).content
+
+    assert lent.count("14") == 1
+    assert shelf == 'top\n{"row": 3}'
+
+
+async def test_a_picture_is_mentioned_in_words(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
+        events = await call(await find(box, "cover"))
+
+    assert "[a picture (image/png," in result(events).content
+
+
+async def test_a_tool_that_fails_tells_the_model_why(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
+        events = await call(await find(box, "fail"))
+
+    assert result(events).error == "tool_failed"
+    assert "the shelf fell down" in result(events).content
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+async def test_progress_is_heard_while_the_tool_runs(serve: Serve, opened: Opened, is_old: bool) -> None:
+    async with (
+        serve(web(library().streamable_http_app(), is_old=is_old)) as url,
+        opened(url=f"{url}/mcp", name="library") as box,
+    ):
+        *progress, last = await call(await find(box, "count"))
+
+    assert last == CallReturned("call_1", "count", "three")
+    said: dict[str, JsonValue] = {"server": "library", "tool": "count", "callId": "call_1", "total": 3.0}
+    assert progress == [
+        Custom("mcp.progress", said | {"progress": float(number), "message": f"shelf {number}"})
+        for number in range(1, 4)
+    ]
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+async def test_a_cancelled_run_cancels_the_call(serve: Serve, opened: Opened, is_old: bool) -> None:
+    server = library()
+    async with serve(web(server.streamable_http_app(), is_old=is_old)) as url, opened(url=f"{url}/mcp") as box:
+        running = asyncio.create_task(call(await find(box, "wait")))
+        async with asyncio.timeout(5):
+            await server.noted("waiting")
+            running.cancel()
+            await asyncio.wait((running,))
+            await server.noted("cancelled")
+        again = await call(await find(box, "search"), {"query": "more"})
+
+    assert running.cancelled()
+    assert result(again).content == "found more"
+
+
+async def test_a_call_that_takes_too_long_is_given_up(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp", timeout=0.2) as box:
+        events = await call(await find(box, "wait"))
+
+    assert result(events).error == "timeout"
+
+
+async def test_a_dead_server_is_said_and_not_asked_again_at_once(
+    opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with opened(url="http://127.0.0.1:9/mcp?key=secret", name="dead") as box:
+        for _ in range(2):
+            with pytest.raises(AgentUnreachable, match="The MCP server 'dead' cannot be reached"):
+                await box.tools(ask())
+
+    assert caplog.text.count("cannot be relied on") == 1
+    assert "secret" not in caplog.text
+
+
+async def test_a_server_that_says_nothing_is_waited_for_only_so_long(opened: Opened) -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    listener = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    async with listener, opened(url=f"http://127.0.0.1:{port}/mcp", discover_within=0.3) as box:
+        async with asyncio.timeout(5):
+            with pytest.raises(AgentUnreachable):
+                await box.tools(ask())
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+async def test_a_server_that_was_started_anew_is_connected_anew(serve: Serve, opened: Opened, is_old: bool) -> None:
+    relay = Relay()
+    async with serve(relay) as url, opened(url=f"{url}/mcp") as box:
+        async with relay.to(library(), is_old=is_old):
+            search, lend = await find(box, "search"), await find(box, "lend")
+            await call(search, {"query": "one"})
+        async with relay.to(library(), is_old=is_old):
+            read, wrote = await call(search, {"query": "two"}), await call(lend, {"title": "Moby"})
+
+    assert result(read).content == "found two"
+    assert result(wrote).error is None
+
+
+async def test_only_tools_that_were_named_are_offered_under_their_prefix(serve: Serve, opened: Opened) -> None:
+    async with (
+        serve(web(library().streamable_http_app())) as url,
+        opened(url=f"{url}/mcp", tools=["search"], prefix="lib_") as box,
+    ):
+        (tool,) = await box.tools(ask())
+        events = await call(tool, {"query": "whales"})
+
+    assert result(events) == CallReturned("call_1", "lib_search", "found whales")
+
+
+async def test_each_user_has_a_session_with_their_own_credentials(serve: Serve, opened: Opened) -> None:
+    heard: list[dict[str, str]] = []
+    alice, bob = (ask(headers={"authorization": f"Bearer {name}", "x-other": "no"}) for name in ("alice", "bob"))
+    keys = {"headers": {"x-key": "ours"}, "forward": ["Authorization"]}
+    async with (
+        serve(web(library().streamable_http_app(), is_old=True, heard=heard)) as url,
+        opened(url=f"{url}/mcp", **keys) as box,
+    ):
+        for asked in (alice, bob):
+            await call(await find(box, "search", asked), {"query": "mine"}, asked=asked)
+
+    sessions = {(one["mcp-session-id"], one["authorization"]) for one in heard if "mcp-session-id" in one}
+    assert {user for _, user in sessions} == {"Bearer alice", "Bearer bob"}
+    assert len({session for session, _ in sessions}) == 2
+    assert all(one["x-key"] == "ours" and "x-other" not in one for one in heard)
+
+
+async def test_sessions_that_nobody_uses_make_room_for_new_ones(
+    serve: Serve, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rightseat.toolboxes.mcp.server.SESSIONS", 2)
+    users = [ask(headers={"x-user": str(number)}) for number in range(4)]
+    app = web(library().streamable_http_app(), is_old=True)
+    async with serve(app) as url, opened(url=f"{url}/mcp", forward=["x-user"]) as box:
+        for _ in range(2):
+            for asked in users:
+                found = await call(await find(box, "search", asked), {"query": "mine"}, asked=asked)
+        holding = [task for task in asyncio.all_tasks() if "_hold" in repr(task)]
+
+    assert result(found).content == "found mine"
+    assert len(holding) <= 3
+
+
+async def test_a_closed_toolbox_leaves_no_task_behind(serve: Serve, opened: Opened) -> None:
+    async with serve(web(library().streamable_http_app())) as url:
+        before = len(asyncio.all_tasks())
+        async with opened(url=f"{url}/mcp") as box:
+            await call(await find(box, "search"), {"query": "whales"})
+
+        assert len([task for task in asyncio.all_tasks() if "_hold" in repr(task)]) == 0
+        assert len(asyncio.all_tasks()) <= before + 1
+
+
+async def test_a_client_names_a_server_only_if_the_operator_lets_it(
+    serve: Serve, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[dict[str, str]] = []
+    caplog.set_level(logging.WARNING)
+    async with serve(web(library().streamable_http_app(), heard=heard)) as url:
+        named = ask(properties={"mcpServers": [{"endpoint": f"{url}/mcp", "apiKey": "theirs"}]})
+        async with opened(client_servers=["http://127.0.0.1:9/mcp"]) as box:
+            refused = [tools for _ in range(2) if (tools := await box.tools(named))]
+            contacted = len(heard)
+        async with opened(client_servers=[f"{url}/mcp"]) as box:
+            allowed = await call(await find(box, "search", named), {"query": "whales"}, asked=named)
+
+    assert (refused, contacted) == ([], 0)
+    assert caplog.text.count("it is not contacted") == 1
+    assert result(allowed).content == "found whales"
+    assert {one["authorization"] for one in heard} == {"Bearer theirs"}
+
+
+async def test_a_call_is_heard_until_it_returns(serve: Serve, opened: Opened) -> None:
+    """The first word of progress is there before the result is."""
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
+        tool = await find(box, "count")
+        assert tool.stream is not None
+        events = tool.stream(Invocation("call_1", {}, ask(), "key"), _once)
+        started = asyncio.get_running_loop().time()
+        first: Event = await anext(events)
+        waited = asyncio.get_running_loop().time() - started
+        rest = [event async for event in events]
+        ended = (
+            asyncio.get_running_loop().time() - started - 0.3
+        )  # the tool sleeps longer than this after its first word
+
+    assert isinstance(first, Custom)
+    assert len(rest) == 3
+    assert waited < ended
