@@ -15,7 +15,8 @@ from rightseat.core.engine import Steps
 from rightseat.core.events import Event, RunFailed, TextDelta, TextStarted
 from rightseat.core.log import Entry
 from rightseat.core.messages import user
-from rightseat.core.runtime import CUT_OFF, Runtime
+from rightseat.core.orphans import CUT_OFF
+from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs import postgres, redis
 from rightseat.logs.served import ServedLog

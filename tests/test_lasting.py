@@ -23,7 +23,8 @@ from rightseat.core.events import (
     TextStarted,
 )
 from rightseat.core.messages import user
-from rightseat.core.runtime import CUT_OFF, Runtime
+from rightseat.core.orphans import CUT_OFF
+from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.sqlite import SqliteLog
 from rightseat.stores.databases import connect

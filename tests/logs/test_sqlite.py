@@ -26,7 +26,7 @@ from rightseat.core.events import (
     ThoughtDelta,
 )
 from rightseat.core.log import Entry, Log, Writer
-from rightseat.core.runtime import CUT_OFF
+from rightseat.core.orphans import CUT_OFF
 from rightseat.logs import sqlite, stretches
 from rightseat.logs.journal import Journal
 from rightseat.logs.live import BACKLOG
