@@ -33,6 +33,8 @@ class Flaws:
     """The lease of a dead process is deleted in a transaction of its own, before its runs are taken."""
     repeats_steps: bool = False
     """What steps gave is not remembered."""
+    begins_again: bool = False
+    """A model that goes on with an answer says it from its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Replica:
         self.is_ready = False
         self.to_redis, self.to_database = Link(self.loop, servers.redis), Link(self.loop, servers.database)
         executors = servers.database.executors
-        speaker = Speaker(servers.outside, self.process, executors)
+        speaker = Speaker(servers.outside, self.process, executors, begins_again=flaws.begins_again)
         shop = Shop(servers.outside, self.process, executors)
         database = Connected(
             servers.database,

@@ -32,6 +32,7 @@ def making_streams(command: Command) -> Command:
         pytest.param(Flaws(takes_any_id=True), "the log", id="appends are not fenced"),
         pytest.param(Flaws(rewrite=with_ids_of_its_own), "never ends", id="ids are Redis's own"),
         pytest.param(Flaws(repeats_steps=True), "was done again", id="steps are not remembered"),
+        pytest.param(Flaws(begins_again=True), "is not one that the model gave", id="answers are spliced"),
     ],
 )
 def test_a_flaw_is_noticed(flaws: Flaws, noticed: str) -> None:

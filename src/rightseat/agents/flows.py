@@ -6,13 +6,13 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
+from rightseat.core import continuing
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import BadAsk
 from rightseat.core.events import Custom, Event
-from rightseat.core.framing import frame
 from rightseat.core.history import mended
 from rightseat.core.loop import introduced
 from rightseat.core.model import Model, Prompt
@@ -124,4 +124,4 @@ class Flows:
     def _plain(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         history = introduced(self._options.instructions, ask.context, mended(ask.messages))
         prompt = Prompt(history, (), ask.parameters, ask.thread_id)
-        return steps.stream("answer", lambda: frame(self._model.stream(prompt), renamed=ask.durable))
+        return steps.stream("answer", lambda: continuing.answer(self._model, prompt, steps, renamed=ask.durable))

@@ -35,14 +35,19 @@ from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChu
 
 
 async def frame(
-    chunks: AsyncIterator[Chunk], taken: set[str] | None = None, *, renamed: bool = False
+    chunks: AsyncIterator[Chunk],
+    taken: set[str] | None = None,
+    *,
+    renamed: bool = False,
+    opened: tuple[str | None, str | None] = (None, None),
 ) -> AsyncIterator[Event]:
     """Add ids and start/end pairs to one answer of a model, and `AnswerEnded` where it came to its end.
 
     `taken` holds the ids that a call may not have, and gets those of the answer's calls added to it. With `renamed`
     every call gets an id of ours: an answer that is given anew may come with the ids of the one that broke off.
+    `opened` are the ids of a text and of a thought that are open already, and go on.
     """
-    framer = Framer(taken, renamed=renamed)
+    framer = Framer(taken, renamed=renamed, opened=opened)
     feed = framer.feed
     failure: Exception | None = None
     try:
@@ -62,11 +67,16 @@ async def frame(
 class Framer:
     """Feed it chunks, take its events. It never waits."""
 
-    def __init__(self, taken: set[str] | None = None, *, renamed: bool = False) -> None:
+    def __init__(
+        self,
+        taken: set[str] | None = None,
+        *,
+        renamed: bool = False,
+        opened: tuple[str | None, str | None] = (None, None),
+    ) -> None:
         self._renamed = renamed
-        self._text: str | None = None
-        self._thought: str | None = None
-        self._spoken: str | None = None  # the message that calls belong to
+        self._text, self._thought = opened
+        self._spoken = self._text  # the message that calls belong to
         self._calls: dict[int, _Call] = {}  # by the model's index
         self._opened: list[_Call] = []
         self._taken: set[str] = set() if taken is None else taken

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
+from rightseat.core.continuing import Recalling
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError
 from rightseat.core.events import (
@@ -141,6 +142,8 @@ class Under:
         self._call_id = call_id
         self._steps = steps
         self.depth: int = depth(steps) + 1
+        if isinstance(steps, Recalling):
+            self.half_said = steps.half_said
 
     @property
     def is_leaving(self) -> bool:

@@ -16,6 +16,7 @@ from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
+from rightseat.core.continuing import Recalled
 from rightseat.core.engine import Steps
 from rightseat.core.errors import (
     EntriesGone,
@@ -101,7 +102,8 @@ class Lasting:
                 await self._say(self._started)
             if resumption and resumption.is_first:  # the log may have been lost, and then more was seen than it has
                 await self._say(MessagesReplaced(await self._earlier(), ()))
-            async with closing(agent.run(self._ask, steps)) as events:
+            recalled = Recalled(steps, resumption) if resumption else steps
+            async with closing(agent.run(self._ask, recalled)) as events:
                 async for event in events:
                     if isinstance(event, RunFinished | RunFailed):
                         return event

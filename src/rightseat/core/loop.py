@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core import continuing
 from rightseat.core.approving import Policy, asking
 from rightseat.core.ask import Ask, Context, Parameters
 from rightseat.core.calling import calls_in, go_on, run_calls, was_stopped
@@ -16,7 +17,6 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError, RightseatError, TooManyRounds
 from rightseat.core.events import AnswerEnded, Custom, Event, RunFinished
 from rightseat.core.folding import Fold
-from rightseat.core.framing import frame
 from rightseat.core.history import mended
 from rightseat.core.messages import Message, Text
 from rightseat.core.model import Model, Prompt
@@ -85,7 +85,7 @@ class Loop:
             if ask.conclude and number == rounds - 1:
                 tools = {}
             prompt = Prompt(history, tuple(tools.values()), parameters, ask.thread_id)
-            answer = steps.stream(f"answer:{number}", partial(self._answer, ask, prompt, taken))
+            answer = steps.stream(f"answer:{number}", partial(self._answer, ask, prompt, steps, taken))
             asked = Asked(self.model, prompt)
             try:
                 async with closing(answer) as events:
@@ -128,8 +128,8 @@ class Loop:
             raise refusal
         return None
 
-    def _answer(self, ask: Ask, prompt: Prompt, taken: set[str]) -> AsyncIterator[Event]:
-        return frame(self.model.stream(prompt), taken, renamed=ask.durable)
+    def _answer(self, ask: Ask, prompt: Prompt, steps: Steps, taken: set[str]) -> AsyncIterator[Event]:
+        return continuing.answer(self.model, prompt, steps, taken, renamed=ask.durable)
 
     async def tools(self, ask: Ask) -> tuple[dict[str, Tool], list[str]]:
         """By name. The server's own tools win: a client must not take the place of one. It is told by `loop.taken`.

@@ -65,6 +65,19 @@ class NoteChunk(msgspec.Struct, frozen=True):
 Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk | NoteChunk
 
 
+class Begun(msgspec.Struct, frozen=True, gc=False):
+    """What was said of an answer before it broke off: a thought, a text, or a thought and then a text."""
+
+    thought: str = ""
+    text: str = ""
+    is_thinking: bool = False
+    """The thought has no end yet."""
+
+
+class CannotContinue(Exception):
+    """Why a model cannot go on with an answer: it is given anew. No client sees this."""
+
+
 class Vectors(msgspec.Struct, frozen=True):
     """One for each text, in their order."""
 
@@ -81,6 +94,27 @@ class Model(Protocol):
     """
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]: ...
+
+
+@runtime_checkable
+class Continuing(Protocol):
+    """A model that can go on with an answer that it had begun."""
+
+    def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+        """What comes after `begun`, to the character, as `stream` would have gone on; its usage is the whole answer's.
+
+        Raises `CannotContinue` before the first chunk where that cannot be done. Warnings are not said again.
+        """
+        ...
+
+
+@runtime_checkable
+class Starting(Protocol):
+    """A model that takes its time until it can be asked, and refuses asks before."""
+
+    async def ready(self) -> None:
+        """Wait for that. Raises a `ModelError` where it fails."""
+        ...
 
 
 @runtime_checkable

@@ -1,8 +1,8 @@
 """A run that goes on after its process died: what its log has already is not said again.
 
 The run begins anew, and steps that had finished give what they gave before. Of that the log has all, or not yet the
-end. An answer that had not finished is given anew, under new ids. What the log has of the old one is ended and taken
-back, and never continued: two answers of a model are not spliced.
+end. An answer that had not finished goes on under its ids if its model can do that (`core.continuing`). Else it is
+given anew, under new ids, and what the log has of the old one is ended and taken back: two answers are not spliced.
 """
 
 from collections import deque
@@ -12,12 +12,14 @@ from typing import Literal
 
 import msgspec
 
+from rightseat.core.continuing import Half
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
     CallEnded,
     CallReturned,
     CallStarted,
+    Custom,
     Event,
     MessagesReplaced,
     RunFailed,
@@ -34,6 +36,7 @@ from rightseat.core.events import (
 )
 from rightseat.core.folding import Fold
 from rightseat.core.messages import Call, Message, Result
+from rightseat.core.model import Begun
 from rightseat.core.patching import patched
 
 Key = tuple[Literal["text", "thought", "call", "result"], str]
@@ -66,6 +69,7 @@ class Resumption:
         self._things: dict[Key, _Thing] = {}
         self._others: dict[Key | None, deque[Event]] = {}  # events without an id, by the thing that they come after
         self._place: Key | None = None
+        self._thoughts: dict[str, list[str]] = {}  # of an answer that has not ended
         self.is_first = True
         """The log has nothing yet, not even the run's beginning."""
         self.last: RunFinished | RunFailed | None = None
@@ -105,6 +109,33 @@ class Resumption:
         else:
             yield event
 
+    def half_said(self) -> Half | None:
+        """What the log has and the run has not said again, if it is an answer that can go on."""
+        keys = [key for key in self._things if key in self._unsaid]
+        kinds, things = [kind for kind, _ in keys], [self._things[key] for key in keys]
+        if self._was_lost or kinds not in (["thought"], ["text"], ["thought", "text"]):
+            return None
+        if (things[-1].is_ended and kinds[-1] == "text") or (len(keys) == 2 and not things[0].is_ended):
+            return None
+        events: list[Event] = [*self._others.get(self._place, ())]
+        thought = text = ""
+        text_id: str | None = None
+        for (kind, id), thing in zip(keys, things, strict=True):
+            if kind == "thought":
+                thought = "".join(self._thoughts.get(id, ()))
+                said: tuple[Event, ...] = (ThoughtStarted(id), ThoughtDelta(id, thought), ThoughtEnded(id))
+                events += said if thing.is_ended else said[:2]
+            else:
+                text_id, text = id, next(one.text for one in self._fold.messages() if one.id == id)
+                events += (TextStarted(id), TextDelta(id, text))
+            if len(text if kind == "text" else thought) != thing.length:
+                return None
+            events += self._others.get((kind, id), ())
+        if not all(is_beside(event) for event in events if key_of(event) is None):
+            return None
+        is_thinking = kinds == ["thought"] and not things[0].is_ended
+        return Half(tuple(events), Begun(thought, text, is_thinking), text_id)
+
     def _take_back(self) -> Iterator[Event]:
         yield from tuple(self._fold.endings())
         kept = [message for message in self._fold.messages() if not self._unsaid.intersection(keys_in(message))]
@@ -125,9 +156,13 @@ class Resumption:
             thing = self._things.setdefault(key, _Thing(self._answers))
             thing.length += len(event.text) if isinstance(event, Delta) else 0
             thing.is_ended = isinstance(event, ENDS)
+            if isinstance(event, ThoughtDelta):
+                self._thoughts.setdefault(event.message_id, []).append(event.text)
         elif not isinstance(event, RunStarted):
             self._others.setdefault(self._place, deque()).append(event)
-            self._answers += isinstance(event, AnswerEnded)
+            if isinstance(event, AnswerEnded):
+                self._answers += 1
+                self._thoughts.clear()
 
     def _replace(self, messages: tuple[Message, ...]) -> None:
         """Only what is in them was said, and the thoughts before it. A log that was lost begins with them."""
@@ -157,6 +192,11 @@ def key_of(event: Event) -> Key | None:
         case CallReturned(call_id=id):
             return "result", id
     return None
+
+
+def is_beside(event: Event) -> bool:
+    """Is it what a model notes while it answers? What it wants kept comes when it has ended."""
+    return isinstance(event, Custom) and event.name.startswith("model.") and event.name != "model.kept"
 
 
 def rest(thing: _Thing, event: Event) -> Iterator[Event]:

@@ -12,7 +12,7 @@ import msgspec
 
 from rightseat.core.closing import closing
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.model import Chunk, Model, NoteChunk, Prompt
+from rightseat.core.model import Begun, CannotContinue, Chunk, Continuing, Model, NoteChunk, Prompt, Starting
 from rightseat.core.tools import Tool
 
 BYTES_PER_TOKEN = 4
@@ -187,3 +187,13 @@ class Fitting:
         async with closing(self.model.stream(fitted.prompt)) as chunks:
             async for chunk in chunks:
                 yield chunk
+
+    def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+        """What had to be shortened was said when the answer began."""
+        if not isinstance(self.model, Continuing):
+            raise CannotContinue("its model can only answer from the beginning")
+        return self.model.go_on(fit_prompt(prompt, self.budget).prompt, begun)
+
+    async def ready(self) -> None:
+        if isinstance(self.model, Starting):
+            await self.model.ready()

@@ -11,8 +11,8 @@ from rightseat.core.ask import Parameters
 from rightseat.core.closing import closing
 from rightseat.core.errors import PromptTooLong
 from rightseat.core.events import StopReason
-from rightseat.core.model import Chunk, NoteChunk, Prompt, StopChunk, UsageChunk
-from rightseat.models.completion import planning
+from rightseat.core.model import Begun, Chunk, NoteChunk, Prompt, StopChunk, UsageChunk
+from rightseat.models.completion import continuing, planning
 from rightseat.models.completion.engine import Constraint, Description, End, Engine, Piece, Request
 from rightseat.models.completion.offered import too_long
 from rightseat.models.completion.reading.reader import Reader
@@ -67,26 +67,39 @@ class Completion:
         if wait := getattr(self._engine, "wait", None):
             await wait()
 
-    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        return self._answer(prompt)
+
+    def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+        return self._answer(prompt, begun)
+
+    async def _answer(self, prompt: Prompt, begun: Begun | None = None) -> AsyncIterator[Chunk]:
         known = await self._know()
         prompt = self._as_configured(prompt)
         plan = planning.plan(prompt, known.style, triggers="triggers" in self._engine.grammars)
         written = planning.write(plan, prompt, known.description, self._signatures)
         text = await known.template.render(written.turns, written.tools, written.more)
         request = self._request(prompt, text, plan.constraint(text, thinks=known.thinks), known)
-        for warning in plan.warnings:
-            yield NoteChunk("warning", warning)
-        reader = plan.reader(text)
+        reader, rest = plan.reader(text), None
+        if begun is None:
+            for warning in plan.warnings:
+                yield NoteChunk("warning", warning)
+        else:
+            rest = await continuing.prepare(self._engine, plan, request, reader, begun)
+            request = rest.request
         try:
             async with closing(self._engine.generate(request)) as pieces:
                 async for piece in pieces:
                     if type(piece) is Piece:
+                        chunks = reader.feed(piece.text)
                         if piece.logprobs:
-                            yield NoteChunk("logprobs", list(piece.logprobs))
-                        for chunk in reader.feed(piece.text):
+                            chunks.insert(0, NoteChunk("logprobs", list(piece.logprobs)))
+                        for chunk in chunks if rest is None else rest.new(chunks):
                             yield chunk
                     elif type(piece) is End:
-                        for chunk in finish(reader, piece, prompt.parameters):
+                        end = piece if rest is None else rest.whole(piece)
+                        chunks = finish(reader, end, prompt.parameters)
+                        for chunk in chunks if rest is None else rest.new(chunks):
                             yield chunk
         except PromptTooLong as error:
             raise too_long(error, plan.tools, text) from None

@@ -62,15 +62,18 @@ class Plan:
             schema=self.schema,
         )
 
+    def said(self, prompt: str) -> str:
+        """What the prompt ends with, and belongs to the answer already."""
+        return THINK if _thinking(prompt) else self.style.said if _ends_with(prompt, self.style.said) else ""
+
     def reader(self, prompt: str) -> Reader:
         style = self.style
-        said = THINK if _thinking(prompt) else style.said if _ends_with(prompt, style.said) else ""
         schemas = {tool.name: tool.parameters for tool in self.callable}
         most = None if self.several else 1
         return Reader(
             lambda reader: style.answer(reader, style),
             schemas,
-            said,
+            self.said(prompt),
             most=most,
             text=self.text,
             bounds=self.builder.bounds,

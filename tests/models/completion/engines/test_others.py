@@ -1,17 +1,21 @@
 """What is particular to vLLM, SGLang and Ollama."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rightseat.core.errors import BadAsk, ConfigError, ModelRefused, ModelUnreachable
 from rightseat.core.values import JsonValue
+from rightseat.models.completion.continuing import Counting
 from rightseat.models.completion.engine import Constraint, Description, Piece, Request
 from rightseat.models.completion.engines import Ollama, Sglang, ollama, sglang, tokenizers, vllm
 from rightseat.models.completion.engines.options import OllamaOptions, SglangOptions
 from rightseat.models.completion.grammar.nodes import Grammar, Literal
 from tests.models.completion.engines.playing import (
     Played,
+    answer,
     build,
     completion,
     cut,
@@ -20,7 +24,7 @@ from tests.models.completion.engines.playing import (
     play_sglang,
     play_vllm,
 )
-from tests.tcp import playing
+from tests.tcp import Visit, playing
 
 YES = Grammar(Literal("yes"), {})
 
@@ -170,3 +174,35 @@ def test_a_file_that_is_no_tokenizer_is_told(tmp_path: Path, text: str) -> None:
 
     with pytest.raises(ConfigError, match="tokenizer_config"):
         tokenizers.describe(tmp_path)
+
+
+async def counted(kind: str, said: bytes) -> tuple[int | None, Mapping[str, Any]]:
+    """What an engine says of how many tokens a text has, and what it was asked."""
+
+    async def script(visit: Visit) -> None:
+        await visit.request()
+        await visit.send(said)
+
+    async with playing(script) as server, build(kind, server.url) as engine:
+        assert isinstance(engine, Counting)
+        count = await engine.count("Hello there")
+        return count, server.requests[0].json
+
+
+async def test_llama_cpp_and_vllm_count_a_text_without_what_begins_a_prompt() -> None:
+    llama, asked_llama = await counted("llama_cpp", answer(200, {"tokens": [1, 2, 3]}))
+    vllm_, asked_vllm = await counted("vllm", answer(200, {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3]}))
+
+    assert (llama, vllm_) == (3, 3)
+    assert asked_llama == {"content": "Hello there", "add_special": False, "parse_special": True}
+    assert asked_vllm == {"model": "m", "prompt": "Hello there", "add_special_tokens": False}
+
+
+@pytest.mark.parametrize("kind", ["llama_cpp", "vllm"])
+async def test_a_server_without_that_endpoint_does_not_count(kind: str) -> None:
+    assert (await counted(kind, answer(404, {"error": "not found"})))[0] is None
+
+
+@pytest.mark.parametrize("kind", ["sglang", "ollama"])
+def test_the_others_do_not_count(kind: str) -> None:
+    assert not isinstance(build(kind, "http://127.0.0.1:1"), Counting)

@@ -2,6 +2,7 @@
 
 import asyncio
 import importlib.util
+import json
 import os
 import signal
 from collections.abc import AsyncIterator
@@ -11,12 +12,19 @@ from typing import Any
 
 import pytest
 
+from rightseat.core.ask import Parameters
 from rightseat.core.errors import ModelUnreachable, PromptTooLong
+from rightseat.core.messages import user
+from rightseat.core.model import Begun, Chunk, Prompt, TextChunk
+from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Constraint, End, Piece, Request
 from rightseat.models.completion.engines import LlamaCpp, Spawned
 from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
 from rightseat.models.completion.grammar.nodes import Chars, Choice, Grammar, Literal, Repeat, Sequence
+from rightseat.models.completion.model import Completion
 from tests.models.completion.engines.test_spawning import until
+from tests.models.completion.families import TOOLS
+from tests.models.completion.playing import joined
 
 pytestmark = pytest.mark.engines
 
@@ -122,3 +130,35 @@ async def test_a_conversation_is_not_read_again_after_a_restart(options: LlamaCp
     assert cold.cached_tokens == 0
     for again in (warm, restored, forked):
         assert again.input_tokens - again.cached_tokens < 25  # of more than six hundred
+
+
+async def test_an_answer_goes_on_behind_what_was_said_of_it_as_if_nothing_had_been(options: LlamaCppOptions) -> None:
+    prompt = Prompt((user("Tell me about the sea."),), (), Parameters(temperature=0.0, max_tokens=40))
+    async with ready(options) as engine:
+        model = Completion(engine)
+        whole = [chunk async for chunk in model.stream(prompt)]
+        pieces = [chunk.text for chunk in whole if isinstance(chunk, TextChunk)]
+        rests = {at: await rest_of(model, prompt, "".join(pieces[:at])) for at in range(1, len(pieces), 7)}
+
+    assert len(pieces) > 20
+    for at, rest in rests.items():
+        assert joined(rest) == "".join(pieces[at:]), at
+        assert rest[-2:] == whole[-2:]  # why it ended, and what it cost
+
+
+async def test_an_answer_that_is_held_to_a_grammar_goes_on_within_it(options: LlamaCppOptions) -> None:
+    city: JsonValue = {"city": {"type": "string", "maxLength": 12}}
+    schema: dict[str, JsonValue] = {"type": "object", "properties": city, "required": ["city"]}
+    fitting = Prompt((user("Which city?"),), (), Parameters(temperature=0.0, max_tokens=60, response_schema=schema))
+    tools = Prompt((user("What is the weather like?"),), TOOLS, Parameters(temperature=0.0, max_tokens=60))
+    async with ready(options) as engine:
+        model = Completion(engine)
+        object_ = await rest_of(model, fitting, '{"city": "Par')
+        text = await rest_of(model, tools, "Let me think about")
+
+    assert len(json.loads('{"city": "Par' + joined(object_))["city"]) <= 12
+    assert joined(text)
+
+
+async def rest_of(model: Completion, prompt: Prompt, said: str) -> list[Chunk]:
+    return [chunk async for chunk in model.go_on(prompt, Begun(text=said))]

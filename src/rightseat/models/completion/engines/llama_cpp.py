@@ -72,10 +72,15 @@ class LlamaCpp:
             return self._has_template
         return len(await self._tokens("<|im_start|>")) == 1 + self._adds_bos
 
-    async def _tokens(self, text: str) -> Sequence[object]:
+    async def count(self, text: str) -> int | None:
+        """An older build without this endpoint does not know."""
+        return len(await self._tokens(text, add_special=False)) or (None if text else 0)
+
+    async def _tokens(self, text: str, *, add_special: bool = True) -> Sequence[object]:
         """What the engine makes of a prompt. An older build without this endpoint is taken to add nothing."""
+        wanted = {"content": text, "add_special": add_special, "parse_special": True}
         try:
-            answer = await self.client.ask("/tokenize", {"content": text, "add_special": True, "parse_special": True})
+            answer = await self.client.ask("/tokenize", wanted)
         except ModelRefused:
             return ()
         tokens = answer.get("tokens") if isinstance(answer, dict) else None

@@ -97,6 +97,9 @@ class Spawned:
     async def describe(self) -> Description:
         return await self._working().describe()
 
+    async def count(self, text: str) -> int | None:
+        return await self._working().count(text)
+
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
         server, sessions = self._working(), self._sessions
         pieces = server.generate(request) if sessions is None else sessions.generate(request)

@@ -1,5 +1,6 @@
 """Command R7B and Command A: a JSON array between `<|START_ACTION|>` and `<|END_ACTION|>`."""
 
+from rightseat.core.model import Begun
 from rightseat.models.completion.engine import Trigger
 from rightseat.models.completion.grammar.nodes import Chars, Literal, Repeat
 from rightseat.models.completion.reading.answers import read_calls
@@ -25,6 +26,13 @@ def answer(reader: Reader, style: Style) -> Reading[None]:
     yield from read_calls(reader, style.calls.mark, style.calls.read)
 
 
+def begun(said: Begun, held: bool) -> str:
+    thought = f"{THOUGHT[0]}{said.thought}" if said.thought else ""
+    if said.is_thinking:
+        return thought
+    return f"{thought + THOUGHT[1] if thought else ''}{said.text if held else TEXT[0] + said.text}"
+
+
 STYLE = Style(
     name="command-r7b",
     families="Command R7B, Command A",
@@ -42,6 +50,7 @@ STYLE = Style(
         end="]<|END_ACTION|>",
     ),
     answer=answer,
+    begun=begun,
     triggers=(Trigger("word", "<|START_ACTION|>"),),
     preserved=("<|START_ACTION|>", "<|END_ACTION|>", *THOUGHT, *TEXT),
 )

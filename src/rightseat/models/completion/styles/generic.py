@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rightseat.core.model import Begun
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.grammar.nodes import Choice, Literal, Node
@@ -130,12 +131,23 @@ def _key(reader: Reader) -> Reading[str | None]:
     return key
 
 
+def begun(said: Begun, held: bool) -> str:
+    """The object up to where it broke off. A text that has a schema is no string there: it is not known as one here."""
+    if not held:
+        return said.text
+    thought = f'{{"{THOUGHT}": {spell(said.thought)}'
+    if said.is_thinking:
+        return thought.removesuffix('"')
+    return f'{thought}, "{STEP}": {{"{RESULT}": {spell(said.text).removesuffix(chr(34))}'
+
+
 STYLE = Style(
     name="generic",
     families="any, by `style: generic`",
     signs=(),
     calls=CALLS,
     answer=answer,
+    begun=begun,
     grammar=grammar,
     schema=schema,
     offer=offer,

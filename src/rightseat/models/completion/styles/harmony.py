@@ -2,6 +2,7 @@
 
 import re
 
+from rightseat.core.model import Begun
 from rightseat.models.completion.grammar.nodes import Literal, Until
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.reading.reader import Reader
@@ -33,12 +34,20 @@ def answer(reader: Reader, style: Style) -> Reading[None]:
             return
 
 
+def begun(said: Begun, held: bool) -> str:
+    thought = f"<|channel|>analysis<|message|>{said.thought}" if said.thought else ""
+    if said.is_thinking:
+        return thought
+    return f"{thought + NEXT if thought else ''}{STYLE.before_text}{said.text}"
+
+
 STYLE = Style(
     name="harmony",
     families="gpt-oss",
     signs=("<|channel|>",),
     calls=Calls(form=FORM, several=False),
     answer=answer,
+    begun=begun,
     preserved=("<|channel|>", "<|message|>", "<|constrain|>", "<|start|>", "<|end|>", "<|call|>", "<|return|>"),
     before_text="<|channel|>final<|message|>",
     after_text=NEXT,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from rightseat.core.model import Begun
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Description, Trigger
@@ -81,6 +82,10 @@ class Style:
     extras: Callable[[Sequence[Tool]], tuple[Sequence[Tool], dict[str, Any]]] | None = None
     """Which tools are not printed as such, and what the template is given in their place."""
 
+    begun: Callable[[Begun, bool], str] | None = None
+    """What was said of an answer, as the model wrote it, in place of the usual way: of an answer that broke off, and
+    whether it was held to a grammar."""
+
     def recognises(self, template: str) -> bool:
         return all(sign in template for sign in self.signs) and not any(sign in template for sign in self.without)
 
@@ -109,6 +114,11 @@ class Style:
 def usual(reader: Reader, style: Style) -> Reading[None]:
     """Thought, text and calls."""
     yield from read_calls(reader, style.calls.mark, style.calls.read)
+
+
+def thought_of(text: str, *, is_open: bool = False) -> str:
+    """A thought as most models write it."""
+    return f"<think>\n{text}" if is_open else f"<think>\n{text}</think>\n\n"
 
 
 def prints_tools(description: Description) -> bool:
