@@ -26,7 +26,7 @@ from rightseat.core.model import (
     ThoughtChunk,
     UsageChunk,
 )
-from rightseat.models.anthropic import Anthropic
+from rightseat.models.anthropic import Anthropic, Options
 from rightseat.models.anthropic.reading import Reader
 from rightseat.wire import sse
 from tests.models.recorded import RECORDINGS, once, played, refusal
@@ -39,8 +39,8 @@ PROMPT = Prompt((user("Hi"),))
 @asynccontextmanager
 async def model_of(script: Script | bytes, **options: Any) -> AsyncIterator[tuple[Anthropic, Server]]:
     async with playing(script if callable(script) else answers(script)) as server:
-        given = {"api_key": KEY, "base_url": server.url} | options
-        async with asyncio.timeout(10), Anthropic("claude-sonnet-5", **given) as model:
+        given = {"model": "claude-sonnet-5", "api_key": KEY, "base_url": server.url} | options
+        async with asyncio.timeout(10), Anthropic(Options(**given)) as model:
             yield model, server
 
 

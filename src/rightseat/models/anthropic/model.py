@@ -1,14 +1,19 @@
 """The model itself: a request, and its answer read as it comes."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
 import msgspec
 
-from rightseat.core.model import Chunk, NoteChunk, Prompt
+from rightseat.core.closing import closing
+from rightseat.core.continuing import Known
+from rightseat.core.errors import ModelError
+from rightseat.core.model import Begun, CannotContinue, Chunk, NoteChunk, Prompt, UsageChunk
 from rightseat.models.anthropic.options import Options
+from rightseat.models.anthropic.prefill import counted, unsent, write_prefill
 from rightseat.models.anthropic.reading import Reader
 from rightseat.models.anthropic.request import Request, write_request
 from rightseat.models.google_cloud import Tokens
@@ -47,6 +52,38 @@ class Anthropic:
             first=[NoteChunk("warning", note) for note in request.notes],
             headers=self._tokens.headers if self._tokens else None,
         )
+
+    async def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+        request = write_request(self.options, prompt)
+        body = write_prefill(self.options, request, begun)
+        known = Known(unsent(begun))
+        before, after = await asyncio.gather(self._count(request.body), self._count(body))
+        said = after - before
+        most = request.body["max_tokens"]
+        if not isinstance(most, int) or most <= said:
+            raise CannotContinue("it was as long as it may be")
+        body["max_tokens"] = most - said
+        answer = self._upstream.stream("/v1/messages", _encode(body), Reader(request.model))
+        async with closing(answer) as chunks:
+            async for chunk in chunks:
+                if isinstance(chunk, UsageChunk):
+                    chunk = UsageChunk(chunk.input_tokens - said, chunk.output_tokens + said)
+                if (new := known.take(chunk)) is not None:
+                    yield new
+
+    async def _count(self, body: Mapping[str, object]) -> int:
+        try:
+            answer = await self._upstream.post("/v1/messages/count_tokens", _encode(counted(body)))
+            return _decode_count(answer).input_tokens
+        except (ModelError, msgspec.DecodeError) as error:
+            raise CannotContinue(f"its tokens could not be counted: {error}") from error
+
+
+class _Count(msgspec.Struct):
+    input_tokens: int
+
+
+_decode_count = msgspec.json.Decoder(_Count).decode
 
 
 def introduce(options: Options, key: str) -> dict[str, str]:

@@ -61,6 +61,9 @@ class Options(BaseModel):
     """`adaptive` leaves it to the model how long it thinks; a number is a budget of tokens, from 1024 on."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
     """How much work the model puts into an answer."""
+    prefill: bool | None = None
+    """Whether an answer of a durable run that broke off goes on where it stopped. Left out: with models up to 4.5, as
+    documented. Later ones do not take the beginning of their answer, and answer anew."""
     cache: Literal["5m", "1h"] | None = None
     """Ask the provider to keep what it has read of tools, instructions and conversation for so long."""
     headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
@@ -77,6 +80,9 @@ class Options(BaseModel):
             lacking = []
         if lacking:
             text = f"the platform {self.platform} needs {' and '.join(f'`{name}`' for name in lacking)}"
+            raise PydanticCustomError("platform", "{text}", {"text": text})
+        if self.prefill and self.platform != "anthropic":
+            text = f"`prefill` is known on the platform anthropic only; leave it out for {self.platform}"
             raise PydanticCustomError("platform", "{text}", {"text": text})
         return self
 
