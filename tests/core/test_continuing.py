@@ -8,7 +8,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
 from rightseat.core.continuing import Half, Known, Recalled, answer
 from rightseat.core.engine import Steps
-from rightseat.core.errors import ModelRefused, ModelUnreachable
+from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -25,6 +25,8 @@ from rightseat.core.events import (
     ThoughtStarted,
 )
 from rightseat.core.folding import Fold
+from rightseat.core.guard import Guard, Passive, Watch
+from rightseat.core.guarding import guarded
 from rightseat.core.handing import Under
 from rightseat.core.loop import Loop
 from rightseat.core.messages import user
@@ -70,12 +72,13 @@ class Going:
             yield chunk
 
 
-async def taken_over(said: Sequence[Event], model: Going | ScriptedModel) -> tuple[list[Event], Fold]:
+async def taken_over(said: Sequence[Event], model: Going | ScriptedModel, *guards: Guard) -> tuple[list[Event], Fold]:
     """What is written behind what the log has of the run, and what the thread looks like then."""
     fold = Fold()
     resumption = Resumption([STARTED, *said], fold, ASK.messages)
     written: list[Event] = []
-    async with closing(Loop(model).run(ASK, Recalled(_once, resumption))) as events:
+    agent = guarded(guards)(Loop(model))
+    async with closing(agent.run(ASK, Recalled(_once, resumption))) as events:
         async for event in events:
             for unsaid in resumption.feed(event):
                 fold.add(unsaid)
@@ -188,6 +191,37 @@ async def test_half_a_call_and_what_had_ended_are_taken_back(said: list[Event]) 
     assert [message.text for message in fold.messages()] == ["anew"]
 
 
+class Slow(Passive):
+    """Shows a text four characters late."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.held = ""
+
+    def watch(self, ask: Ask) -> Watch:
+        return Slow()
+
+    async def add(self, text: str) -> str:
+        self.held += text
+        shown, self.held = self.held[:-4], self.held[-4:]
+        return shown
+
+    async def end(self) -> str:
+        return self.held
+
+
+@pytest.mark.parametrize("length", range(1, 9))
+async def test_guards_read_the_whole_and_show_the_rest(length: int) -> None:
+    said = "one two "[:length]
+    model = Going(TextChunk("one two three"[length:]))
+
+    written, fold = await taken_over([TextStarted("m"), TextDelta("m", said)], model, Slow())
+
+    assert [message.text for message in fold.messages()] == ["one two three"]
+    assert not any(isinstance(event, MessagesReplaced | TextStarted) for event in written)
+
+
 def test_nothing_is_continued_behind_a_log_that_was_lost() -> None:
     """Thoughts from before are not in it."""
     fold = Fold()
@@ -242,5 +276,33 @@ def test_something_else_than_what_was_said_cannot_go_on(chunk: Chunk) -> None:
 
 
 def test_a_half_knows_its_open_thought() -> None:
-    assert Half((*THOUGHT,), Begun("Let me", is_thinking=True)).thought_id == "h"
-    assert Half((*THOUGHT, ThoughtEnded("h")), Begun("Let me")).thought_id is None
+    assert Half((*THOUGHT,)).thought_id == "h"
+    assert Half((*THOUGHT, ThoughtEnded("h"))).thought_id is None
+
+
+class Loading(Going):
+    """A model that has to be loaded first."""
+
+    def __init__(self) -> None:
+        super().__init__(TextChunk("three"))
+        self.is_ready = False
+
+    async def ready(self) -> None:
+        self.is_ready = True
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        if not self.is_ready:
+            raise ModelLoading("It is being loaded.")
+        yield TextChunk("anew")
+
+
+@pytest.mark.parametrize(("said", "text"), [(TEXT, "one two three"), ([], "anew")], ids=["half", "nothing"])
+async def test_a_run_that_goes_on_waits_for_its_model(said: list[Event], text: str) -> None:
+    _, fold = await taken_over(said, Loading())
+
+    assert [message.text for message in fold.messages()] == [text]
+
+
+async def test_a_new_run_does_not() -> None:
+    with pytest.raises(ModelLoading):
+        _ = [event async for event in Loop(Loading()).run(ASK, _once)]

@@ -16,7 +16,7 @@ import msgspec
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelRefused
-from rightseat.core.events import Event, ThoughtEnded, ThoughtStarted
+from rightseat.core.events import Event, TextDelta, TextStarted, ThoughtDelta, ThoughtEnded, ThoughtStarted
 from rightseat.core.framing import frame
 from rightseat.core.model import (
     Begun,
@@ -36,18 +36,28 @@ T = TypeVar("T")
 
 
 class Half(msgspec.Struct, frozen=True):
-    """What a log has of an answer that broke off: its events, in few pieces, and what they say."""
+    """What a log has of an answer that broke off: its events, in few pieces."""
 
     events: tuple[Event, ...]
-    begun: Begun
-    text_id: str | None = None
+
+    @property
+    def text_id(self) -> str | None:
+        return next((event.message_id for event in self.events if isinstance(event, TextStarted)), None)
 
     @property
     def thought_id(self) -> str | None:
         """Of a thought that has no end yet."""
-        ended = {event.message_id for event in self.events if isinstance(event, ThoughtEnded)}
-        begun = [event.message_id for event in self.events if isinstance(event, ThoughtStarted)]
-        return next((id for id in begun if id not in ended), None)
+        if any(isinstance(event, ThoughtEnded) for event in self.events):
+            return None
+        return next((event.message_id for event in self.events if isinstance(event, ThoughtStarted)), None)
+
+    @property
+    def begun(self) -> Begun:
+        return Begun(
+            "".join(event.text for event in self.events if isinstance(event, ThoughtDelta)),
+            "".join(event.text for event in self.events if isinstance(event, TextDelta)),
+            is_thinking=self.thought_id is not None,
+        )
 
 
 @runtime_checkable

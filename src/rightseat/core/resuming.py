@@ -36,7 +36,6 @@ from rightseat.core.events import (
 )
 from rightseat.core.folding import Fold
 from rightseat.core.messages import Call, Message, Result
-from rightseat.core.model import Begun
 from rightseat.core.patching import patched
 
 Key = tuple[Literal["text", "thought", "call", "result"], str]
@@ -112,29 +111,25 @@ class Resumption:
     def half_said(self) -> Half | None:
         """What the log has and the run has not said again, if it is an answer that can go on."""
         keys = [key for key in self._things if key in self._unsaid]
-        kinds, things = [kind for kind, _ in keys], [self._things[key] for key in keys]
-        if self._was_lost or kinds not in (["thought"], ["text"], ["thought", "text"]):
-            return None
-        if (things[-1].is_ended and kinds[-1] == "text") or (len(keys) == 2 and not things[0].is_ended):
+        if self._was_lost or not is_open([(kind, self._things[kind, id].is_ended) for kind, id in keys]):
             return None
         events: list[Event] = [*self._others.get(self._place, ())]
-        thought = text = ""
-        text_id: str | None = None
-        for (kind, id), thing in zip(keys, things, strict=True):
-            if kind == "thought":
-                thought = "".join(self._thoughts.get(id, ()))
-                said: tuple[Event, ...] = (ThoughtStarted(id), ThoughtDelta(id, thought), ThoughtEnded(id))
-                events += said if thing.is_ended else said[:2]
-            else:
-                text_id, text = id, next(one.text for one in self._fold.messages() if one.id == id)
-                events += (TextStarted(id), TextDelta(id, text))
-            if len(text if kind == "text" else thought) != thing.length:
-                return None
-            events += self._others.get((kind, id), ())
-        if not all(is_beside(event) for event in events if key_of(event) is None):
-            return None
-        is_thinking = kinds == ["thought"] and not things[0].is_ended
-        return Half(tuple(events), Begun(thought, text, is_thinking), text_id)
+        for key in keys:
+            events += (*self._again(key), *self._others.get(key, ()))
+        is_whole = sum(len(event.text) for event in events if isinstance(event, Delta)) == sum(
+            self._things[key].length for key in keys
+        )
+        is_alone = all(is_beside(event) for event in events if key_of(event) is None)
+        return Half(tuple(events)) if is_whole and is_alone else None
+
+    def _again(self, key: Key) -> tuple[Event, ...]:
+        kind, id = key
+        if kind == "text":
+            text = next(message.text for message in self._fold.messages() if message.id == id)
+            return TextStarted(id), TextDelta(id, text)
+        thought = "".join(self._thoughts.get(id, ()))
+        said = (ThoughtStarted(id), ThoughtDelta(id, thought), ThoughtEnded(id))
+        return said if self._things[key].is_ended else said[:2]
 
     def _take_back(self) -> Iterator[Event]:
         yield from tuple(self._fold.endings())
@@ -192,6 +187,14 @@ def key_of(event: Event) -> Key | None:
         case CallReturned(call_id=id):
             return "result", id
     return None
+
+
+def is_open(things: list[tuple[str, bool]]) -> bool:
+    """Is there more to come of an answer of these kinds, of which some have ended? Behind a call, nobody can tell."""
+    match things:
+        case [("thought", _)] | [("text", False)] | [("thought", True), ("text", False)]:
+            return True
+    return False
 
 
 def is_beside(event: Event) -> bool:

@@ -189,20 +189,22 @@ async def counted(kind: str, said: bytes) -> tuple[int | None, Mapping[str, Any]
         return count, server.requests[0].json
 
 
-async def test_llama_cpp_and_vllm_count_a_text_without_what_begins_a_prompt() -> None:
+async def test_llama_cpp_vllm_and_sglang_count_a_text_without_what_begins_a_prompt() -> None:
     llama, asked_llama = await counted("llama_cpp", answer(200, {"tokens": [1, 2, 3]}))
-    vllm_, asked_vllm = await counted("vllm", answer(200, {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3]}))
+    said = answer(200, {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3]})
+    vllm_, asked_vllm = await counted("vllm", said)
+    sglang_, asked_sglang = await counted("sglang", said)
 
-    assert (llama, vllm_) == (3, 3)
+    assert (llama, vllm_, sglang_) == (3, 3, 3)
     assert asked_llama == {"content": "Hello there", "add_special": False, "parse_special": True}
     assert asked_vllm == {"model": "m", "prompt": "Hello there", "add_special_tokens": False}
+    assert asked_sglang == {"prompt": "Hello there", "add_special_tokens": False}
 
 
-@pytest.mark.parametrize("kind", ["llama_cpp", "vllm"])
+@pytest.mark.parametrize("kind", ["llama_cpp", "vllm", "sglang"])
 async def test_a_server_without_that_endpoint_does_not_count(kind: str) -> None:
     assert (await counted(kind, answer(404, {"error": "not found"})))[0] is None
 
 
-@pytest.mark.parametrize("kind", ["sglang", "ollama"])
-def test_the_others_do_not_count(kind: str) -> None:
-    assert not isinstance(build(kind, "http://127.0.0.1:1"), Counting)
+def test_ollama_does_not_count() -> None:
+    assert not isinstance(build("ollama", "http://127.0.0.1:1"), Counting)

@@ -52,6 +52,9 @@ class Sglang:
             )
         return self._known
 
+    async def count(self, text: str) -> int | None:
+        return await self.client.count(text)
+
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
         if request.logprobs is not None:
             raise BadAsk("SGLang is not asked for logprobs by us.")

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
+from rightseat.core.errors import ModelLoading, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Description, End, Piece, Request
@@ -47,14 +47,7 @@ class Vllm:
         return self._known
 
     async def count(self, text: str) -> int | None:
-        """A server that was started without this endpoint does not know."""
-        try:
-            wanted = {"model": self.options.model, "prompt": text, "add_special_tokens": False}
-            answer = await self.client.ask("/tokenize", wanted)
-        except ModelRefused:
-            return None
-        count = answer.get("count") if isinstance(answer, dict) else None
-        return count if isinstance(count, int) else None
+        return await self.client.count(text, model=self.options.model)
 
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
         reading = Reading()
