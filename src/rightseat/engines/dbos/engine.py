@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import msgspec
@@ -101,8 +101,9 @@ class DbosEngine:
         if execution is not None and execution.has_begun:
             await execution.leave()  # we were taken for dead, and have it once more: what the old one does is in vain
         if execution is None or execution.has_begun:
+            before = partial(self._system.finished, ask.run_id)
             forget = partial(self._system.note_deaths, ask.run_id, 0)
-            execution = self._running[ask.run_id] = _Execution(ask, forget)
+            execution = self._running[ask.run_id] = _Execution(ask, DbosSteps(ask.run_id, before, forget))
         try:
             await execution.run(self._perform)
         finally:
@@ -146,9 +147,9 @@ class DbosEngine:
 class _Execution:
     """One run that this process has."""
 
-    def __init__(self, ask: Ask, finished_a_step: Callable[[], Awaitable[None]] | None = None) -> None:
+    def __init__(self, ask: Ask, steps: DbosSteps | None = None) -> None:
         self.run_id = ask.run_id
-        self.steps = DbosSteps(ask.run_id, finished_a_step)
+        self.steps = steps or DbosSteps(ask.run_id)
         self.over = asyncio.Event()
         self.was_cancelled = False
         self._ask = ask

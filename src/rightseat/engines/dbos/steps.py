@@ -1,7 +1,7 @@
 """The steps of one run, each kept by DBOS when it is finished."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextvars import Context
 from typing import Any, TypeVar
 
@@ -11,21 +11,33 @@ from dbos import error as dbos_errors
 
 from rightseat.core.closing import closing
 from rightseat.core.compacting import compacted
-from rightseat.core.errors import StaleWriter
+from rightseat.core.errors import Misuse, StaleWriter
 from rightseat.core.events import Event
 
 T = TypeVar("T")
 
 
 class DbosSteps:
-    """`finished_a_step` is called after the first one that was not finished before, outside of the workflow."""
+    """`before` are the names of the steps that were finished before, of a run that is gone on with; a new one has none.
 
-    def __init__(self, run_id: str, finished_a_step: Callable[[], Awaitable[None]] | None = None) -> None:
+    `finished_a_step` is called after the first one that was not finished before, outside of the workflow.
+    """
+
+    def __init__(
+        self,
+        run_id: str,
+        before: Callable[[], Awaitable[Collection[str]]] | None = None,
+        finished_a_step: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self.is_leaving = False
         self._run_id = run_id
+        self._before = before
+        self._known: Collection[str] | None = None if before else ()
         self._finished_a_step = finished_a_step
+        self._streaming: str | None = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
+        self._refuse_beside_an_answer(name)
         done: list[T] = []
 
         async def step() -> str:
@@ -42,35 +54,45 @@ class DbosSteps:
         return done[0]
 
     async def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        """The step waits while the source is read here: a piece of an answer takes no way through a task of its own."""
-        begun = asyncio.Event()
-        said: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-        async def step() -> str:
-            begun.set()
-            return await said
-
-        keeping = asyncio.create_task(self._keep(name, step))
-        beginning = asyncio.create_task(begun.wait())
+        """The source is read first, and kept in one step when it has come to its end: one that is open all the while
+        would take more memory than the rest of the run, and ask the database before the model is asked."""
+        self._refuse_beside_an_answer(name)
+        if name in await self._finished_before():
+            for event in msgspec.json.decode(await self._keep(name, nothing), type=list[Event]):
+                yield event
+            return
+        events: list[Event] = []
+        self._streaming = name
         try:
-            await asyncio.wait((keeping, beginning), return_when=asyncio.FIRST_COMPLETED)
-            if not begun.is_set():
-                for event in msgspec.json.decode(await keeping, type=list[Event]):
-                    yield event
-                return
-            events: list[Event] = []
             async with closing(source()) as live:
                 async for event in live:
                     events.append(event)
                     yield event
-            said.set_result(written(compacted(events)))
-            await keeping
-            await self._note_progress()
         finally:
-            beginning.cancel()
-            if not keeping.done():
-                keeping.cancel()
-                await asyncio.wait((keeping,))
+            self._streaming = None
+        said = written(compacted(events))
+        del events
+
+        async def step() -> str:
+            return said
+
+        if await self._keep(name, step) != said:  # another has kept its own answer, and goes on with that
+            self.is_leaving = True
+            raise StaleWriter(self._run_id, 0, 0)
+        await self._note_progress()
+
+    def _refuse_beside_an_answer(self, name: str) -> None:
+        """DBOS counts the steps of a run, and an answer is counted at its end."""
+        if self._streaming is not None:
+            raise Misuse(
+                f"The step {name!r} was begun while {self._streaming!r} is being streamed. In a durable run nothing "
+                "else is done beside an answer: wait for its end."
+            )
+
+    async def _finished_before(self) -> Collection[str]:
+        if self._known is None and self._before:
+            self._known = await asyncio.create_task(outside(self._before), context=Context())
+        return self._known or ()
 
     async def _note_progress(self) -> None:
         if self._finished_a_step:
@@ -94,8 +116,13 @@ class _NotKept(BaseException):
         self.error = error
 
 
-async def outside(work: Callable[[], Awaitable[None]]) -> None:
-    await work()
+async def outside(work: Callable[[], Awaitable[T]]) -> T:
+    """Run in a context without a workflow, where what DBOS is asked is no step."""
+    return await work()
+
+
+async def nothing() -> str:
+    raise _NotKept(Misuse("The database of the engine has lost a step that it had a moment ago."))
 
 
 def written(value: Any) -> str:

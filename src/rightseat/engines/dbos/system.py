@@ -94,6 +94,10 @@ class System:
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
         return {one.workflow_id: Known(one.status, (one.attributes or {}).get("deaths", 0)) for one in found}
 
+    async def finished(self, run_id: str) -> Collection[str]:
+        """The names of the steps of a run that are kept."""
+        return {step["function_name"] for step in await DBOS.list_workflow_steps_async(run_id, load_output=False)}
+
     async def note_deaths(self, run_id: str, number: int) -> None:
         await DBOS.update_workflow_attributes_async(run_id, {"deaths": number})
 
