@@ -158,11 +158,11 @@ async def test_a_denied_question_does_not_reach_the_agent() -> None:
     assert (events, str(error), agent.said) == ([denied("question")], "No xyz.", 0)
 
 
-async def test_what_was_said_before_is_not_judged_again() -> None:
-    asked = Ask(messages=(system("xyz"), user("xyz"), assistant("No."), user("And now?")))
+async def test_the_application_and_the_agent_are_not_judged_as_questions() -> None:
+    asked = Ask(messages=(system("xyz"), user("Hi"), assistant("xyz"), user("And now?")))
 
     assert question_of(asked) == "And now?"
-    assert (await hear(Says(), ask=asked))[1] is None
+    assert await hear(Says(), ask=asked) == ([], None)
 
 
 class Hears(Says):

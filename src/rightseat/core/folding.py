@@ -35,6 +35,8 @@ class Fold:
 
     def __init__(self, state: JsonValue = None) -> None:
         self.state = state
+        self.is_denied = False
+        """Did a guard deny the question?"""
         self._order: list[_Draft | Message] = []
         self._texts: dict[str, _Draft] = {}
         self._calls: dict[str, list[str]] = {}
@@ -81,6 +83,8 @@ class Fold:
             self._replace(event.messages)
         elif isinstance(event, Custom) and event.name == "model.kept":
             self._keep(event.value)
+        elif isinstance(event, Custom) and event.name == "guard.denied":
+            self.is_denied = isinstance(event.value, dict) and event.value.get("at") == "question"
 
     def endings(self) -> Iterator[Event]:
         """The events that end what is still open, for a run that stops in the middle: what started last ends first."""

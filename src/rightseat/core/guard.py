@@ -29,6 +29,8 @@ class Guard(Protocol):
     name: str
     judges_topics: bool
     """Does it hold a question to the `topics` of its ask?"""
+    judges_earlier: bool
+    """Is it asked about earlier questions that this server has not judged? What it denied is left out in any case."""
     judges_calls: bool
     """Does it look at calls of tools? They are held until they are whole then, and else pass piece by piece."""
 
@@ -50,6 +52,7 @@ class Passive:
 
     name = ""
     judges_topics = False
+    judges_earlier = True
     judges_calls = False
 
     async def check_question(self, ask: Ask) -> None:

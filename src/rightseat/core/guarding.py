@@ -1,17 +1,13 @@
 """An agent between its guards: what they deny is not asked, not shown and not done.
 
-The question is judged before the agent hears it. Texts pass the guards as they are written, and come a little later
-than they would. A call is held until it is whole: its arguments are JSON, in which a phrase has many spellings. What
-has no beginning and no end (a tool's result, a state, an error) is judged at once; what the client sent itself may come
-back to it.
+The question is judged before the agent hears it (`core.judging`). Texts pass the guards as they are written, and come a
+little later than they would. A call is held until it is whole: its arguments are JSON, in which a phrase has many
+spellings. What has no beginning and no end (a tool's result, a state, an error) is judged at once; what the client sent
+itself may come back to it.
 """
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Literal, TypeVar
-
-import msgspec
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Literal
 
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
@@ -30,11 +26,10 @@ from rightseat.core.events import (
     ThoughtDelta,
     ThoughtEnded,
 )
-from rightseat.core.guard import Guard, Watch, unanswered
+from rightseat.core.guard import Guard, Watch
+from rightseat.core.judging import Judging, Recall, Verdict, nothing, within, without
 from rightseat.core.messages import Call
 from rightseat.core.words import pieces_in, read, sent_with, strings_in, texts_in
-
-logger = logging.getLogger(__name__)
 
 At = Literal["question", "answer", "call"]
 SLICE = 4096  # characters that a guard is given at once, of what has no pieces of its own
@@ -43,21 +38,16 @@ APART = "\n|\n"  # between texts that are judged together and are not one
 NO_LOGPROBS = "The likely tokens of the answer are left out: guards read it before it is shown, and they would not."
 
 
-class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """On a question: the guard that denies it, if one does; or the messages before it that no agent gets to see."""
-
-    guard: str | None = None
-    reason: str = ""
-    left_out: tuple[str, ...] = ()
-
-
 class Guarded:
     """`patience` is how many seconds a guard may take for a question, a call or a piece. Else it has failed."""
 
-    def __init__(self, agent: Agent, guards: Sequence[Guard], patience: float = 10.0) -> None:
+    def __init__(
+        self, agent: Agent, guards: Sequence[Guard], patience: float = 10.0, judging: Judging | None = None
+    ) -> None:
         self._agent = agent
         self._guards = guards
         self._patience = patience
+        self._judging = judging or Judging(guards, patience)
 
     @property
     def description(self) -> str:
@@ -68,7 +58,7 @@ class Guarded:
         return getattr(self._agent, "durable", False)
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        verdict = await steps.do("guards:question", Verdict, lambda: self._judge(ask))
+        verdict = await steps.do("guards:question", Verdict, lambda: self._judging.judge(ask))
         if verdict.guard is not None:
             yield denial(verdict.guard, verdict.reason, "question")
             raise Denied(verdict.reason, verdict.guard)
@@ -96,27 +86,6 @@ class Guarded:
                     yield denial(denied.guard, denied.message, passage.at)
                     raise denied from error
                 raise
-
-    async def _judge(self, ask: Ask) -> Verdict:
-        """A question that was denied before still stands in front of the next one: that is judged alone then."""
-        verdict = await self._ask_all(ask)
-        earlier = unanswered(ask)[:-1]
-        if verdict.guard is None or not earlier:
-            return verdict
-        alone = await self._ask_all(without(ask, earlier))
-        return alone if alone.guard is not None else Verdict(left_out=earlier)
-
-    async def _ask_all(self, ask: Ask) -> Verdict:
-        for guard in self._guards:
-            try:
-                await within(self._patience, guard, guard.check_question(ask))
-            except Denied as denied:
-                return Verdict(guard.name, denied.message)
-        return Verdict()
-
-
-def without(ask: Ask, ids: Sequence[str]) -> Ask:
-    return msgspec.structs.replace(ask, messages=tuple(one for one in ask.messages if one.id not in ids))
 
 
 class Passage:
@@ -255,23 +224,6 @@ class Chain:
         return new
 
 
-T = TypeVar("T")
-
-
-async def within(seconds: float, guard: Guard, judgement: Awaitable[T]) -> T:
-    """A guard that fails lets nothing pass."""
-    try:
-        async with asyncio.timeout(seconds):
-            return await judgement
-    except Denied as denied:
-        denied.guard = guard.name
-        raise
-    except Exception as error:
-        logger.warning("the guard %s failed", guard.name, exc_info=error)
-        why = "it took too long" if isinstance(error, TimeoutError) else "it failed"
-        raise GuardFailed(f"The guard {guard.name!r} could not judge this: {why}. So nothing passes it.") from error
-
-
 def denial(guard: str, reason: str, at: At) -> Custom:
     return Custom("guard.denied", {"guard": guard, "at": at, "reason": reason})
 
@@ -279,6 +231,9 @@ def denial(guard: str, reason: str, at: At) -> Custom:
 Around = Callable[[Agent], Agent]
 
 
-def guarded(guards: Sequence[Guard], patience: float = 10.0) -> Around:
+def guarded(guards: Sequence[Guard], patience: float = 10.0, recall: Recall = nothing) -> Around:
     """Puts the guards around an agent; nothing, where there are none."""
-    return (lambda agent: Guarded(agent, guards, patience)) if guards else (lambda agent: agent)
+    if not guards:
+        return lambda agent: agent
+    judging = Judging(guards, patience, recall)
+    return lambda agent: Guarded(agent, guards, patience, judging)

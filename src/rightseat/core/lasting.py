@@ -32,6 +32,7 @@ from rightseat.core.errors import (
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted, TextEnded
 from rightseat.core.failing import Last, read_failure
 from rightseat.core.folding import Fold
+from rightseat.core.judging import marked
 from rightseat.core.log import Entry, Log
 from rightseat.core.messages import Message
 from rightseat.core.resuming import Resumption
@@ -170,8 +171,8 @@ class Lasting:
                 await self._begin_anew(lost)
 
     async def _finish(self, last: Last) -> None:
-        said, state = self._fold.messages(), self._fold.state
-        await insist(self._ask, lambda: self._threads.finish(self._ask, said, state, last))
+        ask, said, state = marked(self._ask, self._fold), self._fold.messages(), self._fold.state
+        await insist(ask, lambda: self._threads.finish(ask, said, state, last))
 
 
 async def begin_again(threads: Threads, ask: Ask) -> Beginning | None:

@@ -16,6 +16,7 @@ from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.failing import Last, read_failure
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
+from rightseat.core.judging import marked
 from rightseat.core.lasting import Lasting, begin_again
 from rightseat.core.log import Log, Writer
 from rightseat.core.observing import ABOUT, NOBODY, Observer, observed
@@ -120,7 +121,7 @@ async def end(threads: Threads, ask: Ask, writer: Writer, fold: Fold, last: Last
     for ending in fold.endings():
         await writer.append(ending)
     try:
-        await threads.finish(ask, fold.messages(), fold.state, last)
+        await threads.finish(marked(ask, fold), fold.messages(), fold.state, last)
     except StaleWriter:
         raise
     except Exception as error:

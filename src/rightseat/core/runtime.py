@@ -19,6 +19,7 @@ from rightseat.core.errors import AgentNotFound, ConfigError, Leaving
 from rightseat.core.guard import Guard
 from rightseat.core.guarding import guarded
 from rightseat.core.hooks import Hooks
+from rightseat.core.judging import recalling
 from rightseat.core.log import Entry, Log, Tap
 from rightseat.core.loop import Loop
 from rightseat.core.model import Model
@@ -57,7 +58,7 @@ class Runtime:
         self.hooks = hooks or Hooks()
         self.judges_topics = any(guard.judges_topics for guard in guards)
         """Is a question held to the `topics` of its ask?"""
-        self._guarded = guarded(guards)
+        self._guarded = guarded(guards, recall=recalling(threads))
         self._log = log
         self._threads = threads
         self._engine = engine

@@ -33,6 +33,7 @@ def build(options: Options, parts: Parts) -> Guard:
 
 class Service(Passive):
     judges_topics = True
+    judges_earlier = False  # its clients send it one question at a time, and pay for each
 
     def __init__(self, options: Options) -> None:
         self.name = options.name

@@ -184,6 +184,8 @@ class Pieces:
             self.warnings.append(str(value))
         elif name == "loop.missing":
             self.warnings.append(f"Some tools are missing from this answer. {value}")
+        elif name == "guard.left_out" and isinstance(value, list):
+            self.warnings.append(f"Of the earlier messages {len(value)} did not reach the model: a guard denies them.")
         elif name == "model.logprobs" and self._wants_logprobs:
             self._logprobs = value
         elif name == "loop.taken" and isinstance(value, list):

@@ -218,6 +218,9 @@ class Writer:
             self._suggestions = events.suggestions(value)
         elif name in ("model.warning", "loop.missing"):
             yield from self._status(events.status(Step(str(value)), "WARNING"))
+        elif name == "guard.left_out" and isinstance(value, list):
+            text = f"Of the earlier messages {len(value)} did not reach the model: a guard denies them."
+            yield from self._status(events.status(Step(text), "WARNING"))
 
     def _artifact(self, value: Mapping[str, Any]) -> Iterator[bytes]:
         yield from self._pause()

@@ -1,0 +1,209 @@
+"""Every question of a conversation is judged, once; what was denied is left out, whoever sends it again."""
+
+from collections.abc import Collection
+
+import msgspec
+
+from rightseat.core.ask import Answer, Ask, Principal, Topics
+from rightseat.core.errors import Denied
+from rightseat.core.guard import Passive, question_of
+from rightseat.core.judging import NOT_PASSED_ON, Judging, Verdict, turns_of, without
+from rightseat.core.messages import Message, Text, assistant, system, user
+
+
+class NoXyz(Passive):
+    """Denies `xyz`, and keeps what it was asked."""
+
+    name = "no-xyz"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def check_question(self, ask: Ask) -> None:
+        self.asked.append(question_of(ask))
+        if "xyz" in question_of(ask):
+            raise Denied("No xyz.")
+
+
+def said(*messages: Message) -> Ask:
+    return Ask(messages=messages)
+
+
+def again(ask: Ask, *messages: Message) -> Ask:
+    """The conversation as a client without ids sends it again, and more."""
+    old = tuple(Message(one.role, one.parts) for one in ask.messages)
+    return msgspec.structs.replace(ask, messages=(*old, *messages))
+
+
+async def test_a_question_that_was_answered_is_judged_where_nobody_has_judged_it() -> None:
+    denied = user("about xyz")
+
+    verdict = await Judging([NoXyz()], 1).judge(said(denied, assistant("No."), user("And now?")))
+
+    assert verdict == Verdict(left_out=(denied.id,))
+
+
+async def test_a_denied_question_is_left_out_of_every_later_one() -> None:
+    guard = NoXyz()
+    judging = Judging([guard], 1)
+    first = said(user("about xyz"))
+    assert (await judging.judge(first)).reason == "No xyz."
+    second = again(first, user("Hello"))
+    assert (await judging.judge(second)).left_out == (second.messages[0].id,)
+    third = again(second, assistant("Hi."), user("And now?"))
+
+    verdict = await judging.judge(third)
+
+    assert verdict == Verdict(left_out=(third.messages[0].id,))
+    assert guard.asked == ["about xyz", "Hello", "And now?"]
+
+
+async def test_what_was_judged_before_is_not_judged_again() -> None:
+    guard = NoXyz()
+    judging = Judging([guard], 1)
+    first = said(user("One"))
+    await judging.judge(first)
+
+    await judging.judge(again(first, assistant("1"), user("Two")))
+
+    assert guard.asked == ["One", "Two"]
+
+
+async def test_a_long_history_is_one_question_to_a_guard_where_nothing_is_denied() -> None:
+    guard = NoXyz()
+    history = [message for number in range(50) for message in (user(f"Question {number}"), assistant("Yes."))]
+
+    assert await Judging([guard], 1).judge(said(*history, user("Now?"))) == Verdict()
+    assert len(guard.asked) == 2
+
+
+async def test_one_denied_question_in_a_long_history_is_found_by_halves() -> None:
+    guard = NoXyz()
+    questions = [user(f"Question {number}") for number in range(64)]
+    questions[40] = user("xyz")
+    history = [message for question in questions for message in (question, assistant("Yes."))]
+
+    verdict = await Judging([guard], 1).judge(said(*history, user("Now?")))
+
+    assert verdict.left_out == (questions[40].id,)
+    assert len(guard.asked) < 16
+
+
+async def test_a_guard_is_not_given_more_of_a_history_at_once_than_it_can_read() -> None:
+    guard = NoXyz()
+    history = [message for _ in range(20) for message in (user("long " * 1000), assistant("Yes."))]
+
+    await Judging([guard], 1).judge(said(*history, user("Now?")))
+
+    assert max(map(len, guard.asked)) < 17_000
+
+
+async def test_two_messages_that_say_it_together_are_not_heard_together_later() -> None:
+    judging = Judging([Joined()], 1)
+    first = said(user("xy"), user("z"))
+    assert (await judging.judge(first)).left_out == (first.messages[0].id,)
+    second = again(first, assistant("What?"), user("Well"))
+
+    assert (await judging.judge(second)).left_out == (second.messages[0].id,)
+
+
+class Joined(NoXyz):
+    async def check_question(self, ask: Ask) -> None:
+        if "xyz" in question_of(ask).replace("\n", ""):
+            raise Denied("No xyz.")
+
+
+class Once(NoXyz):
+    """A guard that changes its mind, as models do."""
+
+    async def check_question(self, ask: Ask) -> None:
+        if not self.asked:
+            await super().check_question(ask)
+
+
+async def test_what_was_denied_stays_denied_when_a_judge_would_say_otherwise() -> None:
+    judging = Judging([Once()], 1)
+    first = said(user("about xyz"))
+    await judging.judge(first)
+
+    verdict = await judging.judge(again(first, assistant("?"), user("And now?")))
+
+    assert len(verdict.left_out) == 1
+
+
+async def test_what_is_marked_in_the_thread_is_left_out_by_a_server_that_did_not_judge_it() -> None:
+    denied = user("of politics")
+
+    async def recall(ask: Ask) -> Collection[str]:
+        return {denied.id}
+
+    verdict = await Judging([NoXyz()], 1, recall).judge(said(denied, user("Hello"), assistant("Hi."), user("Now?")))
+
+    assert verdict.left_out == (denied.id,)
+
+
+class Service(NoXyz):
+    judges_earlier = False
+
+
+async def test_a_guard_that_wants_no_history_is_asked_about_the_question_alone() -> None:
+    guard = Service()
+
+    await Judging([guard], 1).judge(said(user("xyz"), assistant("No."), user("Now?")))
+
+    assert guard.asked == ["Now?"]
+
+
+async def test_what_such_a_guard_denied_is_left_out_all_the_same() -> None:
+    judging = Judging([Service()], 1)
+    first = said(user("xyz"))
+    await judging.judge(first)
+
+    assert len((await judging.judge(again(first, assistant("No."), user("Now?")))).left_out) == 1
+
+
+async def test_a_verdict_is_good_for_its_person_its_agent_and_its_topics_alone() -> None:
+    guard = NoXyz()
+    judging = Judging([guard], 1)
+    asked = said(user("One"))
+    await judging.judge(asked)
+    others = (
+        {"principal": Principal("ben")},
+        {"agent": "other"},
+        {"topics": Topics(deny=("one",))},
+    )
+
+    for other in others:
+        await judging.judge(msgspec.structs.replace(again(asked, assistant("1"), user("Two")), **other))
+
+    assert guard.asked == ["One"] + ["One", "Two"] * 3
+
+
+async def test_a_denied_answer_to_a_tool_does_not_deny_what_was_said() -> None:
+    class NoAnswers(NoXyz):
+        async def check_question(self, ask: Ask) -> None:
+            if ask.answers:
+                raise Denied("No.")
+
+    judging = Judging([NoAnswers()], 1)
+    first = msgspec.structs.replace(said(user("Hi")), answers=(Answer("i", "resolved", "xyz"),))
+    await judging.judge(first)
+
+    assert await judging.judge(said(user("Hi"), assistant("?"), user("Well"))) == Verdict()
+
+
+async def test_a_turn_is_what_was_said_between_two_answers() -> None:
+    one, two, three = user("1"), user("2"), user("3")
+
+    assert turns_of(said(one, system("s"), two, assistant("a"), three)) == [(one, two), (three,)]
+    assert turns_of(said(one, assistant("a"))) == [(one,), ()]
+
+
+async def test_something_stands_in_for_a_question_that_has_an_answer() -> None:
+    denied, answered = user("a"), user("b")
+    ask = said(denied, answered, assistant("No."), user("Now?"))
+
+    left = without(ask, (denied.id, answered.id)).messages
+
+    assert [message.text for message in left] == [NOT_PASSED_ON, "No.", "Now?"]
+    assert left[0].parts == (Text(NOT_PASSED_ON),)
