@@ -66,10 +66,10 @@ class Judging:
 
     async def _judge_now(self, ask: Ask, turn: Turn) -> Verdict:
         """What stands unanswered before the question may pass alone, and not with it: then the question is heard."""
-        verdict = await self._ask_all(ask, self._guards)
+        verdict = await self.ask_all(ask)
         stays: Stays = "all" if verdict.guard is None else "none"
         if stays == "none" and (before := tuple(message.id for message in turn[:-1])):
-            verdict = await self._ask_all(without(ask, before), self._guards)
+            verdict = await self.ask_all(without(ask, before))
             if verdict.guard is None:
                 stays, verdict = "last", Verdict(left_out=before)
         if turn and (stays == "all" or not ask.answers):  # it may be an answer that was denied
@@ -113,10 +113,12 @@ class Judging:
 
     async def _passes(self, ask: Ask, turn: Turn) -> bool:
         asked = msgspec.structs.replace(ask, messages=turn, answers=())
-        return (await self._ask_all(asked, [guard for guard in self._guards if guard.judges_earlier])).guard is None
+        return (await self.ask_all(asked, earlier=True)).guard is None
 
-    async def _ask_all(self, ask: Ask, guards: Iterable[Guard]) -> Verdict:
-        for guard in guards:
+    async def ask_all(self, ask: Ask, *, earlier: bool = False) -> Verdict:
+        for guard in self._guards:
+            if earlier and not guard.judges_earlier:
+                continue
             try:
                 await within(self._patience, guard, guard.check_question(ask))
             except Denied as denied:

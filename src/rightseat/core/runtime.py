@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 
 import msgspec
 
+from rightseat.core.admitting import Texts
 from rightseat.core.agent import Agent, Roster
 from rightseat.core.artifacts import Artifacts, Stored
 from rightseat.core.ask import Ask, Principal
@@ -58,6 +59,8 @@ class Runtime:
         self.hooks = hooks or Hooks()
         self.judges_topics = any(guard.judges_topics for guard in guards)
         """Is a question held to the `topics` of its ask?"""
+        self.texts = Texts(guards)
+        """Guards what is said outside of runs."""
         self._guarded = guarded(guards, recall=recalling(threads))
         self._log = log
         self._threads = threads

@@ -114,7 +114,7 @@ def operations(runtime: Runtime, options: Options, door: Door) -> Routes:
         path=files_path(options),
     )
     keeping = Keeping(runtime, running)
-    return {**running.routes(), **keeping.routes(), **Transcribing(options.transcription).routes()}
+    return {**running.routes(), **keeping.routes(), **Transcribing(options.transcription, runtime.texts).routes()}
 
 
 def files_path(options: Options) -> str | None:

@@ -66,7 +66,7 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
 
     add("/chat/completions", "POST", chat.complete)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
-    add("/audio/transcriptions", "POST", Transcriptions(options.transcription).transcribe)
+    add("/audio/transcriptions", "POST", Transcriptions(options.transcription, runtime.texts).transcribe)
     add("/files/{file}", "GET", file)
     add("/files/{file}/content", "GET", file)
     add("/models", "GET", models)

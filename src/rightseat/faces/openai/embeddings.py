@@ -42,6 +42,7 @@ class Embeddings:
         model: object = self._runtime.models.get(asked.model)
         if not isinstance(model, Embedder):
             raise ModelNotFound(asked.model, "makes no vectors")
+        await self._runtime.texts.admit(texts, asked.model, principal)
         made = await model.embed(texts, asked.dimensions)
         return answer(
             {

@@ -7,6 +7,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from rightseat.core.admitting import Texts
 from rightseat.core.ask import Principal
 from rightseat.egress.transcription import Options, Recording, Transcriber, Unheard
 from rightseat.faces.answers import answer
@@ -14,13 +15,15 @@ from rightseat.faces.openai.failures import BadRequest, Failure
 
 PASSED_ON = ("language", "prompt", "temperature")
 READ = ("file", "model", "response_format", *PASSED_ON)
+NAME = "transcription"  # what it is called where its guards say what they denied
 MISSING = "This server transcribes nothing: its operator can name a server for it, as `transcription` of this face."
 
 
 class Transcriptions:
     """The model's name is the configuration's, whatever the client asks for."""
 
-    def __init__(self, options: Options | None) -> None:
+    def __init__(self, options: Options | None, texts: Texts) -> None:
+        self._texts = texts
         self._transcriber = Transcriber(options) if options else None
 
     async def transcribe(self, body: bytes, http: Request, principal: Principal) -> Response:
@@ -30,10 +33,13 @@ class Transcriptions:
         form = fields.pop("response_format", "json")
         if form not in ("json", "text"):
             raise BadRequest("`response_format` must be 'json' or 'text'.", "response_format", "unsupported_value")
+        await self._texts.admit([name, *fields.values()], NAME, principal)
         try:
             text = await self._transcriber.text_of(Recording.of(data, kind_of(kind, name), name), fields)
         except Unheard as error:
             return Failure(str(error), error.status, error.kind, "file" if error.status == 400 else None).response()
+        await self._texts.admit([text], NAME, principal)
+        await self._texts.show(text, NAME, principal)
         return answer({"text": text}) if form == "json" else PlainTextResponse(text)
 
 

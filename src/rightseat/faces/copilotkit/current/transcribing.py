@@ -8,10 +8,13 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
-from rightseat.core.errors import BadAsk
+from rightseat.core.admitting import Texts
+from rightseat.core.errors import BadAsk, Denied, GuardFailed
 from rightseat.egress.transcription import Options, Recording, Transcriber, Unheard
 from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.current.routing import Call, Routes
+
+NAME = "transcription"  # what it is called where its guards say what they denied
 
 
 class Given(msgspec.Struct):
@@ -21,7 +24,8 @@ class Given(msgspec.Struct):
 
 
 class Transcribing:
-    def __init__(self, options: Options | None) -> None:
+    def __init__(self, options: Options | None, texts: Texts) -> None:
+        self._texts = texts
         self._transcriber = Transcriber(options) if options else None
 
     def routes(self) -> Routes:
@@ -32,7 +36,14 @@ class Transcribing:
             recording = await read_recording(call)
             if self._transcriber is None:
                 raise Unheard("service_not_configured", "This server has no transcription configured.", 503)
+            await self._texts.admit([recording.name], NAME, call.principal)
             text = await self._transcriber.text_of(recording)
+            await self._texts.admit([text], NAME, call.principal)
+            await self._texts.show(text, NAME, call.principal)
+        except Denied as denied:
+            return answer({"error": "invalid_request", "message": denied.message, "retryable": False}, denied.status)
+        except GuardFailed as failed:
+            return answer({"error": "provider_error", "message": failed.message, "retryable": True}, failed.status)
         except Unheard as error:
             told = {"error": error.kind, "message": str(error), "retryable": error.retryable}
             return answer(told, error.status)
