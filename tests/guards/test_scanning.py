@@ -1,5 +1,6 @@
 """What is found while a text is still being written, and what is shown of it by then."""
 
+from contextlib import suppress
 from itertools import pairwise
 
 import pytest
@@ -145,3 +146,34 @@ def test_a_pattern_that_cannot_be_looked_for_says_why(expression: str, why: str)
 def test_an_empty_phrase_is_refused() -> None:
     with pytest.raises(BadPattern, match="everywhere"):
         phrase("  ", "")
+
+
+SEARCHES: dict[str, tuple[Search, int]] = {
+    "patterns": (Patterns([PLAN, pattern("p{2,4}l", "No."), pattern("a(?:n| a){1,6}s", "No.")]), 16),
+    "personal data": (PersonalData(), WINDOW),
+}
+
+
+LETTERS = st.text("secrt plan\n\u200b1@.+0-", max_size=12)
+WORDS = st.sampled_from(["secret", "plan", "pp", "a@b.c", "4111", "1111", "+49 30", "1234567", "DE89 3704"])
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+@given(pieces=st.lists(st.one_of(LETTERS, WORDS), max_size=30))
+def test_what_was_searched_before_need_not_be_searched_again(kind: str, pieces: list[str]) -> None:
+    """A scan looks only at what can have become a match. One that looks at everything, each time, sees the same."""
+    search, window = SEARCHES[kind]
+
+    def everything(text: str, *, final: bool = True, new: int | None = None) -> None:
+        search(text, final=final)
+
+    assert step_by_step(pieces, search, window) == step_by_step(pieces, everything, window)
+
+
+def step_by_step(pieces: list[str], search: Search, window: int) -> list[str]:
+    """What is shown at each piece, up to the one that is denied."""
+    scan, shown = Scan(search, window), list[str]()
+    with suppress(Denied):
+        for piece in pieces:
+            shown.append(scan.feed(piece))  # it may be denied in the middle
+    return shown

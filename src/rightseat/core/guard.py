@@ -1,6 +1,6 @@
 """The seam to what decides what may be asked, said and done."""
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rightseat.core.ask import Ask
 from rightseat.core.messages import Call
@@ -19,6 +19,15 @@ class Watch(Protocol):
 
     async def end(self) -> str:
         """The text is over: the rest of it."""
+        ...
+
+
+@runtime_checkable
+class Instant(Watch, Protocol):
+    """A watch that never waits. It is asked without waiting for it, which costs a fraction of a wait."""
+
+    def feed(self, text: str) -> str:
+        """`add`, at once."""
         ...
 
 

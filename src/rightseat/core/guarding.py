@@ -26,8 +26,8 @@ from rightseat.core.events import (
     ThoughtDelta,
     ThoughtEnded,
 )
-from rightseat.core.guard import Guard, Watch
-from rightseat.core.judging import Judging, Recall, Verdict, nothing, within, without
+from rightseat.core.guard import Guard, Instant, Watch
+from rightseat.core.judging import Judging, Recall, Verdict, failure, nothing, within, without
 from rightseat.core.messages import Call
 from rightseat.core.words import pieces_in, read, sent_with, strings_in, texts_in
 
@@ -110,7 +110,7 @@ class Passage:
         # A chain of checks by `type`, the frequent ones first, as in `folding`: it runs for every piece of an answer.
         if type(event) is TextDelta:
             chain = self._texts.get(event.message_id) or await self._begin(event.message_id)
-            shown = await chain.add(event.text)
+            shown = chain.feed(event.text) if chain.is_instant else await chain.add(event.text)
             return self._show(event.message_id, shown) if shown else ()
         if type(event) is ThoughtDelta:
             shown = await self._chain(event.message_id).add(event.text)
@@ -195,6 +195,8 @@ class Chain:
         self.watches: list[tuple[Guard, Watch]] = [
             (guard, watch) for guard in guards if (watch := guard.watch(ask)) is not None
         ]
+        self.is_instant = all(isinstance(watch, Instant) for _, watch in self.watches)
+        """None of them waits: it can be fed."""
         self._patience = patience
         self._known = 0  # characters that are still to come out again, and were shown before
 
@@ -208,6 +210,18 @@ class Chain:
             if text:
                 text = await within(self._patience, guard, watch.add(text))
         return self._new(text)
+
+    def feed(self, text: str) -> str:
+        for guard, watch in self.watches:
+            if text:
+                try:
+                    text = watch.feed(text)  # type: ignore[attr-defined]  # `is_instant`: each of them has it
+                except Denied as denied:
+                    denied.guard = guard.name
+                    raise
+                except Exception as error:
+                    raise failure(guard, error) from error
+        return self._new(text) if self._known else text
 
     async def end(self) -> str:
         rest = ""

@@ -142,9 +142,13 @@ async def within(seconds: float, guard: Guard, judgement: Awaitable[T]) -> T:
         denied.guard = guard.name
         raise
     except Exception as error:
-        logger.warning("the guard %s failed", guard.name, exc_info=error)
-        why = "it took too long" if isinstance(error, TimeoutError) else "it failed"
-        raise GuardFailed(f"The guard {guard.name!r} could not judge this: {why}. So nothing passes it.") from error
+        raise failure(guard, error) from error
+
+
+def failure(guard: Guard, error: Exception) -> GuardFailed:
+    logger.warning("the guard %s failed", guard.name, exc_info=error)
+    why = "it took too long" if isinstance(error, TimeoutError) else "it failed"
+    return GuardFailed(f"The guard {guard.name!r} could not judge this: {why}. So nothing passes it.")
 
 
 def turns_of(ask: Ask) -> list[Turn]:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 from rightseat.core.errors import Denied
 from rightseat.core.guard import Guard
 from rightseat.guards import scanning
-from rightseat.guards.scanning import EVERYWHERE, BadPattern, Finder, Pattern, Where, spaced
+from rightseat.guards.scanning import EVERYWHERE, BadPattern, Finder, Pattern, Where, spaced, start
 from rightseat.parts import Parts
 
 
@@ -51,10 +51,11 @@ class Patterns:
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._patterns = patterns
 
-    def __call__(self, text: str, *, final: bool = True) -> None:
+    def __call__(self, text: str, *, final: bool = True, new: int | None = None) -> None:
         plain = spaced(text)
+        spellings = (text,) if plain is text or plain == text else (text, plain)
         for one in self._patterns:
-            for spelt in (text,) if plain == text else (text, plain):
-                found = one.compiled.search(spelt)
+            for spelt in spellings:
+                found = one.compiled.search(spelt, start(spelt, new, one.longest))
                 if found and (final or found.end() < len(spelt)):
                     raise Denied(one.reason)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.errors import Denied
 from rightseat.core.guard import Guard
-from rightseat.guards.scanning import EVERYWHERE, Finder, Where
+from rightseat.guards.scanning import EVERYWHERE, Finder, Where, compiled, start
 from rightseat.parts import Parts
 
 Kind = Literal["email", "phone", "card", "iban"]
@@ -29,6 +29,9 @@ WORDS: dict[Kind, str] = {
     "card": "the number of a card",
     "iban": "the number of a bank account",
 }
+DIGIT = re.compile(r"\d")
+NEEDED: dict[Kind, re.Pattern[str]] = {"email": re.compile("@"), "phone": DIGIT, "card": DIGIT, "iban": DIGIT}
+"""What each of them has somewhere, and most texts have not: that is quickly found."""
 WINDOW = 400
 """None of the expressions matches more characters."""
 
@@ -51,14 +54,21 @@ class PersonalData:
     """`scanning.Search` for personal data."""
 
     def __init__(self, kinds: tuple[Kind, ...] = EVERY) -> None:
-        self._kinds = [(kind, re.compile(f"(?=({EXPRESSIONS[kind]}))")) for kind in kinds]  # they may overlap
+        self._kinds = [(kind, compiled(EXPRESSIONS[kind], "").longest, overlapping(kind)) for kind in kinds]
 
-    def __call__(self, text: str, *, final: bool = True) -> None:
-        for kind, expression in self._kinds:
-            for found in expression.finditer(text):
+    def __call__(self, text: str, *, final: bool = True, new: int | None = None) -> None:
+        for kind, longest, expression in self._kinds:
+            first = start(text, new, longest)
+            if not NEEDED[kind].search(text, first):
+                continue
+            for found in expression.finditer(text, first):
                 is_whole = final or found.end(1) < len(text)
                 if is_whole and (kind not in CHECKS or any(map(CHECKS[kind], beginnings(found[1])))):
                     raise Denied(f"There is {WORDS[kind]} in it, and personal data is not passed on here.")
+
+
+def overlapping(kind: Kind) -> re.Pattern[str]:
+    return re.compile(f"(?=({EXPRESSIONS[kind]}))")
 
 
 def beginnings(number: str) -> Iterator[str]:

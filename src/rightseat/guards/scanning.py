@@ -79,18 +79,31 @@ def compiled(expression: str, reason: str) -> Pattern:
 
 def seen(text: str) -> str:
     """The text without what nobody sees in it."""
-    return UNSEEN.sub("", text)
+    return text if text.isascii() else UNSEEN.sub("", text)
 
 
 def spaced(text: str) -> str:
     """The text with one space for any white space."""
+    if text.isprintable() and "  " not in text:  # the only white space that is printed is a space
+        return text
     return SPACE.sub(" ", text)
 
 
-class Search(Protocol):
-    """Raises `Denied` where something is found. While a text goes on, a match at its very end is none yet."""
+def start(text: str, new: int | None, longest: int) -> int:
+    """Where something can begin that was not found before the last `new` characters came; None: all are new.
 
-    def __call__(self, text: str, *, final: bool = True) -> None: ...
+    What begins further from the end of the earlier text than its `longest` had ended there, and was found or is none.
+    """
+    return 0 if new is None else max(0, len(text) - new - longest - 1)
+
+
+class Search(Protocol):
+    """Raises `Denied` where something is found. While a text goes on, a match at its very end is none yet.
+
+    All but the last `new` characters were searched before, in a text that went on.
+    """
+
+    def __call__(self, text: str, *, final: bool = True, new: int | None = None) -> None: ...
 
 
 class Scan:
@@ -103,9 +116,12 @@ class Scan:
         self._shown = 0
 
     async def add(self, text: str) -> str:
+        return self.feed(text)
+
+    def feed(self, text: str) -> str:
         self._text += text
         plain = seen(self._text)
-        self._search(plain, final=False)
+        self._search(plain, final=False, new=len(text))
         return self._show(len(spaced(plain)) - self._window)
 
     async def end(self) -> str:
