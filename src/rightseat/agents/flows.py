@@ -50,6 +50,9 @@ def build(options: Options, parts: Parts) -> Agent:
 class Flows:
     """A client may say in `properties` what it wants: `plugins` (a list of ids, `auto` or `none`), or a `flow`."""
 
+    takes_files = True
+    """Files are sent on as they are: a face must not keep to itself what the user attached."""
+
     def __init__(self, collection: Collection, model: Model, options: Options) -> None:
         self._collection = collection
         self._model = model

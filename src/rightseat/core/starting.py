@@ -155,8 +155,11 @@ class Starter:
 
 
 def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
-    """The answers of the ask, each with the call that waits for it, and what the asker wanted back."""
-    if not ask.answers:
+    """The answers of the ask, each with the call that waits for it, and what the asker wanted back.
+
+    A face that keeps open questions itself brings them along.
+    """
+    if not ask.answers or (ask.transient and ask.attended):
         return ask
     known = {one.interrupt.id: one for one in pending}
     for answer in ask.answers:

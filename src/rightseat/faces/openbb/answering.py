@@ -13,12 +13,13 @@ from starlette.types import Receive, Scope, Send
 
 from rightseat.core.ask import Ask, Parameters, Principal
 from rightseat.core.errors import InternalError, RightseatError
+from rightseat.core.events import Interrupt
 from rightseat.core.messages import Message, system
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
-from rightseat.faces.openbb import context, events, history, warning
-from rightseat.faces.openbb.asking import Query
+from rightseat.faces.openbb import attached, context, events, history, questions, warning
+from rightseat.faces.openbb.asking import Query, Returned
 from rightseat.faces.openbb.calls import Catalogue, plan
 from rightseat.faces.openbb.carrying import Spent, bounded, bounded_skills, read_states, remembering, spent_on
 from rightseat.faces.openbb.citing import prepare
@@ -27,6 +28,7 @@ from rightseat.faces.openbb.files import Files, Library
 from rightseat.faces.openbb.functions import Step
 from rightseat.faces.openbb.instructing import instructions
 from rightseat.faces.openbb.opening import Opening, takes_time
+from rightseat.faces.openbb.questions import Chat, Questions, Reply, Waiting
 from rightseat.faces.openbb.state import FalseState, Made, Seal, State
 from rightseat.faces.openbb.telling import head, told
 from rightseat.faces.openbb.writing import Writer
@@ -72,11 +74,20 @@ class Answering:
         self._library = library
         self._seal = seal
         self._limits = limits
+        self._questions = Questions()
+        self._takes_files = getattr(runtime.find(agent), "takes_files", False)
 
     async def answer(
-        self, query: Query, principal: Principal, headers: Mapping[str, str], files: str | None = None
+        self,
+        query: Query,
+        principal: Principal,
+        headers: Mapping[str, str],
+        files: str | None = None,
+        *,
+        attended: bool = False,
     ) -> Response:
-        """`files` is the address below which files are fetched."""
+        """`files` is the address below which files are fetched. `attended`: the chat has a name, under which a
+        question to its user can be kept."""
         for line in query.left_out:
             logger.info("chat %s: left out %s", query.trace_id, line)
         try:
@@ -87,7 +98,16 @@ class Answering:
         last = states.get(len(query.messages) - 1)
         if last is not None and last.queue:
             return self._next(query, last)
-        ask = Ask(messages=(), agent=self._agent, thread_id=query.trace_id, principal=principal, headers=headers)
+        if self._takes_files and last is None and (wanted := self._attached(query)):
+            return told(wanted, query.trace_id)
+        ask = Ask(
+            messages=(),
+            agent=self._agent,
+            thread_id=query.trace_id,
+            principal=principal,
+            headers=headers,
+            attended=attended,
+        )
         if not takes_time(query):
             return await self._run(ask, query, states, files)
         first = COMMENT if query.legacy else events.status(READING)
@@ -107,28 +127,54 @@ class Answering:
         written = events.call(request.function, request.arguments, self._seal.close(state))
         return told([*([] if query.legacy else said), written], query.trace_id)
 
+    # Files
+
+    def _attached(self, query: Query) -> list[bytes]:
+        """What fetches the files that are attached, where there are such that have not been fetched."""
+        if query.legacy or isinstance(query.messages[-1], Returned):
+            return []
+        catalogue = Catalogue(query)
+        if not (calls := attached.missing(query, catalogue)):
+            return []
+        steps = [events.status(step) for call in calls if (step := catalogue.announce(call))]
+        return [*steps, self._write_call(Desk(query), catalogue, Spent(0, 0), calls, calls, (), 0)]
+
     # A run
 
     async def _run(self, ask: Ask, query: Query, states: Mapping[int, State], files: str | None) -> Response:
         spent, query = spent_on(query, states), remembering(query, states)
         desk = Desk(query)
         self._desks.put(ask.run_id, desk)
+        chat, reply = Chat(ask.principal.id, self._agent, query.trace_id), None
         try:
+            reply = self._questions.take(chat, query) if ask.attended else None
             catalogue = Catalogue(query, () if query.legacy else [one for offer in offerers() for one in offer(desk)])
             desk.functions = catalogue.functions
-            ask = await self._prepared(ask, states, catalogue, desk, spent)
+            ask = answering(await self._prepared(ask, states, catalogue, desk, spent), reply)
             await prepare(desk)
             first = [*warning.warnings(query, catalogue), *map(Step, desk.notes)]
             desk.put_away()
             await self._runtime.start(ask)
         except BaseException as error:
             await self._desks.clear(ask.run_id)
+            if reply is not None:
+                self._questions.keep(chat, reply.waiting)  # nobody has heard the answer
             if not isinstance(error, Exception):
                 raise
             return told([events.chunk(said_of(error, ask.run_id))], query.trace_id)
-        writer = Writer(desk, catalogue, partial(self._write_call, desk, catalogue, spent), files)
+        write_call = partial(self._write_call, desk, catalogue, spent)
+        wait = partial(self._wait, chat, ask.messages) if ask.attended else None
+        writer = Writer(desk, catalogue, write_call, files, wait)
         warned = b"" if query.legacy else b"".join(events.status(step, "WARNING") for step in first)
         return Answer(self._runtime, ask.run_id, writer, self._desks, query.trace_id, warned, self._limits.keep_alive)
+
+    def _wait(
+        self, chat: Chat, messages: tuple[Message, ...], asked: Sequence[Interrupt], said: Sequence[Message]
+    ) -> str | None:
+        """See `writing.Wait`."""
+        if (how := questions.how(asked)) is not None:
+            self._questions.keep(chat, Waiting(tuple(asked), (*messages, *said)))
+        return how
 
     async def _prepared(
         self, ask: Ask, states: Mapping[int, State], catalogue: Catalogue, desk: Desk, spent: Spent
@@ -136,6 +182,8 @@ class Answering:
         query, limits = desk.query, self._limits
         files = Files(self._library, room=limits.window * 2)  # bytes: half of what the model can read
         messages = await history.write(query, states, catalogue, desk, files)
+        if self._takes_files:
+            messages = await attached.beside(messages, desk, self._library)
         facts = await context.of(desk, files, limits.controls)
         ask = msgspec.structs.replace(
             ask,
@@ -201,6 +249,15 @@ class Answering:
             bounded_skills(desk.query.selected_skills),
         )
         return events.call(request.function, request.arguments, self._seal.close(state))
+
+
+def answering(ask: Ask, reply: Reply | None) -> Ask:
+    """The ask with a person's answer. Calls that wait for it are in what was said when they were made."""
+    if reply is None:
+        return ask
+    return msgspec.structs.replace(
+        ask, messages=ask.messages if reply.messages is None else reply.messages, answers=reply.answers
+    )
 
 
 def said_of(error: Exception, run_id: str) -> str:

@@ -77,7 +77,8 @@ class Asked:
         self._path = path  # of the face, below which files are fetched
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
-        trace_id = request.headers.get(TRACE) or new_id("chat")
+        named = request.headers.get(TRACE)
+        trace_id = named or new_id("chat")
         try:
             self._door.check(principal, self._agent)
             query = reading.read(await read_body(request, self._most), trace_id)
@@ -88,7 +89,8 @@ class Asked:
         except RightseatError as error:
             return refuse(error)
         headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        return await self._answering.answer(query, principal, headers, base_of(request, self._path))
+        files = base_of(request, self._path)
+        return await self._answering.answer(query, principal, headers, files, attended=bool(named))
 
     async def _too_large(self, request: Request, trace_id: str, error: BodyTooLarge) -> Response:
         """A user can do something about it, so it is said where users read: when the browser has sent all of it."""

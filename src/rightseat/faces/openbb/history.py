@@ -17,6 +17,8 @@ from rightseat.faces.openbb.results import fenced, show
 from rightseat.faces.openbb.state import Made, State
 
 NO_DATA = Failure("nothing came back for it.")
+PICTURES = "The pictures that were read:"
+"""What goes before pictures of a tool: no user has said it."""
 
 
 @dataclass(slots=True)
@@ -151,7 +153,7 @@ def write_exchange(exchange: Exchange, known: set[str]) -> Iterator[Message]:
             yield Message("tool", (Result(call.id, call.name, labelled(shown, reading.source), shown.error),))
         images += shown.images
     if images:
-        yield Message("user", (Text("The pictures that were read:"), *images))
+        yield Message("user", (Text(PICTURES), *images))
 
 
 def labelled(shown: Shown, source: Source | None) -> str:

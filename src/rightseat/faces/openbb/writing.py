@@ -16,6 +16,7 @@ from rightseat.core.events import (
     CallStarted,
     Custom,
     Event,
+    Interrupt,
     MessagesReplaced,
     RunFailed,
     RunFinished,
@@ -47,6 +48,10 @@ Asking = Callable[[Sequence[Made], Sequence[Made], Sequence[Message], int], byte
 """Writes the function call for an answer of the model: given all of its calls, those of them that the client has to
 run, what the server's own tools said before, and how often the model was asked."""
 
+Wait = Callable[[Sequence[Interrupt], Sequence[Message]], str | None]
+"""Keeps open questions with the calls and results that led to them, and says how a person answers; None where a person
+cannot."""
+
 UNSAID = frozenset({RunStarted, TextStarted, ThoughtStarted, CallEnded, StepEnded, StateReplaced, StateChanged})
 """Events that need no word: the answer begins by itself, a call is written when the run waits for it, and OpenBB knows
 no state of an agent."""
@@ -56,6 +61,7 @@ STOPPED = "\n\nThe answer was stopped."
 UNKNOWN = "The agent wants {names}, which Workspace cannot do. Nothing was run."
 UNAPPROVED = "{names} would have to be approved by a person first, and Workspace has no way to ask. Nothing was run."
 ASKED = "The agent asks: {message} Workspace has no way to answer it, so the agent waits."
+CALLED = "\n\n{name} would be called with: {arguments}"
 
 
 class Writer:
@@ -79,14 +85,18 @@ class Writer:
         "_spoke",
         "_suggestions",
         "_thoughts",
+        "_wait_for",
     )
 
-    def __init__(self, desk: Desk, catalogue: Catalogue, ask: Asking, files: str | None = None) -> None:
+    def __init__(
+        self, desk: Desk, catalogue: Catalogue, ask: Asking, files: str | None = None, wait: Wait | None = None
+    ) -> None:
         self._desk = desk
         self._files = files
         self._links: list[str] = []  # to files that were made
         self._catalogue = catalogue
         self._ask = ask
+        self._wait_for = wait
         self._citing: Citing | None = None
         self._thoughts: Thoughts | None = None
         self._is_plain = not desk.sources  # there is nothing to cite, and no marker has begun
@@ -254,8 +264,7 @@ class Writer:
 
     def _begin_call(self, id: str, name: str) -> None:
         if self._is_over:  # the first call of the model's next answer
-            said: tuple[Part, ...] = tuple(Call(one.id, one.name, one.arguments or "{}") for one in self._made())
-            self._before = [*self._before, Message("assistant", said), *self._said_before()[len(self._before) :]]
+            self._before = self._so_far()
             self._calls, self._results, self._is_over = {}, {}, False
         self._calls[id] = (name, [])
 
@@ -294,7 +303,11 @@ class Writer:
         yield self._suggestions
 
     def _wait(self, event: RunFinished) -> Iterator[bytes]:
-        """The client has to run what the server did not."""
+        """The client has to run what the server did not, or a person to answer."""
+        if event.interrupts and (text := self._question(event.interrupts)) is not None:
+            yield from self._release()
+            yield from self._say(f"\n\n{text}" if self._spoke else text)
+            return
         if questions := [one.message for one in event.interrupts if one.call_id is None]:
             yield from self._release()
             yield from self._say(ASKED.format(message=" ".join(questions)))
@@ -320,11 +333,26 @@ class Writer:
         yield from self._release()
         yield asked
 
+    def _question(self, asked: Sequence[Interrupt]) -> str | None:
+        """What a person reads, and how it is answered."""
+        how = self._wait_for(asked, self._so_far()) if self._wait_for else None
+        if how is None:
+            return None
+        known = {one.id: one for one in self._made()}
+        lines = [one.message + called(known.get(one.call_id or ""), one) for one in asked]
+        return "\n\n".join([*map(as_lines, lines), how])
+
     def _made(self) -> list[Made]:
         return [Made(id, name, "".join(pieces)) for id, (name, pieces) in self._calls.items()]
 
     def _said_before(self) -> list[Message]:
         return [*self._before, *(Message("tool", (result,)) for result in self._results.values())]
+
+    def _so_far(self) -> list[Message]:
+        """Calls and results, those of the last answer too."""
+        calls: tuple[Part, ...] = tuple(Call(one.id, one.name, one.arguments or "{}") for one in self._made())
+        made = [Message("assistant", calls)] if calls else []
+        return [*self._before, *made, *self._said_before()[len(self._before) :]]
 
     def _fail(self, event: RunFailed) -> Iterator[bytes]:
         yield from self._pause()
@@ -340,3 +368,15 @@ class Writer:
     def _level(self, event: RunFailed) -> events.Level:
         """At an ERROR Workspace forgets the newest result: right where it was too long, else only if there is none."""
         return "WARNING" if self._desk.has_results and event.code != PromptTooLong.code else "ERROR"
+
+
+def called(call: Made | None, asked: Interrupt) -> str:
+    """What would be called, where the question itself does not tell."""
+    if call is None or asked.memo is not None:
+        return ""
+    return CALLED.format(name=call.name, arguments=call.arguments or "{}")
+
+
+def as_lines(text: str) -> str:
+    """Markdown would join the lines of a question."""
+    return text.replace("\n- ", "\n\n- ", 1)

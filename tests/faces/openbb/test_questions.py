@@ -1,0 +1,259 @@
+"""Questions to a person, asked and answered in the chat."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Ask
+from rightseat.core.errors import BadAsk
+from rightseat.core.events import Interrupt
+from rightseat.core.loop import Loop
+from rightseat.core.messages import Call, Message
+from rightseat.core.tools import Invocation, Tool
+from rightseat.core.values import JsonValue
+from rightseat.faces.openbb import questions
+from rightseat.faces.openbb.asking import Query
+from rightseat.faces.openbb.questions import NOT_OPEN, Chat, Questions, Waiting, how, read_reply
+from rightseat.faces.openbb.reading import read
+from rightseat.testing import Answer as Scripted
+from rightseat.testing import ScriptedModel, calls, says
+from tests.conftest import Serve
+from tests.faces.openbb.serving import app, ask, question, text_of
+
+CHAT = Chat("anyone", "default", "chat-1")
+NAMED = {"X-Trace-Id": "chat-1"}
+DELETE = calls("delete", '{"name": "a.txt"}')
+DECISION: JsonValue = {
+    "type": "object",
+    "properties": {"decision": {"type": "string"}, "arguments": {"type": "object"}},
+}
+
+
+def leave(id: str = "i1", call: str | None = None, schema: JsonValue = DECISION) -> Interrupt:
+    return Interrupt(id, "approval_required", "May it?", call, schema, memo={"plugin": "p"} if schema else None)
+
+
+def values(**properties: str) -> Interrupt:
+    schema: JsonValue = {"type": "object", "properties": {name: {"type": kind} for name, kind in properties.items()}}
+    return Interrupt("i1", "input_required", "It needs more.", None, schema)
+
+
+def payload(asked: Interrupt, reply: str) -> JsonValue:
+    answers = read_reply(Waiting((asked,), ()), reply)
+    assert answers is not None
+    return answers[0].payload
+
+
+def chat(*said: str) -> Any:
+    """The request of a chat: what the user said, what the agent answered, and so on."""
+    messages = [{"role": "ai" if number % 2 else "human", "content": one} for number, one in enumerate(said)]
+    return {**question(), "messages": messages}
+
+
+def query(*said: str) -> Query:
+    return read(json.dumps(chat(*said)).encode(), "chat-1")
+
+
+@pytest.mark.parametrize("reply", ["allow", "Allow.", "**yes**", " OK "])
+def test_a_yes_in_any_spelling_allows(reply: str) -> None:
+    assert payload(leave(), reply) == {"decision": "allow"}
+
+
+@pytest.mark.parametrize("reply", ["deny", "No!", "refuse"])
+def test_a_no_in_any_spelling_refuses(reply: str) -> None:
+    assert payload(leave(), reply) == {"decision": "deny"}
+
+
+def test_a_sentence_with_a_yes_in_it_allows_nothing() -> None:
+    assert read_reply(Waiting((leave(),), ()), "yes, but which host is it?") is None
+
+
+def test_a_change_is_read_line_by_line() -> None:
+    assert payload(leave(), "edit\ndepth: full\n- limit = 3") == {
+        "decision": "edit",
+        "arguments": {"depth": "full", "limit": 3},
+    }
+
+
+def test_a_change_of_nothing_is_told() -> None:
+    with pytest.raises(BadAsk, match="what changes"):
+        read_reply(Waiting((leave(),), ()), "edit")
+
+
+def test_a_tool_hears_a_yes_as_true_and_a_no_as_a_refusal() -> None:
+    call = Call("c1", "delete", "{}")
+    waiting = Waiting((leave(call="c1", schema=None),), (Message("assistant", (call,)),))
+
+    (yes,) = read_reply(waiting, "yes") or ()
+    (no,) = read_reply(waiting, "no") or ()
+
+    assert (yes.status, yes.payload, yes.call) == ("resolved", True, call)
+    assert (no.status, no.call) == ("cancelled", call)
+
+
+def test_one_word_answers_several_that_ask_for_leave() -> None:
+    asked = (leave("i1"), leave("i2"))
+
+    answers = read_reply(Waiting(asked, ()), "no") or ()
+
+    assert how(asked) == questions.DECIDE
+    assert [(one.interrupt_id, one.payload) for one in answers] == [
+        ("i1", {"decision": "deny"}),
+        ("i2", {"decision": "deny"}),
+    ]
+
+
+def test_questions_that_one_message_cannot_answer_are_not_asked() -> None:
+    assert how((leave(), values(city="string"))) is None
+
+
+def test_one_value_is_the_message_itself() -> None:
+    assert payload(values(city="string"), " New York ") == {"city": "New York"}
+    assert payload(values(city="string"), "7") == {"city": "7"}
+    assert payload(values(days="integer"), "7") == {"days": 7}
+    assert payload(values(city="string"), "city: Oslo") == {"city": "Oslo"}
+    assert payload(values(names="array"), "a, b") == {"names": ["a", "b"]}
+
+
+def test_several_values_are_lines_or_an_object() -> None:
+    assert payload(values(city="string", days="integer"), "city: Oslo\ndays: 3") == {"city": "Oslo", "days": 3}
+    assert payload(values(city="string", days="integer"), '{"city": "Oslo", "days": 3}') == {"city": "Oslo", "days": 3}
+
+
+def test_a_name_that_is_not_asked_for_is_told_with_those_that_are() -> None:
+    with pytest.raises(BadAsk, match=r"'town' is not asked for.*`city`, `days`"):
+        payload(values(city="string", days="integer"), "town: Oslo")
+    with pytest.raises(BadAsk, match="no line"):
+        payload(values(city="string", days="integer"), "Oslo, three days")
+
+
+def test_a_value_can_be_cancelled() -> None:
+    (answer,) = read_reply(Waiting((values(city="string"),), ()), "Cancel") or ()
+
+    assert answer.status == "cancelled"
+
+
+def test_one_of_several_words_is_asked_for_by_name() -> None:
+    asked = Interrupt("i", "outcome_unknown", "Repeat?", None, {"type": "string", "enum": ["repeat", "skip", "stop"]})
+
+    assert how((asked,)) == "To answer, reply **repeat**, **skip** or **stop**."
+    assert payload(asked, "Stop") == "stop"
+    with pytest.raises(BadAsk, match="none of the answers"):
+        payload(asked, "perhaps")
+
+
+def test_a_question_is_answered_once() -> None:
+    kept = Questions()
+    kept.keep(CHAT, Waiting((leave(),), ()))
+    said = query("Scan.", f"May it?\n\n{questions.EDIT}", "allow")
+
+    assert kept.take(CHAT, said) is not None
+    with pytest.raises(BadAsk, match="not open"):
+        kept.take(CHAT, said)
+
+
+def test_what_cannot_be_read_leaves_the_question_open() -> None:
+    kept = Questions()
+    kept.keep(CHAT, Waiting((values(city="string", days="integer"),), ()))
+    with pytest.raises(BadAsk):
+        kept.take(CHAT, query("Weather?", f"It needs more.\n\n{questions.VALUES}", "Oslo"))
+
+    assert kept.take(CHAT, query("Weather?", f"It needs more.\n\n{questions.VALUES}", "city: Oslo")) is not None
+
+
+def test_another_question_closes_the_open_one() -> None:
+    kept = Questions()
+    kept.keep(CHAT, Waiting((leave(),), ()))
+
+    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "What is a scan?")) is None
+    with pytest.raises(BadAsk, match="not open"):
+        kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow"))
+
+
+def test_a_question_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Questions()
+    kept.keep(CHAT, Waiting((leave(),), ()))
+    monkeypatch.setattr(questions, "LONGEST", 0.0)
+
+    with pytest.raises(BadAsk, match="not open"):
+        kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow"))
+
+
+def test_the_word_of_another_agent_is_no_persons_leave() -> None:
+    kept = Questions()
+    kept.keep(CHAT, Waiting((leave(),), ()))
+
+    assert kept.take(CHAT, query("Scan.", "allow")) is None, "the last message is an agent's"
+    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow")) is not None
+
+
+# On a real server
+
+
+class Tools:
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        return [self._tool]
+
+
+def deleting(done: list[str], *answers: Scripted) -> Agent:
+    """A model whose tool changes something, so a person is asked."""
+
+    async def delete(invocation: Invocation) -> str:
+        done.append(str(invocation.arguments["name"]))
+        return f"{invocation.arguments['name']} is gone"
+
+    schema: dict[str, JsonValue] = {"type": "object", "properties": {"name": {"type": "string"}}}
+    tool = Tool("delete", "Delete a file.", schema, delete, writes=True)
+    return Loop(ScriptedModel(list(answers)), [Tools(tool)])
+
+
+async def test_a_tool_that_changes_something_is_run_when_the_user_says_so(serve: Serve) -> None:
+    done: list[str] = []
+    agent = deleting(done, DELETE, says("It is gone."))
+
+    async with serve(app(agent=agent)) as url:
+        asked = text_of(await ask(url, chat("Delete a.txt"), **NAMED))
+        before = list(done)
+        answered = text_of(await ask(url, chat("Delete a.txt", asked, "allow"), **NAMED))
+        again = text_of(await ask(url, chat("Delete a.txt", asked, "allow"), **NAMED))
+
+    assert "May delete be run?" in asked
+    assert '"name": "a.txt"' in asked
+    assert asked.endswith(questions.DECIDE)
+    assert before == []
+    assert (answered, done) == ("It is gone.", ["a.txt"])
+    assert again == NOT_OPEN
+
+
+async def test_a_tool_that_the_user_refuses_is_not_run_and_the_model_goes_on(serve: Serve) -> None:
+    done: list[str] = []
+    agent = deleting(done, DELETE, says("Then I leave it."))
+
+    async with serve(app(agent=agent)) as url:
+        asked = text_of(await ask(url, chat("Delete a.txt"), **NAMED))
+        answered = text_of(await ask(url, chat("Delete a.txt", asked, "deny"), **NAMED))
+
+    assert (answered, done) == ("Then I leave it.", [])
+
+
+async def test_a_chat_without_a_name_cannot_be_asked(serve: Serve) -> None:
+    async with serve(app(agent=deleting([], DELETE))) as url:
+        said = text_of(await ask(url, chat("Delete a.txt")))
+
+    assert said.startswith("delete would have to be approved by a person first")
+
+
+async def test_an_answer_after_a_restart_is_told_that_nothing_was_done(serve: Serve) -> None:
+    done: list[str] = []
+    async with serve(app(agent=deleting(done, DELETE))) as url:
+        asked = text_of(await ask(url, chat("Delete a.txt"), **NAMED))
+    async with serve(app(agent=deleting(done, says("Sure, done!")))) as url:
+        answered = text_of(await ask(url, chat("Delete a.txt", asked, "allow"), **NAMED))
+
+    assert (answered, done) == (NOT_OPEN, [])
