@@ -24,7 +24,8 @@ class Scene:
     """`data` is the output of the last step that gave one. `steps` are all earlier results, in their order.
 
     `data_from` is the name of that step, `calls` are the calls of all of them. `history` are the last turns, as role
-    and text. `is_attended` says that somebody can be asked: without that, what is missing is an error at once.
+    and text; `summary` is all that was said before the question, in short. `is_attended` says that somebody can be
+    asked: without that, what is missing is an error at once.
     `context` is what happened so far in a model's words, where it was too long to tell. `error` is there in `on_error`
     only. `window` is how many tokens the model can read, prompt and answer together.
     """

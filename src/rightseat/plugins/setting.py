@@ -7,10 +7,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rightseat.core.ask import Ask
 from rightseat.core.messages import File, Image, Message
+from rightseat.plugins import shortening
 from rightseat.plugins.scene import Scene, Upload
 
 TURNS = 10
 """How many of the last messages a flow sees."""
+LINE = 200
+"""Characters of a message in the summary of a conversation."""
+SUMMARY = 2000
+"""Bytes of that summary."""
 
 SCRIPTS = {
     "ja": re.compile(r"[\u3040-\u30ff]"),
@@ -26,6 +31,7 @@ def scene_of(ask: Ask, starter: str = "") -> Scene:
     return Scene(
         question,
         files=tuple(uploads(ask.messages)),
+        summary=summary(ask.messages[: last or 0]),
         history=tuple(turns(ask.messages[: last or 0])),
         time=now(ask),
         language=language(ask, question),
@@ -47,8 +53,28 @@ def uploads(messages: Sequence[Message]) -> Iterator[Upload]:
 
 def turns(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
     for message in messages[-TURNS:]:
-        if message.role in ("user", "assistant") and message.text.strip():
+        if is_said(message):
             yield message.role, message.text
+
+
+def summary(messages: Sequence[Message]) -> str:
+    """A line for each message, without a model's help. Of a long conversation it has the end, and says so."""
+    lines = [f"{one.role}: {in_a_line(one.text)}" for one in messages if is_said(one)]
+    left = SUMMARY
+    for number, line in enumerate(reversed(lines)):
+        left -= shortening.size(line) + 1
+        if left < 0:
+            return "\n".join([f"… ({len(lines) - number} earlier messages)", *lines[len(lines) - number :]])
+    return "\n".join(lines)
+
+
+def in_a_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LINE else f"{line[:LINE]}…"
+
+
+def is_said(message: Message) -> bool:
+    return message.role in ("user", "assistant") and bool(message.text.strip())
 
 
 def now(ask: Ask) -> datetime:
