@@ -45,6 +45,9 @@ class Loop:
     ) -> None:
         self.model = model
         self.toolboxes = toolboxes
+        # Found once: to hold an object to a protocol takes Python long, and every run would.
+        self._taking = [toolbox for toolbox in toolboxes if isinstance(toolbox, Taking)]
+        self._remarking = [toolbox for toolbox in toolboxes if isinstance(toolbox, Remarking)]
         self.instructions = instructions
         self.description = description
         self.rounds = rounds
@@ -60,22 +63,23 @@ class Loop:
         tools, missing = await self.tools(ask)
         for problem in missing:
             yield Custom("loop.missing", problem)
-        for toolbox in self.toolboxes:
-            for remark in toolbox.remarks(ask) if isinstance(toolbox, Remarking) else ():
+        for toolbox in self._remarking:
+            for remark in toolbox.remarks(ask):
                 yield remark
         shadowed: list[JsonValue] = [offer.name for offer in ask.tools if tools[offer.name].is_ours]
         if shadowed:
             yield Custom("loop.taken", shadowed)
         answered = Fold()
-        async with closing(go_on(ask, tools, steps)) as events:
-            async for event in events:
-                if type(event) is RunFinished:
+        if ask.answers:
+            async with closing(go_on(ask, tools, steps)) as events:
+                async for event in events:
+                    if type(event) is RunFinished:
+                        yield event
+                        return
+                    answered.add(event)
                     yield event
-                    return
-                answered.add(event)
-                yield event
-        if was_stopped(ask, tools):
-            return
+            if was_stopped(ask, tools):
+                return
         history = introduced(self.instructions, ask.context, mended(ask.messages + answered.messages()))
         del answered, missing, shadowed  # a run may be long, and there may be thousands
         parameters, taken = ask.parameters, {call.id for call in calls_in(ask.messages)}
@@ -100,6 +104,8 @@ class Loop:
                 raise
             asked.end()
             calls = calls_in(fold.messages())
+            if not calls:
+                return
             taken.update(call.id for call in calls)
             async with closing(run_calls(calls, tools, ask, steps)) as events:
                 async for event in events:
@@ -108,7 +114,7 @@ class Loop:
                         return
                     fold.add(event)
                     yield event
-            if not calls or is_complete(fold.messages(), tools):
+            if is_complete(fold.messages(), tools):
                 return
             history += fold.messages()
             parameters = undemanding(parameters)
@@ -118,9 +124,9 @@ class Loop:
     def _taken(self, ask: Ask) -> AsyncIterator[Event] | None:
         """The answer of a toolbox that the ask is for, if there is one."""
         refusal: RightseatError | None = None
-        for toolbox in self.toolboxes:
+        for toolbox in self._taking:
             try:
-                if isinstance(toolbox, Taking) and (answer := toolbox.take(ask)) is not None:
+                if (answer := toolbox.take(ask)) is not None:
                     return answer
             except RightseatError as error:
                 refusal = error
