@@ -86,7 +86,9 @@ class Performer:
         try:
             async with self._log.open(ask.run_id, beginning.epoch) as writer:
                 answered = await self._answer(ask, steps, writer, fold, beginning)
-                return await to_the_end(end(self._threads, ask, writer, fold, answered))
+                ending = end(self._threads, ask, writer, fold, answered)
+                # Of a transient run nothing is kept, so nothing waits there that a cancel could cut in two.
+                return await (ending if ask.transient else to_the_end(ending))
         finally:
             self._threads.leave(ask.run_id, beginning.epoch)
 
