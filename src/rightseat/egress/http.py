@@ -11,8 +11,9 @@ import re
 import socket
 import ssl
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
 from typing import Any, cast
 from urllib.parse import SplitResult, urlsplit
 
@@ -52,19 +53,10 @@ class Pool:
         self, path: str, body: bytes, headers: Mapping[str, str] | None = None
     ) -> "AbstractAsyncContextManager[Answer]":
         """Send a JSON body, with `headers` of this request alone; the block gets the answer once its head is there."""
-        return self._asking(self._request("POST", path, body, headers))
+        return _Asking(self, self._request("POST", path, body, headers))
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> "AbstractAsyncContextManager[Answer]":
-        return self._asking(self._request("GET", path, b"", headers))
-
-    @asynccontextmanager
-    async def _asking(self, request: bytes) -> "AsyncIterator[Answer]":
-        connection, answer = await self._ask(request)
-        del request  # a prompt may be long, and its answer take its time
-        try:
-            yield answer
-        finally:
-            self._give_back(connection)
+        return _Asking(self, self._request("GET", path, b"", headers))
 
     async def aclose(self) -> None:
         """Close what is idle now, and each other connection as soon as its answer was read."""
@@ -72,7 +64,7 @@ class Pool:
         while self._idle:
             self._idle.pop().abort()
 
-    async def _ask(self, request: bytes) -> "tuple[Connection, Answer]":
+    async def ask(self, request: bytes) -> "tuple[Connection, Answer]":
         """A kept connection that ends at once had most likely been closed before we wrote: a new one is tried, once."""
         connection = self._take_kept()
         if connection is not None:
@@ -95,7 +87,7 @@ class Pool:
             connection.abort()
         return None
 
-    def _give_back(self, connection: "Connection") -> None:
+    def give_back(self, connection: "Connection") -> None:
         if connection.is_reusable() and not self._closed:
             self._idle.append(connection)
         else:
@@ -122,6 +114,26 @@ class Pool:
         line = f"{method} {self._path}{path}{self._query} HTTP/1.1\r\n"
         head = self._head + write_headers(headers) if headers else self._head
         return f"{line}{head}content-length: {len(body)}\r\n\r\n".encode("latin-1") + body
+
+
+class _Asking:
+    """A request, sent when its block is entered. A class, because each stream holds one for as long as it lasts."""
+
+    __slots__ = ("_connection", "_pool", "_request")
+
+    def __init__(self, pool: Pool, request: bytes) -> None:
+        self._pool = pool
+        self._request = request
+
+    async def __aenter__(self) -> "Answer":
+        request, self._request = self._request, b""  # a prompt may be long, and its answer take its time
+        self._connection, answer = await self._pool.ask(request)
+        return answer
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.give_back(self._connection)
 
 
 _TARGET = re.compile(r"[!-~]*")

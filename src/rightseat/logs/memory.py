@@ -1,8 +1,9 @@
 """The log in this process's memory."""
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from types import TracebackType
 
 from pydantic import BaseModel, ConfigDict
 
@@ -36,24 +37,11 @@ class MemoryLog:
             raise RunExists(run_id)
         self._runs[run_id] = Run(run_id, forgets=transient)
 
-    @asynccontextmanager
-    async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
-        if base == 0:
-            with suppress(RunExists):
-                await self.create(run_id)
-        elif base is not None:
-            raise Misuse("A log in memory is not lost while its process lives, so it never begins anew.")
-        run = self._find(run_id)
-        run.fence(epoch)
-        try:
-            yield _Writer(run, epoch)
-        finally:
-            if run.epoch == epoch:
-                run.end()
-                self._retire(run)
+    def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AbstractAsyncContextManager[Writer]:
+        return _Open(self, run_id, epoch, base)
 
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
-        run = self._find(run_id)
+        run = self.find(run_id)
         return run.entries[max((seq(after) if after else 0) - run.forgotten, 0) :]
 
     async def forget(self, run_ids: Sequence[str]) -> None:
@@ -74,15 +62,15 @@ class MemoryLog:
         self, run_id: str, after: str | None = None, tap: Tap | None = None
     ) -> AsyncGenerator[Sequence[Entry], None]:
         # Found now and not with the first entry: the run may have ended, and be forgotten, before that is asked for.
-        return self._find(run_id).follow(seq(after) if after else 0, tap)
+        return self.find(run_id).follow(seq(after) if after else 0, tap)
 
-    def _find(self, run_id: str) -> Run:
+    def find(self, run_id: str) -> Run:
         try:
             return self._runs[run_id]
         except KeyError:
             raise RunNotFound(run_id) from None
 
-    def _retire(self, run: Run) -> None:
+    def retire(self, run: Run) -> None:
         """Forget the oldest of the ended runs; who still follows one keeps it to its end."""
         if run.forgets and run.forgotten:
             self._runs.pop(run.id, None)
@@ -92,6 +80,35 @@ class MemoryLog:
         while len(self._ended) > self._keep:
             oldest, _ = self._ended.popitem(last=False)
             del self._runs[oldest]
+
+
+class _Open:
+    """The block in which a run is written. A class, because each stream holds one open for as long as it lasts."""
+
+    __slots__ = ("_base", "_epoch", "_log", "_run", "_run_id")
+
+    def __init__(self, log: MemoryLog, run_id: str, epoch: int, base: int | None) -> None:
+        self._log = log
+        self._run_id = run_id
+        self._epoch = epoch
+        self._base = base
+
+    async def __aenter__(self) -> Writer:
+        if self._base == 0:
+            with suppress(RunExists):
+                await self._log.create(self._run_id)
+        elif self._base is not None:
+            raise Misuse("A log in memory is not lost while its process lives, so it never begins anew.")
+        self._run = self._log.find(self._run_id)
+        self._run.fence(self._epoch)
+        return _Writer(self._run, self._epoch)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._run.epoch == self._epoch:
+            self._run.end()
+            self._log.retire(self._run)
 
 
 class _Writer:

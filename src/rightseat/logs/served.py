@@ -9,7 +9,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
@@ -92,12 +92,13 @@ class ServedLog:
         run = self._runs[run_id] = SharedRun(Cursor(run_id), self._page)
         asyncio.get_running_loop().call_later(SOON, self._expect_elsewhere, run)
 
-    @asynccontextmanager
-    async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
+    def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AbstractAsyncContextManager[Writer]:
         if run_id in self._transient:
-            async with self._transient.open(run_id, epoch, base=base) as writer:
-                yield writer
-            return
+            return self._transient.open(run_id, epoch, base=base)
+        return self._open(run_id, epoch, base)
+
+    @asynccontextmanager
+    async def _open(self, run_id: str, epoch: int, base: int | None) -> AsyncIterator[Writer]:
         pen = await to_the_end(self._claim(run_id, epoch, base))
         try:
             yield pen

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Self
@@ -88,8 +88,13 @@ class SqliteLog:
         await self._committer.do(lambda journal: journal.create(run_id))
         self._live[run_id] = self._run(run_id)
 
+    def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AbstractAsyncContextManager[Writer]:
+        if base is None and run_id in self._transient:
+            return self._transient.open(run_id, epoch)
+        return self._open(run_id, epoch, base)
+
     @asynccontextmanager
-    async def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AsyncIterator[Writer]:
+    async def _open(self, run_id: str, epoch: int, base: int | None) -> AsyncIterator[Writer]:
         if base == 0:
             with suppress(RunExists):
                 await self.create(run_id)
