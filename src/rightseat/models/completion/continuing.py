@@ -6,6 +6,7 @@
 4. What was said counts as output, in the usage and for the longest answer; so the engine has to count tokens.
 """
 
+import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -34,7 +35,7 @@ async def prepare(engine: Engine, plan: Plan, request: Request, reader: Reader, 
     written = write(plan, request.prompt, trimmed(begun))
     known = Known(begun)
     read_back(reader, written, known)
-    constraint = constrain(request.constraint, written, begun)
+    constraint = await asyncio.to_thread(constrain, request.constraint, written, begun)  # it may take a second
     count = await engine.count(written) if isinstance(engine, Counting) else None
     if count is None:
         raise CannotContinue("its engine does not say how many tokens a text has")

@@ -33,8 +33,15 @@ def after(grammar: Grammar, said: str) -> Grammar | None:
     if len(said) > LONGEST:
         return None
     ways: list[_Way] = [_Way((grammar.root,))]
+    same: set[str] = set()  # characters that leave the ways as they are: most of a free text's
     for character in said:
-        ways = list({new: None for way in ways for new in _step(way, character, grammar.rules)})
+        if character in same:
+            continue
+        new = [following for way in ways for following in _step(way, character, grammar.rules)]
+        if len(new) == len(ways) == 1 and new[0] is ways[0]:
+            same.add(character)
+            continue
+        ways, same = list(dict.fromkeys(new)) if len(new) > 1 else new, set()
         if not ways or len(ways) > MOST_WAYS:
             return None
     rest = [Sequence(way.parts) for way in ways if not way.held]
@@ -73,7 +80,7 @@ def _step(way: _Way, character: str, rules: Mapping[str, Node]) -> Iterator[_Way
         case Repeat():
             yield from _repeated(first, rest, character, rules)
         case Until():
-            yield from _free(first, way.held, rest, character, rules)
+            yield from _free(first, way, character, rules)
 
 
 def _repeated(node: Repeat, rest: tuple[Node, ...], character: str, rules: Mapping[str, Node]) -> Iterator[_Way]:
@@ -92,13 +99,16 @@ def _consumed(part: Node, then: tuple[Node, ...], character: str, rules: Mapping
         yield _Way((*way.parts[:-1], *then), way.held)
 
 
-def _free(node: Until, held: int, rest: tuple[Node, ...], character: str, rules: Mapping[str, Node]) -> Iterator[_Way]:
+def _free(node: Until, way: _Way, character: str, rules: Mapping[str, Node]) -> Iterator[_Way]:
     """One more character of a text without its end; or the text was over before it."""
+    rest = way.parts[1:]
     if node.most != 0:
-        said = node.end[:held] + character
+        said = node.end[: way.held] + character
         while not node.end.startswith(said):
             said = said[1:]
-        if len(said) < len(node.end):
+        if node.most is None and len(said) == way.held == 0:
+            yield way
+        elif len(said) < len(node.end):
             most = None if node.most is None else node.most - 1
             yield _Way((Until(node.end, most), *rest), len(said))
     yield from _step(_Way(rest), character, rules)
