@@ -14,6 +14,7 @@ from rightseat.core.events import (
     TextDelta,
 )
 from rightseat.core.log import Log
+from rightseat.logs import shared
 from rightseat.logs.postgres import hearing as postgres_hearing
 from rightseat.logs.postgres import keeping as postgres_keeping
 from rightseat.logs.redis import hearing as redis_hearing
@@ -186,6 +187,59 @@ async def test_a_reader_that_stops_reading_holds_nobody_and_misses_nothing(fleet
 
     assert heard == [[TextDelta("m", "first"), *deltas(PLENTY)]] * 2
     assert [[entry.event for entry in one] for one in late] == heard
+
+
+async def test_a_writer_waits_where_all_who_follow_it_have_stopped_reading(fleet: Fleet) -> None:
+    here = await fleet()
+    await here.create("r")
+
+    async with asyncio.timeout(20), following(here, "r") as stuck, here.open("r", 1) as writer:
+        await writer.append(TextDelta("m", "first"))
+        await anext(stuck)
+        pen = Pen(writer)
+        await still(pen)
+        assert pen.written < PLENTY
+        while not pen.task.done():
+            await anext(stuck)
+            await still(pen)
+        await pen.task
+
+
+async def test_a_writer_goes_on_when_the_last_of_those_leaves_that_it_waits_for(fleet: Fleet) -> None:
+    here = await fleet()
+    await here.create("r")
+
+    async with asyncio.timeout(20), here.open("r", 1) as writer:
+        async with following(here, "r") as stuck:
+            await writer.append(TextDelta("m", "first"))
+            await anext(stuck)
+            pen = Pen(writer)
+            await still(pen)
+            assert pen.written < PLENTY
+        await pen.task
+
+
+async def test_who_takes_nothing_for_long_is_not_waited_for(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "PATIENCE", 0.2)
+    here = await fleet()
+    await here.create("r")
+
+    async with asyncio.timeout(20), following(here, "r") as stuck:
+        async with here.open("r", 1) as writer:
+            await writer.append(TextDelta("m", "first"))
+            seen = list(await anext(stuck))
+            await Pen(writer).task
+        seen += [entry for batch in [one async for one in stuck] for entry in batch]
+
+    assert [entry.event for entry in seen] == [TextDelta("m", "first"), *deltas(PLENTY)]
+
+
+async def still(pen: Pen) -> None:
+    """Until it waits, or has written all."""
+    written = -1
+    while written != pen.written and not pen.task.done():
+        written = pen.written
+        await asyncio.sleep(0.1)  # several exchanges with the server
 
 
 async def test_many_runs_are_followed_at_once(fleet: Fleet) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rightseat.core.errors import ModelUnreachable
+from rightseat.core.errors import AnswerTooLong, ModelUnreachable
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -443,3 +443,22 @@ def test_an_id_that_a_call_came_with_is_kept_unless_another_has_it(answer: Answe
                 given = known[chunk.index]
                 assert (event.call_id == given) is (bool(given) and given not in taken)
                 taken.add(event.call_id)
+
+
+@pytest.mark.parametrize("chunk", [TextChunk("1234"), ThoughtChunk("1234"), CallChunk(0, "1234", "c", "search")])
+async def test_an_answer_without_an_end_is_ended_at_its_limit_and_what_is_open_is_closed(chunk: Chunk) -> None:
+    async def endless() -> AsyncIterator[Chunk]:
+        while True:
+            yield chunk
+
+    events: list[Event] = []
+
+    async def listen() -> None:
+        async for event in frame(endless(), limit=10):
+            events.append(event)  # noqa: PERF401  # those before the error count
+
+    with pytest.raises(AnswerTooLong, match="beyond 10 characters"):
+        await listen()
+
+    check_pairs(events)
+    assert sum(isinstance(event, TextDelta | ThoughtDelta | CallDelta) for event in events) == 2

@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.agent import Agent
 from rightseat.core.approving import Policy
+from rightseat.core.framing import ANSWER_LIMIT
 from rightseat.core.handing import Colleagues
 from rightseat.core.loop import Loop
 from rightseat.core.tools import Toolbox
@@ -20,6 +21,9 @@ class Options(BaseModel):
     """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
     rounds: int = Field(default=16, ge=1)
     """How often the model may be asked in one run; each time, it may call tools."""
+    answer_limit: int = Field(default=ANSWER_LIMIT, ge=1)
+    """How many characters one answer of the model may have, with its thoughts and the arguments of its calls. It is in
+    memory until it has come to its end; one that goes on beyond this is ended with the error `answer_too_long`."""
     tools: tuple[Reference, ...] = ()
     """Python functions that the model may call, as `module:name` of a tool or of several."""
     toolboxes: tuple[ToolboxName, ...] = ()
@@ -44,6 +48,7 @@ def build(options: Options, parts: Parts) -> Agent:
         rounds=options.rounds,
         approve=options.approve,
         durable=options.durable,
+        answer_limit=options.answer_limit,
     )
 
 

@@ -17,7 +17,7 @@ from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelRefused
 from rightseat.core.events import Event, TextDelta, TextStarted, ThoughtDelta, ThoughtEnded, ThoughtStarted
-from rightseat.core.framing import frame
+from rightseat.core.framing import ANSWER_LIMIT, frame
 from rightseat.core.model import (
     Begun,
     CannotContinue,
@@ -92,32 +92,41 @@ class Recalled:
 
 
 def answer(
-    model: Model, prompt: Prompt, steps: Steps, taken: set[str] | None = None, *, renamed: bool = False
+    model: Model,
+    prompt: Prompt,
+    steps: Steps,
+    taken: set[str] | None = None,
+    *,
+    renamed: bool = False,
+    limit: int = ANSWER_LIMIT,
 ) -> AsyncIterator[Event]:
-    """One answer of a model, framed: the rest of one that broke off, or a new one."""
+    """One answer of a model, framed: the rest of one that broke off, or a new one. `limit` is that of `frame`."""
     if not isinstance(steps, Recalling):
-        return frame(model.stream(prompt), taken, renamed=renamed)
-    return _rest_or_anew(steps.half_said(), model, prompt, taken, renamed)
+        return frame(model.stream(prompt), taken, renamed=renamed, limit=limit)
+    return _rest_or_anew(steps.half_said(), model, prompt, taken, renamed, limit)
 
 
 async def _rest_or_anew(
-    half: Half | None, model: Model, prompt: Prompt, taken: set[str] | None, renamed: bool
+    half: Half | None, model: Model, prompt: Prompt, taken: set[str] | None, renamed: bool, limit: int
 ) -> AsyncIterator[Event]:
     if isinstance(model, Starting):
         await model.ready()  # the process that died may have had it running, and this one has just begun to
     if half is not None:
-        rest = _rest(model, prompt, half.begun)
+        begun = half.begun
+        rest = _rest(model, prompt, begun)
         async with closing(rest):
             first = await _first(rest)
             if first is not None:
                 for event in half.events:
                     yield event
                 ids = (half.text_id, half.thought_id)
-                async with closing(frame(_after(first, rest), taken, renamed=renamed, opened=ids)) as events:
+                said = len(begun.thought) + len(begun.text)
+                whole = frame(_after(first, rest), taken, renamed=renamed, opened=ids, limit=limit, said=said)
+                async with closing(whole) as events:
                     async for event in events:
                         yield event
                 return
-    async with closing(frame(model.stream(prompt), taken, renamed=renamed)) as events:
+    async with closing(frame(model.stream(prompt), taken, renamed=renamed, limit=limit)) as events:
         async for event in events:
             yield event
 

@@ -29,6 +29,7 @@
     ├── GuardFailed           503  a guard cannot judge, so nothing passes it
     ├── AppRefused            403  the page of an MCP App asks for what it may not have
     ├── TooManyRounds         500  model and tools went round in circles
+    ├── AnswerTooLong         502  a model does not stop talking
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
     │   ├── ModelRefusedKey        … it does not accept our key
@@ -260,6 +261,17 @@ class TooManyRounds(RightseatError):
         super().__init__(
             f"The model called tools in {rounds} answers one after another and never came to an end. "
             "Raise `rounds` of the agent if that many are needed."
+        )
+
+
+class AnswerTooLong(RightseatError):
+    code = "answer_too_long"
+    status = 502
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The model's answer went on beyond {limit:,} characters, and was ended there. "
+            "If answers are meant to be that long, raise `answer_limit` of the agent, if it is a `loop`."
         )
 
 

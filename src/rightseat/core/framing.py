@@ -6,14 +6,15 @@ No adapter makes an id or an end: it is done here, once, for every model.
 2. A call opens when its name is known. All calls stay open until the answer ends, because only the end tells that no
    further piece of any of them will come: pieces are told apart by their index, in whatever order they arrive.
    A call keeps the id that it came with, unless an earlier call of the run has it.
-3. An answer that breaks off closes what is open before the error goes on, so no client is left waiting for an end.
+3. An answer is in memory until it has come to its end, so it has a bound. One that goes on beyond it is ended there.
+4. An answer that breaks off closes what is open before the error goes on, so no client is left waiting for an end.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import assert_never
 
 from rightseat.core.closing import closing
-from rightseat.core.errors import ModelUnreachable
+from rightseat.core.errors import AnswerTooLong, ModelUnreachable
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -33,6 +34,9 @@ from rightseat.core.events import (
 from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 
+ANSWER_LIMIT = 2_000_000
+"""Characters of one answer. The longest that models give today have a quarter of that."""
+
 
 async def frame(
     chunks: AsyncIterator[Chunk],
@@ -40,14 +44,18 @@ async def frame(
     *,
     renamed: bool = False,
     opened: tuple[str | None, str | None] = (None, None),
+    limit: int = ANSWER_LIMIT,
+    said: int = 0,
 ) -> AsyncIterator[Event]:
     """Add ids and start/end pairs to one answer of a model, and `AnswerEnded` where it came to its end.
 
     `taken` holds the ids that a call may not have, and gets those of the answer's calls added to it. With `renamed`
     every call gets an id of ours: an answer that is given anew may come with the ids of the one that broke off.
     `opened` are the ids of a text and of a thought that are open already, and go on.
+    Text, thoughts and arguments of calls may have `limit` characters together, of which `said` were said already;
+    raises `AnswerTooLong` beyond.
     """
-    framer = Framer(taken, renamed=renamed, opened=opened)
+    framer = Framer(taken, renamed=renamed, opened=opened, limit=limit, said=said)
     feed = framer.feed
     failure: Exception | None = None
     try:
@@ -73,8 +81,12 @@ class Framer:
         *,
         renamed: bool = False,
         opened: tuple[str | None, str | None] = (None, None),
+        limit: int = ANSWER_LIMIT,
+        said: int = 0,
     ) -> None:
         self._renamed = renamed
+        self._limit = limit
+        self._left = limit - said
         self._text, self._thought = opened
         self._spoken = self._text  # the message that calls belong to
         self._calls: dict[int, _Call] = {}  # by the model's index
@@ -86,6 +98,9 @@ class Framer:
     def feed(self, chunk: Chunk) -> Iterable[Event]:
         # The first two cases are the hot path: a piece of a text or of a call that is open.
         if type(chunk) is TextChunk:
+            self._left -= len(chunk.text)
+            if self._left < 0:
+                raise AnswerTooLong(self._limit)
             if self._text is not None:
                 return (TextDelta(self._text, chunk.text),) if chunk.text else ()
             return self._begin_text(chunk.text)
@@ -95,6 +110,7 @@ class Framer:
             case TextChunk() | CallChunk():
                 raise AssertionError("handled above")
             case ThoughtChunk(text=text):
+                self._count(text)
                 return self._think(text)
             case UsageChunk(input_tokens=input_tokens, output_tokens=output_tokens):
                 self._usage = Usage(input_tokens, output_tokens)
@@ -119,6 +135,11 @@ class Framer:
         if self._opened:
             raise ModelUnreachable("The model called a tool without naming it. Nothing was run.")
         return AnswerEnded(self._reason or ("calls" if self._calls else "stop"), self._usage)
+
+    def _count(self, text: str) -> None:
+        self._left -= len(text)
+        if self._left < 0:
+            raise AnswerTooLong(self._limit)
 
     def _begin_text(self, text: str) -> Iterator[Event]:
         if not text:
@@ -147,6 +168,7 @@ class Framer:
             self._thought = None
 
     def _call(self, chunk: CallChunk) -> Iterable[Event]:
+        self._count(chunk.arguments)
         call = self._calls.get(chunk.index)
         if call is None or call.is_another(chunk):
             call = self._calls[chunk.index] = _Call()

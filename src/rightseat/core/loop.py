@@ -17,6 +17,7 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError, RightseatError, TooManyRounds
 from rightseat.core.events import AnswerEnded, Custom, Event, RunFinished
 from rightseat.core.folding import Fold
+from rightseat.core.framing import ANSWER_LIMIT
 from rightseat.core.history import mended
 from rightseat.core.messages import Message, Text
 from rightseat.core.model import Model, Prompt
@@ -42,6 +43,7 @@ class Loop:
         rounds: int = 16,
         approve: Policy = "write",
         durable: bool = False,
+        answer_limit: int = ANSWER_LIMIT,
     ) -> None:
         self.model = model
         self.toolboxes = toolboxes
@@ -53,6 +55,7 @@ class Loop:
         self.rounds = rounds
         self.approve = approve
         self.durable = durable
+        self.answer_limit = answer_limit
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         if (taken_away := self._taken(ask)) is not None:
@@ -135,7 +138,8 @@ class Loop:
         return None
 
     def _answer(self, ask: Ask, prompt: Prompt, steps: Steps, taken: set[str]) -> AsyncIterator[Event]:
-        return continuing.answer(self.model, prompt, steps, taken, renamed=ask.durable)
+        limit = self.answer_limit
+        return continuing.answer(self.model, prompt, steps, taken, renamed=ask.durable, limit=limit)
 
     async def tools(self, ask: Ask) -> tuple[dict[str, Tool], list[str]]:
         """By name. The server's own tools win: a client must not take the place of one. It is told by `loop.taken`.

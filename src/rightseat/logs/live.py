@@ -87,6 +87,7 @@ class Run:
     async def follow(self, seen: int, tap: Tap | None) -> AsyncGenerator[Sequence[Entry], None]:
         reader = _Reader(self, seen, tap)
         self.readers.append(reader)
+        self.let_writer_go()  # it may have seen more than the others
         try:
             while batch := await reader.next():
                 yield batch

@@ -13,9 +13,9 @@ from rightseat.core.errors import LogLost, LogUnwritable, RightseatError, StaleW
 from rightseat.core.events import Event
 from rightseat.core.log import Entry, Position
 from rightseat.logs.keeper import Top
-from rightseat.logs.live import BACKLOG, ENDINGS
+from rightseat.logs.live import ENDINGS
 from rightseat.logs.pieces import Piece
-from rightseat.logs.shared import SharedRun
+from rightseat.logs.shared import WINDOW, SharedRun
 
 
 class Pen:
@@ -53,9 +53,14 @@ class Pen:
         text = codec.encode(event)
         entry = run.next(self.epoch, event)
         self._outbox.put(self, entry, text)
-        if entry.seq - run.forgotten > BACKLOG and run.is_crowded() and not isinstance(event, ENDINGS):
-            await run.wait_for_room(self.epoch)
+        if entry.seq - run.forgotten > WINDOW and run.is_crowded() and not isinstance(event, ENDINGS):
+            await self._wait_for_room()
         return entry
+
+    async def _wait_for_room(self) -> None:
+        run = self.run
+        while self.failure is None and run.epoch == self.epoch and run.is_crowded():
+            await run.wait_for_room(self.epoch)
 
     async def flush(self) -> None:
         if self.failure is None:

@@ -1,9 +1,13 @@
 """A run of a log that a server keeps, as this process knows it: written here, or copied from what another writes.
 
-Both are followed alike (`logs.live`). Nobody who follows holds up the writer, here or elsewhere: only the last entries
-are in memory, and who is further behind reads the rest from the server.
+Both are followed alike (`logs.live`). Only the last entries are in memory, and who is further behind reads the rest
+from the server. So one who is slow holds up nobody, as long as another keeps up. Where all who follow a run in the
+process that writes it are slow, its writer waits for the first of them, and its model with it. Who has taken nothing
+for `PATIENCE` seconds is not waited for any longer, until it takes something. With nobody following here, a run goes on
+unhindered.
 """
 
+import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -13,7 +17,8 @@ from rightseat.logs.live import BACKLOG, Run
 from rightseat.logs.pieces import Cursor, Page, Piece
 
 WINDOW = 256
-"""About how many entries of a run are in memory for those who follow."""
+"""About how many entries of a run are in memory for those who follow, and how far it may be ahead of all of them."""
+PATIENCE = 30.0  # seconds
 
 ReadPage = Callable[[str, Position], Awaitable[Page]]
 
@@ -21,13 +26,14 @@ ReadPage = Callable[[str, Position], Awaitable[Page]]
 class SharedRun(Run):
     """`cursor` is where its log ends, as far as we know. `is_ours` while a writer in this process has it."""
 
-    __slots__ = ("_epochs", "_starts", "cursor", "failure", "is_ours")
+    __slots__ = ("_epochs", "_given_up", "_starts", "cursor", "failure", "is_ours")
 
     def __init__(self, cursor: Cursor, read: ReadPage) -> None:
         super().__init__(cursor.run_id, forgets=True, seq=cursor.seq, older=self._older_from(read))
         self.cursor = cursor
         self.failure: RightseatError | None = None
         self.is_ours = False
+        self._given_up: int | None = None  # where the first of those was who were not waited for any longer
         # Which epoch wrote which numbers: from the first of `_starts` on the first of `_epochs`, and so on.
         self._starts = [cursor.seq]
         self._epochs = [cursor.said.epoch]
@@ -42,7 +48,20 @@ class SharedRun(Run):
             self.forgotten += WINDOW
 
     def is_crowded(self) -> bool:
-        return self.seq - self.shown > BACKLOG
+        return self.seq - self.shown > BACKLOG or self._is_unread()
+
+    def _is_unread(self) -> bool:
+        if not self.readers:
+            return False
+        first = max([reader.seen for reader in self.readers])
+        return self.shown - first > WINDOW and first != self._given_up
+
+    async def wait_for_room(self, epoch: int) -> None:
+        """Once, and not until there is room: what its writer heard meanwhile may be a reason not to wait any more."""
+        self.room = asyncio.get_running_loop().create_future()
+        came, _ = await asyncio.wait((self.room,), timeout=PATIENCE)
+        if not came and self._is_unread():
+            self._given_up = max([reader.seen for reader in self.readers])
 
     def can_serve(self, reader: Cursor) -> bool:
         """Is all that this reader has not seen in memory, or still to come?

@@ -23,6 +23,7 @@ QUEUE = "rightseat"
 """Where runs wait that somebody has to go on with. All listen to it."""
 POLL = 0.5  # seconds between two looks at the queue
 POOL = 10  # connections
+THREADS = 32  # more would only wait for a connection, and hundreds of them do where hundreds of runs are taken over
 NAME = "rightseat.run"
 VERSION = "1"
 LIVE = ("PENDING", "ENQUEUED")
@@ -76,6 +77,7 @@ class System:
             "name": "rightseat",
             "system_database_url": self._url,
             "sys_db_pool_size": POOL,
+            "max_executor_threads": THREADS,
             "dbos_system_schema": self._schema,
             "executor_id": self._executor,
             "application_version": VERSION,
