@@ -15,7 +15,7 @@ from dbos._sys_db import SystemDatabase
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Perform, Resumed, Steps
-from rightseat.core.errors import ConfigError, RunExists
+from rightseat.core.errors import ConfigError, Misuse, RunExists
 from rightseat.core.events import CallReturned, Event, MessagesReplaced, RunFailed, RunFinished, TextDelta
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Message, user
@@ -373,3 +373,31 @@ def test_a_durable_agent_needs_an_engine_that_lasts() -> None:
 
     with pytest.raises(ConfigError, match="dbos"):
         Runtime({"default": loop}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
+
+
+async def test_a_step_beside_an_answer_is_refused(tmp_path: Path) -> None:
+    """Which of the two is counted first would be a matter of luck, and another when the run is gone on with."""
+    refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def answer() -> AsyncIterator[Event]:
+        yield TextDelta("m", "a piece")
+
+    async def perform(ask: Ask, steps: Steps) -> None:
+        async for _ in steps.stream("answer", answer):
+            try:
+                await steps.do("tool", str, anything)
+            except Misuse as error:
+                refused.set_result(error.message)
+        await steps.do("tool", str, anything)
+
+    async def anything() -> str:
+        return ""
+
+    engine = DbosEngine(System(tmp_path / "steps.db"))
+    async with asyncio.timeout(10):
+        await engine.open(perform)
+        await engine.start(msgspec.structs.replace(ask(), durable=True), perform)
+        message = await refused
+        await engine.close()
+
+    assert "'tool' was begun while 'answer' is being streamed" in message

@@ -16,9 +16,9 @@ from rightseat.logs.patience import Absence
 
 logger = logging.getLogger(__name__)
 
-PAUSE = 0.004  # seconds, at most; what is said within them is sent together
+PAUSE = 0.01  # seconds, at most; what is said within them is sent together, and nobody sees the difference
 EACH = 0.0004  # of them for each run in the last batch: one alone is shown at once, many wait for each other
-BUSY = 0.01  # seconds: batches that follow each other faster than that are better sent together
+BUSY = 0.02  # seconds: batches that follow each other faster than that are better sent together
 
 
 class Sender:
