@@ -34,8 +34,8 @@ from rightseat.core.events import (
 from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 
-ANSWER_LIMIT = 2_000_000
-"""Characters of one answer. The longest that models give today have a quarter of that."""
+ANSWER_LIMIT = 10_000_000
+"""Characters of one answer. The longest that models give today have a twentieth of that."""
 
 
 async def frame(

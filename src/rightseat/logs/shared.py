@@ -2,9 +2,9 @@
 
 Both are followed alike (`logs.live`). Only the last entries are in memory, and who is further behind reads the rest
 from the server. So one who is slow holds up nobody, as long as another keeps up. Where all who follow a run in the
-process that writes it are slow, its writer waits for the first of them, and its model with it. Who has taken nothing
-for `PATIENCE` seconds is not waited for any longer, until it takes something. With nobody following here, a run goes on
-unhindered.
+process that writes it are slow, its writer waits for the first of them, and its model with it; but no longer than
+`PATIENCE` seconds. Then it goes on without them, until one of them has come to where it was. With nobody following
+here, a run goes on unhindered.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ ReadPage = Callable[[str, Position], Awaitable[Page]]
 class SharedRun(Run):
     """`cursor` is where its log ends, as far as we know. `is_ours` while a writer in this process has it."""
 
-    __slots__ = ("_epochs", "_given_up", "_starts", "cursor", "failure", "is_ours")
+    __slots__ = ("_epochs", "_starts", "_waits_from", "cursor", "failure", "is_ours")
 
     def __init__(self, cursor: Cursor, read: ReadPage) -> None:
         super().__init__(cursor.run_id, forgets=True, seq=cursor.seq, older=self._older_from(read))
         self.cursor = cursor
         self.failure: RightseatError | None = None
         self.is_ours = False
-        self._given_up: int | None = None  # where the first of those was who were not waited for any longer
+        self._waits_from = 0  # who has not come to this number was waited for, in vain
         # Which epoch wrote which numbers: from the first of `_starts` on the first of `_epochs`, and so on.
         self._starts = [cursor.seq]
         self._epochs = [cursor.said.epoch]
@@ -54,14 +54,14 @@ class SharedRun(Run):
         if not self.readers:
             return False
         first = max([reader.seen for reader in self.readers])
-        return self.shown - first > WINDOW and first != self._given_up
+        return self.shown - first > WINDOW and first >= self._waits_from
 
     async def wait_for_room(self, epoch: int) -> None:
         """Once, and not until there is room: what its writer heard meanwhile may be a reason not to wait any more."""
         self.room = asyncio.get_running_loop().create_future()
         came, _ = await asyncio.wait((self.room,), timeout=PATIENCE)
         if not came and self._is_unread():
-            self._given_up = max([reader.seen for reader in self.readers])
+            self._waits_from = self.shown
 
     def can_serve(self, reader: Cursor) -> bool:
         """Is all that this reader has not seen in memory, or still to come?
