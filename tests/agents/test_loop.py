@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from rightseat.agents.loop import Options, build
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
+from rightseat.core.errors import ConfigError
 from rightseat.core.events import CallReturned
 from rightseat.core.loop import Loop
 from rightseat.core.messages import user
@@ -51,6 +52,20 @@ def test_it_gets_what_it_names() -> None:
     assert loop.model is shelf.models["other"]
     assert loop.toolboxes == (shelf.boxes["m:b"], shelf.boxes["m:a"], shelf.boxes["ops"])
     assert (loop.instructions, loop.rounds) == ("Be brief.", 3)
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    async def search() -> str:
+        return ""
+
+    shelf = Shelf()
+    shelf.boxes["m:a"].add(search)
+    shelf.boxes["ops"].add(search)
+
+    with pytest.raises(
+        ConfigError, match="A tool named 'search' is offered by functions and by functions of one agent"
+    ):
+        build(Options(tools=("m:a",), toolboxes=("ops",)), shelf)
 
 
 def test_left_out_it_takes_the_default_model_without_tools() -> None:

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rightseat.core import gathering
 from rightseat.core.agent import Agent
 from rightseat.core.approving import Policy
 from rightseat.core.framing import ANSWER_LIMIT
@@ -40,9 +41,15 @@ class Options(BaseModel):
 
 
 def build(options: Options, parts: Parts) -> Agent:
+    toolboxes = (
+        *parts.toolboxes(options.tools),
+        *colleagues(options, parts),
+        *map(parts.toolbox, options.toolboxes),
+    )
+    gathering.check(toolboxes)
     return Loop(
         parts.model(options.model),
-        (*parts.toolboxes(options.tools), *map(parts.toolbox, options.toolboxes), *colleagues(options, parts)),
+        toolboxes,
         instructions=options.instructions,
         description=options.description,
         rounds=options.rounds,

@@ -1,6 +1,6 @@
 """An agent as a tool: of a model that asks it, or hands over to it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -49,8 +49,14 @@ class AgentFailed(AgentError):
 class Colleagues:
     """A toolbox of agents that a model may ask."""
 
+    label = "`agents`"
+
     def __init__(self, agents: Mapping[str, Agent]) -> None:
         self._agents = agents
+
+    @property
+    def names(self) -> Collection[str]:
+        return self._agents.keys()
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:
         return [asked(name, agent) for name, agent in self._agents.items()]

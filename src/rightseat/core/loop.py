@@ -9,20 +9,21 @@ import msgspec
 from pydantic import JsonValue
 
 from rightseat.core import continuing
-from rightseat.core.approving import Policy, asking
+from rightseat.core.approving import Policy
 from rightseat.core.ask import Ask, Context, Parameters
 from rightseat.core.calling import calls_in, go_on, run_calls, was_stopped
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
-from rightseat.core.errors import AgentError, RightseatError, TooManyRounds
+from rightseat.core.errors import RightseatError, TooManyRounds
 from rightseat.core.events import AnswerEnded, Custom, Event, RunFinished
 from rightseat.core.folding import Fold
 from rightseat.core.framing import ANSWER_LIMIT
+from rightseat.core.gathering import gather
 from rightseat.core.history import mended
 from rightseat.core.messages import Message, Text
 from rightseat.core.model import Model, Prompt
 from rightseat.core.observing import begin
-from rightseat.core.tools import Remarking, Taking, Tool, Toolbox
+from rightseat.core.tools import Instructing, Remarking, Taking, Tool, Toolbox
 
 logger = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class Loop:
         # Found once: to hold an object to a protocol takes Python long, and every run would.
         self._taking = [toolbox for toolbox in toolboxes if isinstance(toolbox, Taking)]
         self._remarking = [toolbox for toolbox in toolboxes if isinstance(toolbox, Remarking)]
+        self._instructing = [toolbox for toolbox in toolboxes if isinstance(toolbox, Instructing)]
         self.instructions = instructions
         self.description = description
         self.rounds = rounds
@@ -83,8 +85,9 @@ class Loop:
                     yield event
             if was_stopped(ask, tools):
                 return
-        history = introduced(self.instructions, ask.context, mended(ask.messages + answered.messages()))
-        del answered, missing, shadowed  # a run may be long, and there may be thousands
+        said = mended(ask.messages + answered.messages())
+        history = introduced(self._instructions(ask), ask.context, said)
+        del answered, missing, said, shadowed  # a run may be long, and there may be thousands
         parameters, taken = ask.parameters, {call.id for call in calls_in(ask.messages)}
         rounds = min(ask.rounds or self.rounds, self.rounds)
         for number in range(rounds):
@@ -124,6 +127,11 @@ class Loop:
         if ask.rounds is None or ask.conclude:
             raise TooManyRounds(rounds)
 
+    def _instructions(self, ask: Ask) -> str:
+        """The operator's, and then what toolboxes say of their tools."""
+        own = [self.instructions] if self.instructions else []
+        return "\n\n".join([*own, *(text for toolbox in self._instructing for text in toolbox.instructions(ask))])
+
     def _taken(self, ask: Ask) -> AsyncIterator[Event] | None:
         """The answer of a toolbox that the ask is for, if there is one."""
         refusal: RightseatError | None = None
@@ -142,19 +150,9 @@ class Loop:
         return continuing.answer(self.model, prompt, steps, taken, renamed=ask.durable, limit=limit)
 
     async def tools(self, ask: Ask) -> tuple[dict[str, Tool], list[str]]:
-        """By name. The server's own tools win: a client must not take the place of one. It is told by `loop.taken`.
-
-        Beside them, why there are none of toolboxes that are elsewhere and cannot be reached: `loop.missing` tells it.
-        """
-        tools = {offer.name: Tool.offered(offer) for offer in ask.tools}
-        missing: list[str] = []
-        for toolbox in self.toolboxes:
-            try:
-                tools |= {tool.name: asking(tool, self.approve) for tool in await toolbox.tools(ask)}
-            except AgentError as error:
-                logger.warning("run %s goes without some of its tools: %s", ask.run_id, error)
-                missing.append(error.message)
-        return tools, missing
+        """By name; and what is missing, which `loop.missing` tells. Names of the client's that are taken are told by
+        `loop.taken`."""
+        return await gather(ask, self.toolboxes, self.approve)
 
 
 class Asked:

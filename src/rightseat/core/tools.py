@@ -1,6 +1,6 @@
 """What a model may call."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Protocol, runtime_checkable
@@ -115,10 +115,27 @@ class Toolbox(Protocol):
 
 
 @runtime_checkable
+class Fixed(Toolbox, Protocol):
+    """A toolbox whose tools are known before anybody asks. `label` is what people call it."""
+
+    label: str
+
+    @property
+    def names(self) -> Collection[str]: ...
+
+
+@runtime_checkable
 class Remarking(Toolbox, Protocol):
     """A toolbox with something to say of its tools to the client, once they are known."""
 
     def remarks(self, ask: Ask) -> Sequence[Event]: ...
+
+
+@runtime_checkable
+class Instructing(Toolbox, Protocol):
+    """A toolbox with something to say of its tools to the model, once they are known."""
+
+    def instructions(self, ask: Ask) -> Sequence[str]: ...
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ the model. A function that is not `async` runs in a thread.
 import asyncio
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
@@ -74,7 +74,8 @@ def tool(
 class Functions:
     """A toolbox of functions. Add to it at any time: the next run sees it."""
 
-    def __init__(self, tools: Iterable[Tool | Function] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool | Function] = (), label: str = "functions") -> None:
+        self.label = label
         self._tools: dict[str, Tool] = {}
         for item in tools:
             self.add(item)
@@ -85,6 +86,10 @@ class Functions:
             raise ConfigError(f"There are two tools named {added.name!r}. Give one of them another name.")
         self._tools[added.name] = added
 
+    @property
+    def names(self) -> Collection[str]:
+        return self._tools.keys()
+
     async def tools(self, ask: Ask) -> Sequence[Tool]:
         return tuple(self._tools.values())
 
@@ -92,9 +97,9 @@ class Functions:
 def box(value: object, reference: str) -> Toolbox:
     """What a `module:name` of the configuration names, as a toolbox: it may be a tool, several, or a toolbox."""
     if isinstance(value, Tool) or inspect.isfunction(value):
-        return Functions([value])
+        return Functions([value], f"`{reference}`")
     if isinstance(value, list | tuple) and all(isinstance(item, Tool) or inspect.isfunction(item) for item in value):
-        return Functions(value)
+        return Functions(value, f"`{reference}`")
     if inspect.iscoroutinefunction(getattr(value, "tools", None)) and not isinstance(value, type):
         toolbox: Toolbox = value  # type: ignore[assignment]  # it has the one method that a toolbox has
         return toolbox
