@@ -47,10 +47,12 @@ class Options(BaseModel):
     keep: float = Field(default=10.0, ge=0)
     """For how long, in seconds, what it offers is remembered, or that it could not be reached."""
     changed: Literal["warn", "refuse"] = "warn"
-    """What becomes of a tool whose description, parameters or hints are no longer those that were first seen: it is
-    offered with a warning, or left out until its pin is deleted."""
+    """What becomes of a tool whose description, parameters or hints are no longer those that were first seen, and of
+    the server's `instructions`: offered with a warning, or left out until the pin is deleted."""
     pins: StatePath = Path("mcp")
     """The folder of the pins: what the tools of each server first looked like."""
+    instructions: bool = True
+    """Whether the model is told what the server says of the use of its tools, in up to 4,000 characters."""
     resources: bool = False
     """Whether the model gets tools to list and read the server's resources."""
     prompts: bool = False
@@ -96,6 +98,7 @@ def read_settings(options: Options) -> Settings:
         discover_within=options.discover_within,
         keep=options.keep,
         changed=options.changed,
+        instructions=options.instructions,
         resources=options.resources,
         prompts=options.prompts,
         apps=options.apps,
@@ -113,6 +116,7 @@ def read_settings_of(url: str, options: Options) -> Settings:
         discover_within=options.discover_within,
         keep=options.keep,
         changed=options.changed,
+        instructions=options.instructions,
         resources=options.resources,
         prompts=options.prompts,
         apps=options.apps,

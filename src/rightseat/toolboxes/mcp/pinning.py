@@ -1,7 +1,8 @@
 """What the tools of a server first looked like, so that a server cannot change them behind the operator's back.
 
-A tool that was harmless when the operator looked at it may say something else to the model tomorrow. The file of a
-server holds a hash of each of its tools; delete the file, or a line of it, to accept what they are now.
+A tool that was harmless when the operator looked at it may say something else to the model tomorrow, and so may the
+server's instructions. The file of a server holds a hash of each of its tools, and of those; delete the file, or a line
+of it, to accept what they are now.
 """
 
 import asyncio
@@ -22,14 +23,21 @@ from rightseat.toolboxes.mcp.settings import Settings
 logger = logging.getLogger(__name__)
 
 
+INSTRUCTIONS = "(instructions)"
+"""Where a server's instructions are pinned, beside the names of its tools."""
+
+
 class Pins:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._told: set[tuple[str, str, str]] = set()
 
-    async def check(self, settings: Settings, tools: Sequence[types.Tool]) -> tuple[str, ...]:
-        """The names of tools that are not what they were. New ones are pinned as they are."""
-        return await asyncio.to_thread(self._check, settings, {tool.name: hash_of(tool) for tool in tools})
+    async def check(self, settings: Settings, tools: Sequence[types.Tool], instructions: str) -> tuple[str, ...]:
+        """The names of tools that are not what they were, and `INSTRUCTIONS`. New tools are pinned as they are; that
+        there are no instructions is pinned too."""
+        seen = {tool.name: hash_of(tool) for tool in tools}
+        seen[INSTRUCTIONS] = hashlib.sha256(instructions.encode()).hexdigest()
+        return await asyncio.to_thread(self._check, settings, seen)
 
     def file(self, settings: Settings) -> Path:
         return self._folder / f"{settings.name}-{settings.hash[:8]}.json"
@@ -54,9 +62,9 @@ class Pins:
             return
         self._told.add((settings.hash, name, hash))
         logger.warning(
-            "The tool %r of the MCP server %r is not what it was when it was first seen%s. Look at it, and delete %s "
+            "%s of the MCP server %r is not what it was when it was first seen%s. Look at it, and delete %s "
             "to accept it.",
-            name,
+            "The text of the instructions" if name == INSTRUCTIONS else f"The tool {name!r}",
             settings.name,
             ", and is not offered" if settings.changed == "refuse" else "",
             self.file(settings),

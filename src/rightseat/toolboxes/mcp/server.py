@@ -17,7 +17,7 @@ from rightseat.core.cancelling import to_the_end
 from rightseat.core.errors import AgentError
 from rightseat.toolboxes.mcp.connecting import Connection, said, unreachable
 from rightseat.toolboxes.mcp.eliciting import answer
-from rightseat.toolboxes.mcp.pinning import Pins
+from rightseat.toolboxes.mcp.pinning import INSTRUCTIONS, Pins
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -38,10 +38,16 @@ class Lost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a server offers. `changed` are names of tools that are not what they first were."""
+    """What a server offers. `changed` are names of tools that are not what they first were.
+
+    `instructions` are what it says of the use of its tools, where the model may be told.
+    """
 
     tools: tuple[types.Tool, ...]
     changed: tuple[str, ...] = ()
+    instructions: str = ""
+    is_told_otherwise: bool = False
+    """The instructions are not what they first were."""
     resources: bool = False
     prompts: bool = False
 
@@ -87,6 +93,10 @@ class Server:
         """What was last heard of what it offers."""
         listed = self._listed.get(key_of(headers))
         return listed[1] if listed else None
+
+    def current(self, headers: Mapping[str, str]) -> Listing | None:
+        """The same, unless it could not be reached when it was last asked."""
+        return None if key_of(headers) in self._failures else self.known(headers)
 
     async def ask(
         self, headers: Mapping[str, str], question: Callable[[Connection], Awaitable[T]], *, repeats: bool
@@ -160,10 +170,15 @@ class Server:
             if error.code == types.CONNECTION_CLOSED or connection.is_forgotten:
                 raise
             raise unreachable(self.settings, f"it does not list its tools: {said(error)}") from error
-        offered = connection.session.server_capabilities
+        offered, instructions = connection.session.server_capabilities, connection.session.instructions or ""
+        changed = await self._pins.check(self.settings, tools, instructions)
+        is_told_otherwise = bool(instructions) and INSTRUCTIONS in changed
+        is_silent = not self.settings.instructions or (is_told_otherwise and self.settings.changed == "refuse")
         connection.listing = listing = Listing(
             tuple(tools),
-            await self._pins.check(self.settings, tools),
+            tuple(name for name in changed if name != INSTRUCTIONS),
+            "" if is_silent else instructions,
+            is_told_otherwise and self.settings.instructions,
             resources=offered is not None and offered.resources is not None,
             prompts=offered is not None and offered.prompts is not None,
         )

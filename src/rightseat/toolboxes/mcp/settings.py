@@ -25,6 +25,7 @@ class Settings:
     discover_within: float = 10.0
     keep: float = 10.0
     changed: Literal["warn", "refuse"] = "warn"
+    instructions: bool = True
     resources: bool = False
     prompts: bool = False
     apps: bool = False
