@@ -105,6 +105,18 @@ async def test_agui_asks_for_what_is_missing_with_a_schema(tmp_path: Path, monke
     assert "umbrella" in text_of(frames)
 
 
+async def test_agui_tells_of_a_field_that_there_is_not_and_asks_again(tmp_path: Path, monkeypatch: Patch) -> None:
+    async with plugged(tmp_path, monkeypatch) as url, visiting(url) as client:
+        (first,) = (await ask(client, "What will the weather be?"))[-1].data["outcome"]["interrupts"]
+        resume = [{"interruptId": first["id"], "status": "resolved", "payload": {"town": "Hangzhou"}}]
+        (second,) = (await ask(client, None, run="r-2", resume=resume))[-1].data["outcome"]["interrupts"]
+        resume = [{"interruptId": second["id"], "status": "resolved", "payload": {"city": "Hangzhou"}}]
+        frames = await ask(client, None, run="r-3", resume=resume)
+
+    assert "there is no field 'town'; the fields are: city, days" in second["message"]
+    assert "umbrella" in text_of(frames)
+
+
 async def test_R_11_7_a_converted_file_is_for_its_owner_until_the_thread_is_deleted(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:

@@ -127,6 +127,45 @@ async def test_a_missing_value_is_asked_for_and_the_flow_goes_on_with_it() -> No
     assert play.problems == []
 
 
+async def test_a_field_that_there_is_not_is_told_with_those_that_there_are_and_the_question_stays_open() -> None:
+    flow = flow_of(post("start", "end"), none("end"), answer="last")
+    play = Play(flow, {"start": {"count": 2}}, [exchange("POST", "/orders", json={"ok": 1})], Scene("2 of it"))
+    await play.run()
+    await play.go_on({"name": "tea", "colour": "green"})
+
+    assert is_waiting(play.trace.events)
+    assert play.question.reason == "input_required"
+    assert "there is no field 'colour'; the fields are: name, count" in play.question.message
+    assert play.trace.missing() == ["name"]
+
+    await play.go_on({"color": "green"})
+    assert "'colour'" not in play.question.message
+    await play.go_on({"name": "tea"})
+
+    assert play.trace.status() == "succeeded"
+    assert play.told("input")[0]["value"]["arguments"] == {"count": 2, "name": "tea"}
+    assert play.problems == []
+
+
+async def test_one_value_that_is_asked_for_may_come_by_itself() -> None:
+    flow = flow_of(post("start", "end"), none("end"), answer="last")
+    play = Play(flow, {"start": {"count": 2}}, [exchange("POST", "/orders", json={"ok": 1})], Scene("2 of it"))
+    await play.run()
+    await play.go_on("coffee")
+
+    assert play.told("input")[0]["value"]["arguments"] == {"count": 2, "name": "coffee"}
+
+
+async def test_an_answer_that_is_no_form_is_asked_for_again() -> None:
+    scene = Scene("Some of it", language="en")
+    play = await Play(flow_of(post("start", args={"count": 50})), {"start": {}}, (), scene).run()
+    assert play.trace.missing() == ["name", "count"]
+    await play.go_on("coffee")
+
+    assert is_waiting(play.trace.events)
+    assert "an object with a value for each name is wanted" in play.question.message
+
+
 async def test_a_form_that_nobody_fills_in_ends_the_flow() -> None:
     play = await Play(flow_of(post("start")), {"start": {}}).run()
     await play.go_on(cancelled=True)

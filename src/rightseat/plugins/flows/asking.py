@@ -11,7 +11,7 @@ from rightseat.core.events import Interrupt
 from rightseat.core.ids import new_id
 from rightseat.core.values import JsonValue
 from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.flows.progress import Pause, Progress
+from rightseat.plugins.flows.progress import Progress
 from rightseat.plugins.slots import Filled
 from rightseat.plugins.templates import written
 
@@ -31,10 +31,10 @@ def interrupt(turn: Turn, progress: Progress, reason: str, message: str, schema:
     return Interrupt(new_id("interrupt"), reason, shown, None, schema, expires_at, progress.memo())
 
 
-def missing_text(turn: Turn, filled: Filled) -> str:
+def missing_text(turn: Turn, filled: Filled, note: str = "") -> str:
     names = ", ".join(missing_names(filled))
     problems = "".join(f"\n- {problem}" for problem in filled.problems.values())
-    return f"{plugin_name(turn)}: {turn.name} needs {names}.{problems}"
+    return f"{plugin_name(turn)}: {turn.name} needs {names}.{problems}" + (f"\n{note}" if note else "")
 
 
 def plugin_name(turn: Turn) -> str:
@@ -115,14 +115,3 @@ def fixed(filled: Filled, arguments: dict[str, JsonValue]) -> dict[str, str]:
     return {
         name: "the flow fixes it" for name in names if name in arguments and arguments[name] != filled.arguments[name]
     }
-
-
-def typed_in(answer: Answer) -> dict[str, JsonValue] | None:
-    """The values of a form; None where nobody filled it in."""
-    if answer.status == "cancelled" or not isinstance(answer.payload, dict):
-        return None
-    return answer.payload
-
-
-def paused(reason: str, filled: Filled | None) -> Pause:
-    return Pause(reason, filled)

@@ -18,7 +18,7 @@ UNKNOWN_SCHEMA: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"
 
 
 def ask_for_values(course: Course, turn: Turn, filled: Filled) -> list[Event]:
-    text = asking.missing_text(turn, filled)
+    text = asking.missing_text(turn, filled, course.note)
     if not turn.scene.is_attended:
         return [course.fail(turn, Problem("slot_missing", text, turn.name))]
     names: list[JsonValue] = list(asking.missing_names(filled))
@@ -59,7 +59,7 @@ def take(course: Course, answer: Answer) -> list[Event]:
         return []
     turn = course.turn(step)
     if pause.reason == asking.INPUT:
-        take_values(course, answer)
+        take_values(course, answer, pause)
     elif pause.reason == asking.APPROVAL:
         return take_decision(course, answer, turn, pause)
     elif answer.status == "resolved" and answer.payload == "skip":
@@ -71,12 +71,20 @@ def take(course: Course, answer: Answer) -> list[Event]:
     return []
 
 
-def take_values(course: Course, answer: Answer) -> None:
-    given = asking.typed_in(answer)
-    if given is None:
+def take_values(course: Course, answer: Answer, pause: Pause) -> None:
+    """What is no form leaves the pause as it was, so that the same is asked again, with a note.
+
+    Where one value is asked for, it may come by itself.
+    """
+    names = asking.missing_names(pause.filled) if pause.filled is not None else []
+    if answer.status == "cancelled" or answer.payload is None:
         course.is_stopped = True
+    elif isinstance(answer.payload, dict):
+        course.given = answer.payload
+    elif len(names) == 1:
+        course.given = {names[0]: answer.payload}
     else:
-        course.given = given
+        course.note = "- the answer was not understood: an object with a value for each name is wanted"
 
 
 def take_decision(course: Course, answer: Answer, turn: Turn, pause: Pause) -> list[Event]:

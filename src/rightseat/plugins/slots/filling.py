@@ -90,6 +90,8 @@ class _Filling:
     async def run(
         self, args: Mapping[str, JsonValue], given: Mapping[str, JsonValue], earlier: Filled | None, speaker: Speaker
     ) -> Filled:
+        if earlier is not None and (strange := sorted(given.keys() - self._form.properties.keys())):
+            return self._refused(earlier, strange)
         if earlier is not None:
             self._values |= earlier.arguments
             self._origins |= earlier.origins
@@ -101,6 +103,13 @@ class _Filling:
         wrong = await self._ask(left, speaker) if left else []
         self._set(self._defaults(), "default")
         return self._filled([*wrong, *self._flaws()])
+
+    def _refused(self, earlier: Filled, strange: Sequence[str]) -> Filled:
+        """What a person typed into fields that there are not: nothing of it is taken, and the same is asked again."""
+        known = ", ".join(name for name in self._form.properties if name not in self._form.hidden)
+        wrong = {name: f"there is no field {name!r}; the fields are: {known}" for name in strange}
+        asked = {name: text for name, text in earlier.problems.items() if not name or name in self._form.properties}
+        return msgspec.structs.replace(earlier, problems=asked | wrong, usage=Usage())
 
     def _set(self, values: Mapping[str, JsonValue], origin: Origin) -> None:
         for name, value in values.items():
