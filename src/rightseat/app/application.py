@@ -5,6 +5,7 @@ from importlib.metadata import version
 from fastapi import APIRouter, FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
@@ -72,27 +73,31 @@ class Application(FastAPI):
         return self._pages
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        pages = self._rules(scope) if scope["type"] == "http" else self._pages
-        if scope["type"] == "http" and "app" not in scope:  # an application around us checks for itself
+        if scope["type"] != "http":
+            return await self._pages(scope, receive, send)
+        pages = self._rules(scope)
+        origin = Headers(scope=scope).get("origin")
+        if "app" not in scope:  # an application around us checks for itself
             try:
                 self._hosts.check(scope)
-                self._check_page(scope, pages)
+                self._check_page(scope, pages, origin)
             except RightseatError as error:
                 refusal = answer({"error": error.code, "message": error.message}, error.status)
                 return await refusal(scope, receive, send)
-        if "app" not in scope and not self.user_middleware:  # neither around us nor inside
-            scope[STRAIGHT] = send
-        if scope["type"] == "http":
-            send = Numbered(scope, send)
-        await pages(scope, receive, send)
+            if not self.user_middleware:  # neither around us nor inside
+                scope[STRAIGHT] = send
+        plain = self._find(scope) if origin is None and STRAIGHT in scope else None
+        send = Numbered(scope, send, is_any_origin=plain is not None)
+        if plain is None:
+            await pages(scope, receive, send)
+        else:
+            await respond(plain, scope, receive, send)
 
-    def _check_page(self, scope: Scope, pages: CORSMiddleware) -> None:
+    def _check_page(self, scope: Scope, pages: CORSMiddleware, origin: str | None) -> None:
         """A page of a foreign origin may not change anything, not even by a request that needs no leave to be sent."""
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+        if origin is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             return
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if origin is None or origin.partition("://")[2] == headers.get("host"):
+        if origin.partition("://")[2] == Headers(scope=scope).get("host"):
             return
         if not pages.is_allowed_origin(origin):
             raise ForeignPage(f"Pages of {origin} may not call. An operator can let them with `server.origins`.")
@@ -101,6 +106,8 @@ class Application(FastAPI):
         plain = self._find(scope) if scope["type"] == "http" and not self.user_middleware else None
         if plain is None:
             await super().__call__(scope, receive, send)
+        elif STRAIGHT in scope:
+            await respond(plain, scope, receive, send)
         else:
             await plain.handle(scope, receive, send)
 
@@ -116,3 +123,9 @@ class Application(FastAPI):
                 scope.update(found)
                 return route
         return None
+
+
+async def respond(route: Route, scope: Scope, receive: Receive, send: Send) -> None:
+    """What the route would do, for a method of its own and without anyone who handles errors around it."""
+    response = await route.endpoint(Request(scope, receive, send))
+    await response(scope, receive, send)

@@ -5,8 +5,9 @@ Whoever knows more reads the event `artifact`, which has the address too.
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 
 from rightseat.core.events import Custom, Event, RunFailed, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.log import Entry
@@ -21,7 +22,18 @@ PRIVATE = ("record", "details")
 
 def base_of(request: Request, path: str) -> str:
     """The whole address of the files below `path`: a page may be of another origin than its server."""
-    return f"{str(request.base_url).rstrip('/')}{path.rstrip('/')}/files"
+    scope = request.scope
+    root = scope.get("app_root_path", scope.get("root_path", ""))
+    host = request.headers.get("host")
+    return f"{_base(scope['scheme'], host, scope.get('server'), root)}{path.rstrip('/')}/files"
+
+
+@lru_cache(maxsize=64)
+def _base(scheme: str, host: str | None, server: tuple[str, int | None] | None, root: str) -> str:
+    """`request.base_url`, which takes a while to make: few clients call a server by many names."""
+    headers = [] if host is None else [(b"host", host.encode("latin-1"))]
+    scope = {"type": "http", "scheme": scheme, "headers": headers, "server": server, "root_path": root, "path": ""}
+    return str(HTTPConnection(scope).base_url).rstrip("/")
 
 
 class Showing:
