@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from rightseat import app, config
+from rightseat.app.numbering import varied
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, Misuse
 from rightseat.core.events import Event, RunFinished
@@ -247,6 +248,23 @@ async def test_only_the_methods_of_our_clients_may_be_sent(serve: Serve) -> None
         answers = [await preflight(url, LOCAL, method=method) for method in ("GET", "POST", "PATCH", "DELETE", "PUT")]
 
     assert [answer.status_code for answer in answers] == [200, 200, 200, 200, 400]
+
+
+@pytest.mark.parametrize("origin", [None, LOCAL])
+@pytest.mark.parametrize("path", ["/copilotkit", "/health"])
+async def test_every_answer_says_that_another_page_may_get_another(serve: Serve, path: str, origin: str | None) -> None:
+    async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
+        answer = await client.get(path, headers={"origin": origin} if origin else {})
+
+    assert answer.headers.get_list("vary") == ["Origin"]
+    assert answer.headers.get("access-control-allow-origin") == origin
+    assert answer.headers["x-request-id"].startswith("req_")
+
+
+def test_what_an_answer_varies_by_already_is_said_too() -> None:
+    headers = [(b"Vary", b"accept"), (b"content-type", b"text/plain")]
+
+    assert varied(headers) == [(b"content-type", b"text/plain"), (b"vary", b"accept, Origin")]
 
 
 KEYS = """

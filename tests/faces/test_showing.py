@@ -1,9 +1,14 @@
 """Files and charts in words, for clients that know nothing else."""
 
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+
 from rightseat.core.events import Custom, Event, RunFailed, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.log import Entry
 from rightseat.core.values import JsonValue
-from rightseat.faces.showing import Showing
+from rightseat.faces.showing import Showing, base_of
 
 BASE = "http://here/copilotkit/files"
 CHART: dict[str, JsonValue] = {"kind": "chart", "name": "Revenue", "id": "file_1", "option": {}}
@@ -74,3 +79,28 @@ def test_another_custom_event_passes_as_it_is() -> None:
     event = Custom("artifact", {"kind": "file", "name": "without an id"})
 
     assert shown(event, RunFinished("done")) == [event, RunFinished("done")]
+
+
+@pytest.mark.parametrize(
+    "differing",
+    [
+        {},
+        {"headers": [(b"host", b"copilot.example.com")], "scheme": "https"},
+        {"headers": [(b"host", b"[::1]:8000")]},
+        {"headers": [(b"host", b"no host/at all")]},
+        {"headers": [], "server": None},
+        {"root_path": "/behind/a proxy", "app_root_path": "/behind"},
+        {"root_path": "/behind/"},
+    ],
+)
+def test_the_address_of_files_is_below_that_of_the_request(differing: dict[str, Any]) -> None:
+    scope = {
+        "type": "http",
+        "scheme": "http",
+        "server": ("127.0.0.1", 8000),
+        "path": "/v1/query",
+        "query_string": b"a=b",
+    }
+    request = Request({**scope, "headers": [(b"host", b"localhost:8000")], **differing})
+
+    assert base_of(request, "/v1/") == f"{str(request.base_url).rstrip('/')}/v1/files"
