@@ -5,6 +5,7 @@ rest together. The tests hold this file against that SDK.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from functools import cache
 from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -125,10 +126,16 @@ def write_request(options: Options, prompt: Prompt) -> bytes:
     return _encode(body | options.extra)
 
 
+@cache
+def limit_at(base_url: str) -> str:
+    """How the server there calls the limit of an answer, as far as its address tells. There are few addresses."""
+    host = f".{urlsplit(base_url).hostname}"
+    return "max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens"
+
+
 def write_parameters(options: Options, parameters: Parameters) -> dict[str, object]:
     """Only what is set; 0 is set."""
-    host = f".{urlsplit(options.base_url).hostname}"
-    limit = options.token_field or ("max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens")
+    limit = options.token_field or limit_at(options.base_url)
     wanted: dict[str, object] = {
         "temperature": options.temperature if parameters.temperature is None else parameters.temperature,
         limit: options.max_tokens if parameters.max_tokens is None else parameters.max_tokens,

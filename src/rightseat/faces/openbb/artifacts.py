@@ -41,7 +41,9 @@ class Kind(NamedTuple):
 def tools(desk: Desk) -> Sequence[Tool]:
     """A client of 2024 draws no artifacts: it gets tables, as text."""
     kinds = (TABLE,) if desk.legacy else (TABLE, CHART, HTML, TEXT)
-    return [Tool(kind.name, kind.description, kind.parameters, partial(create, kind, desk)) for kind in kinds]
+    return [
+        Tool(kind.name, kind.description, kind.parameters, partial(create, kind, desk), asks=False) for kind in kinds
+    ]
 
 
 async def create(kind: Kind, desk: Desk, invocation: Invocation) -> str:

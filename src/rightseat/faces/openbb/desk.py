@@ -123,7 +123,7 @@ class Desks:
         desk = self._desks.get(ask.run_id)
         if desk is None:
             return ()
-        found = [replace(tool, asks=False) for make in makers() for tool in make(desk)]
+        found = [replace(tool, asks=False) if tool.asks else tool for make in makers() for tool in make(desk)]
         desk.own = tuple([tool.name for tool in found])
         return [*found, *map(checked, desk.functions.values())]
 
