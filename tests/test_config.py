@@ -266,7 +266,21 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
         ),
         (
             "hooks: {on_error: ['nowhere:log']}",
-            "1:20: hooks.on_error[0]: 'nowhere:log' cannot be found: there is no module 'nowhere'.",
+            "1:20: hooks.on_error[0]: 'nowhere:log' cannot be found: there is no module 'nowhere'. "
+            "It should be beside the configuration, or installed.",
+        ),
+        (
+            "agents: {default: {type: langgraph}}",
+            "1:19: agents.default: give either `url`, for a graph of a server, or `graph`, for one in this process.",
+        ),
+        (
+            "toolboxes: {docs: {type: mcp}}",
+            "1:19: toolboxes.docs: should have `url`, `command` or `client_servers`.",
+        ),
+        (
+            "models:\n\tdefault: {}",
+            "2:1: this is not YAML: while scanning for the next token found character that cannot start any token. "
+            "Indent with spaces: there is a tab.",
         ),
         (
             "[1, 2]",

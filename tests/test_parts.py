@@ -96,3 +96,18 @@ def test_a_reference_is_the_object_that_it_names() -> None:
 def test_a_reference_to_nothing_is_told(reference: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parts.load(reference)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def get_weather(:\n", r"broken_tools\.py:1: SyntaxError: "),
+        ("import json\n\nNEAR = json.loads('[')\n", r"broken_tools\.py:3: JSONDecodeError: "),
+        ("\nassert 1 == 2, 'no'\n", r"broken_tools\.py:2: AssertionError: no"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_told_with_its_line(modules: Path, code: str, said: str) -> None:
+    modules.joinpath("broken_tools.py").write_text(code)
+
+    with pytest.raises(ConfigError, match=rf"'broken_tools:get_weather' cannot be imported: .*{said}"):
+        parts.load("broken_tools:get_weather")

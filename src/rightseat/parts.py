@@ -22,7 +22,9 @@ A part that is built from others never imports them. It names them in its option
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
+import traceback
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -158,8 +160,22 @@ def _import(path: str, what: str, extra: str | None = None) -> ModuleType:
     except ModuleNotFoundError as error:
         missing = error.name or path
         if f"{path}.".startswith(f"{missing}."):
-            raise ConfigError(f"{what} cannot be found: there is no module {missing!r}.") from error
+            places = "It should be beside the configuration, or installed."
+            raise ConfigError(f"{what} cannot be found: there is no module {missing!r}. {places}") from error
         raise ConfigError(f"{what} needs a package that is not installed: {_advice(missing, extra)}") from error
+    except Exception as error:  # it is somebody's code: anything can be wrong with it
+        raise ConfigError(f"{what} cannot be imported: {_failure(error, path)}") from error
+
+
+def _failure(error: Exception, path: str) -> str:
+    """`…/tools.py:3: ValueError: …`, with the last line of the module itself that was run, or that is no Python."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
+    frames = traceback.extract_tb(error.__traceback__)
+    spec = importlib.util.find_spec(path)
+    own = [frame for frame in frames if spec is not None and frame.filename == spec.origin]
+    last = (own or frames)[-1]
+    return f"{last.filename}:{last.lineno}: {type(error).__name__}: {error}"
 
 
 def _advice(missing: str, extra: str | None) -> str:
@@ -188,8 +204,6 @@ def _check_reference(reference: str, info: ValidationInfo) -> str:
             load(reference)
         except ConfigError as error:
             raise PydanticCustomError("bad_reference", "{text}", {"text": error.message}) from error
-        except (AssertionError, ValueError) as error:  # pydantic would take it for a complaint of ours
-            raise ImportError(f"{reference!r} cannot be imported.") from error
     return reference
 
 

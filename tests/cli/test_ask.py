@@ -54,3 +54,26 @@ def test_a_run_that_fails_is_told_in_a_line(run: Run) -> None:
     assert result.exit_code == 1
     assert result.stderr.splitlines()[-1].startswith("Error: The model's server cannot be relied on: ")
     assert "Traceback" not in result.stderr
+
+
+def test_a_run_that_fails_is_not_told_twice(run: Run) -> None:
+    Path("rightseat.yaml").write_text("models: {default: {type: openai, model: m, base_url: 'http://127.0.0.1:1/v1'}}")
+
+    lines = run("ask", "Hi").stderr.splitlines()
+
+    assert len(lines) == 2  # the log says where, the error what
+    assert "http://127.0.0.1:1/v1" in lines[0]
+
+
+def test_a_run_that_waits_for_a_person_says_so(run: Run) -> None:
+    Path("rightseat.yaml").write_text(QUICK + "agents: {default: {tools: ['asking:wipe']}}")
+    Path("asking.py").write_text(
+        "from rightseat import tool\n\n\n"
+        "@tool(writes=True)\nasync def wipe(city: str) -> str:\n    'Deletes a city.'\n    return 'gone'\n"
+    )
+
+    result = run("ask", "wipe Ulm")
+
+    assert result.exit_code == 1
+    assert "Error: The run waits for a person, who cannot be asked here." in result.stderr
+    assert "wipe" in result.stderr.splitlines()[-1]

@@ -113,13 +113,28 @@ def test_the_schema_is_printed(run: Run) -> None:
     assert json.loads(run("check", "--schema").stdout) == schema.whole()
 
 
-@pytest.mark.parametrize(
-    ("module", "code", "error"),
-    [("broken_tools", "1 / 0", ZeroDivisionError), ("wrong_tools", "int('x')", ImportError)],
-)
-def test_what_is_unexpected_keeps_its_traceback(run: Run, module: str, code: str, error: type[Exception]) -> None:
-    Path(f"{module}.py").write_text(code)
-    Path("rightseat.yaml").write_text(f"agents: {{default: {{tools: ['{module}:x']}}}}")
+def test_a_module_of_tools_that_fails_is_told_where_it_is_named_and_where_it_fails(run: Run) -> None:
+    Path("broken_tools.py").write_text("1 / 0")
+    Path("rightseat.yaml").write_text("agents: {default: {tools: ['broken_tools:x']}}")
 
-    with pytest.raises(error):
-        run("check")
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: rightseat.yaml:1:28: agents.default.tools[0]: 'broken_tools:x' cannot be ")
+    assert result.stderr.endswith("broken_tools.py:1: ZeroDivisionError: division by zero\n")
+
+
+@pytest.mark.parametrize(
+    ("models", "said"),
+    [
+        ("{default: {type: fallback, models: [default]}}", "'default' is this very model."),
+        (
+            "{default: {type: fallback, models: [other]}, other: {type: fallback, models: [a]}, a: {type: scripted}}",
+            "'other' is made of other models and stands below it.",
+        ),
+    ],
+)
+def test_a_model_made_of_itself_is_told(run: Run, models: str, said: str) -> None:
+    Path("rightseat.yaml").write_text(f"models: {models}")
+
+    assert run("check").stderr == f"Error: models.default.models: {said} Name models that stand above it.\n"

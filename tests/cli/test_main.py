@@ -63,3 +63,9 @@ def test_an_unknown_verb_is_a_misuse(run: Run) -> None:
 
     assert result.exit_code == 2
     assert "No such command" in result.stderr
+
+
+def test_the_nearest_verb_is_offered(run: Run) -> None:
+    assert "No such command 'srve'. Did you mean 'serve'?" in run("srve").stderr
+    assert "No such command 'chek'. Did you mean 'check'?" in run("plugin", "chek").stderr
+    assert "Did you mean" not in run("xyzzy").stderr

@@ -178,3 +178,10 @@ def test_of_several_a_file_is_left_out_and_told(run: Run, sample: Path) -> None:
     assert result.exit_code == 0
     assert f"{readme} is no folder, and left out." in result.stderr
     assert run("plugin", "check", str(readme)).exit_code == 1
+
+
+def test_a_folder_without_a_plugin_to_test_is_told(run: Run) -> None:
+    result = run("plugin", "test", "nowhere")
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: nowhere cannot be read: No such file or directory.\n"

@@ -536,6 +536,13 @@ def test_a_url_that_is_not_for_postgresql_is_refused_without_being_repeated(url:
     assert "hush" not in caught.value.message
 
 
+async def test_a_database_that_is_not_there_is_one_clear_line() -> None:
+    threads = SqlThreads(connect(f"{POSTGRES.rpartition('/')[0]}/there_is_no_such_database"))
+
+    with pytest.raises(ConfigError, match=r"cannot be reached: .*there_is_no_such_database.* does not exist\. Is it"):
+        await threads.__aenter__()
+
+
 async def test_a_server_that_cannot_be_reached_is_one_clear_line() -> None:
     threads = SqlThreads(connect("postgresql://me:hush@127.0.0.1:1/db"))
 

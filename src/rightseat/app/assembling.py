@@ -103,6 +103,9 @@ def build_models(models: Mapping[str, Part], supply: Supply) -> Mapping[str, Mod
     built = {name: _build(part) for name, part in models.items() if name not in composed}
     supply.models = built
     for name, part in composed.items():
+        if unbuilt := [one for one in getattr(part.options, "models", ()) if one not in built]:
+            which = "this very model" if unbuilt[0] == name else "made of other models and stands below it"
+            raise ConfigError(f"models.{name}.models: {unbuilt[0]!r} is {which}. Name models that stand above it.")
         built[name] = part.module.build(part.options, supply)
     return {name: built[name] for name in models}
 

@@ -1,7 +1,8 @@
 """`rightseat ask`"""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -17,7 +18,9 @@ from rightseat.core.events import (
     CallReturned,
     CallStarted,
     Event,
+    Interrupt,
     RunFailed,
+    RunFinished,
     TextDelta,
     TextEnded,
 )
@@ -35,6 +38,7 @@ def command(question: str, path: Path | None, agent: str | None) -> None:
     The answer is streamed to stdout; calls of tools are shown on stderr.
     """
     start.set_up_logging()
+    logging.getLogger("rightseat.core.failing").setLevel(logging.ERROR)  # the last line says it
     config = start.load(path)
     asyncio.run(converse(config, question, agent or answering(config.agents)))
 
@@ -65,6 +69,12 @@ class Failed(RightseatError):
     """The run failed, and this is what its client is told."""
 
 
+def unanswered(asked: Sequence[Interrupt]) -> str:
+    """What a person would have to say before the run can go on."""
+    questions = "".join(f"\n  {one.message}" for one in asked)
+    return f"The run waits for a person, who cannot be asked here. A client such as CopilotKit asks:{questions}"
+
+
 class Teller:
     """Shows a run as it happens."""
 
@@ -88,5 +98,7 @@ class Teller:
                 click.echo(f"← {name}: {content}", err=True)
             case RunFailed(message=message):
                 raise Failed(message)
+            case RunFinished(outcome="waiting", interrupts=asked):
+                raise Failed(unanswered(asked))
             case _:
                 pass  # the rest has nothing to show in a terminal

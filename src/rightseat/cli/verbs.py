@@ -3,6 +3,7 @@
 That is why the first line of each verb's help stands with its name: `--help` waits for none of them.
 """
 
+import difflib
 from collections.abc import Mapping
 from importlib import import_module
 from keyword import iskeyword
@@ -28,6 +29,15 @@ class Verbs(click.Group):
         module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = import_module(f"{self.home}.{module}").command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            close = difflib.get_close_matches(args[0], self.verbs, n=1)
+            raise click.UsageError(f"{error.message}{f' Did you mean {close[0]!r}?' if close else ''}", ctx) from None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -102,8 +102,9 @@ def _explain(error: yaml.MarkedYAMLError, text: str) -> Problem:
     said = " ".join(filter(None, (error.context, error.problem)))
     line = text.splitlines()[place.line - 1 : place.line]
     quotes = " A value with ${…} inside { } or [ ] needs quotes." if line and "${" in line[0] else ""
+    tabs = " Indent with spaces: there is a tab." if line and "\t" in line[0][: place.column] else ""
     fault: Fault = "escape" if error.problem and "unknown escape" in error.problem else "syntax"
-    return Problem(place, f"this is not YAML: {said}.{quotes}", fault)
+    return Problem(place, f"this is not YAML: {said}.{quotes}{tabs}", fault)
 
 
 def _place(mark: Any) -> Place:

@@ -5,10 +5,12 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
+from pydantic_core.core_schema import ErrorType
 
 from rightseat.config.document import Document, Path, Place, Problem
 from rightseat.parts import hint
 
+_PYDANTICS = frozenset(get_args(ErrorType))  # any other type of an error is that of a check of ours
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a number",
@@ -70,12 +72,20 @@ def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document:
             return f"{where}.type: should be {context['expected_tags']}, not {context['tag']!r}."
         case "unknown_name" | "bad_reference" | "access":
             return f"{where}: {detail['msg']}"
-    return f"{where}: {_plain(detail['msg'])}, not {_came(detail, path, options, document, above)}."
+    said = _plain(detail["msg"])
+    if said.endswith(".") or _is_of_all(detail):
+        return f"{where}: {said.rstrip('.')}."
+    return f"{where}: {said}, not {_came(detail, path, options, document, above)}."
+
+
+def _is_of_all(detail: ErrorDetails) -> bool:
+    """Is it about several keys together? What came is then the mapping around them, which says nothing."""
+    return isinstance(detail["input"], dict) and (detail["type"] == "value_error" or detail["type"] not in _PYDANTICS)
 
 
 def _plain(said: str) -> str:
     """Pydantic's words, in those of a file: there are lists and mappings in it, and no classes."""
-    said = said.replace("Input should", "should").partition(" or instance of ")[0]
+    said = said.removeprefix("Value error, ").replace("Input should", "should").partition(" or instance of ")[0]
     return said.replace("tuple", "list").replace("dictionary", "mapping")
 
 

@@ -36,6 +36,12 @@ AWAY = (
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 
 
+def in_its_words(error: Exception) -> str:
+    """What the server said, without what is put around it on the way."""
+    original = error.orig if isinstance(error, DBAPIError) else None
+    return str(error if original is None else original.__cause__ or original)
+
+
 class Postgres:
     def __init__(self, url: str, lease: float) -> None:
         self.process = new_process()
@@ -51,9 +57,10 @@ class Postgres:
         try:
             await self._transact(migrate)
             await self._lease.open()
-        except (OSError, asyncpg.PostgresError) as error:
+        except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
-            raise ConfigError(f"The database of threads cannot be reached: {error}") from error
+            said, advice = in_its_words(error).rstrip("."), "Is it running, and is its `url` right?"
+            raise ConfigError(f"The database of threads cannot be reached: {said}. {advice}") from error
 
     async def close(self) -> None:
         await self._lease.close()

@@ -7,6 +7,7 @@ import click
 
 from rightseat.cli.plugin import lib_option
 from rightseat.cli.plugin.telling import only_folders
+from rightseat.core.errors import ConfigError
 from rightseat.plugins import cases
 
 
@@ -20,7 +21,10 @@ def command(folders: tuple[Path, ...], allow_lib: bool) -> None:
     """
     failed = waiting = 0
     for folder in only_folders(folders):
-        reports = asyncio.run(cases.run_all(folder, allow_lib=allow_lib))
+        try:
+            reports = asyncio.run(cases.run_all(folder, allow_lib=allow_lib))
+        except OSError as error:
+            raise ConfigError(f"{folder} cannot be read: {error.strerror}.") from error
         for report in reports:
             click.echo(f"{'passed' if report.passed else 'FAILED'}  {folder.name}: {report.name}")
             for problem in report.problems:

@@ -89,7 +89,8 @@ class PostgresKeeper:
             )
             await self._set_up()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
-            raise ConfigError(f"The database of the log cannot be used: {error}. Is its `url` right?") from error
+            said = str(error).rstrip(".")
+            raise ConfigError(f"The database of the log cannot be used: {said}. Is its `url` right?") from error
 
     async def _set_up(self) -> None:
         try:

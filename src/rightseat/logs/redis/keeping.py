@@ -43,7 +43,7 @@ class RedisKeeper:
             await self.close()
             is_login = isinstance(error.__cause__, AuthenticationError)
             advice = "Check user and password in its `url`." if is_login else "Is it running, and is its `url` right?"
-            raise ConfigError(f"The Redis of the log cannot be used: {error}. {advice}") from error
+            raise ConfigError(f"The Redis of the log cannot be used: {str(error).rstrip('.')}. {advice}") from error
         info = read_info(server) | (read_info(memory) if isinstance(memory, bytes) else {})
         if problem := unfit(info):
             await self.close()
