@@ -15,7 +15,7 @@ from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
 ENGINES = ("llama_cpp", "vllm", "sglang", "ollama")
-MODELS = (*ENGINES, "claude", "gemini", "chain")
+MODELS = (*ENGINES, "claude", "gemini", "chain", "azure", "foundry", "signed")
 AGENTS = ("agui", "remote", "graph")
 
 CANARIES = {
@@ -23,6 +23,7 @@ CANARIES = {
     for name in (
         *("MODEL", "HEADER", "ALICE", "BOB", "HEARING", "LISTENING", "SIGNING", "DATABASE", "BOUND"),
         *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
+        *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
         *ENGINES,
     )
@@ -59,6 +60,24 @@ models:
     model: openai:m
     api_key: ${{CHAIN}}
     arguments: {{base_url: "http://127.0.0.1:1", max_retries: 0}}
+  azure:
+    type: openai
+    model: m
+    base_url: http://127.0.0.1:1
+    entra: {{tenant: t, client_id: c, client_secret: "${{AZURE}}", authority: "http://127.0.0.1:1"}}
+  foundry:
+    type: anthropic
+    model: m
+    platform: foundry
+    base_url: http://127.0.0.1:1
+    entra: {{tenant: t, client_id: c, client_secret: "${{FOUNDRY}}", authority: "http://127.0.0.1:1"}}
+  signed:
+    type: anthropic
+    model: m
+    platform: bedrock-runtime
+    region: r
+    base_url: http://127.0.0.1:1
+    aws: {{access_key_id: a, secret_access_key: "${{AWS}}", session_token: "${{SESSION}}"}}
 toolboxes:
   actions: {{type: copilotkit, url: "http://127.0.0.1:1", headers: {{x-app: "${{ACTIONS}}"}}}}
   mcp: {{type: mcp, name: tools, url: "http://127.0.0.1:1/mcp", headers: {{x-app: "${{MCP}}"}}}}
@@ -122,6 +141,10 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "models.langchain.api_key",
         "models.openai.api_key",
         "models.openai.headers",
+        "models.openai.EntraOptions.client_secret",
+        "models.anthropic.EntraOptions.client_secret",
+        "models.anthropic.AwsOptions.secret_access_key",
+        "models.anthropic.AwsOptions.session_token",
         "models.completion.LlamaCppOptions.api_key",
         "models.completion.VllmOptions.api_key",
         "models.completion.SglangOptions.api_key",

@@ -41,7 +41,9 @@ from rightseat.models.google import Google
 from rightseat.models.langchain.model import LangChain
 from rightseat.models.openai import OpenAI
 from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.wire import eventstream
 from tests.tcp import Server, Visit, chunked, playing
+from tests.wire.test_eventstream import chunk as framed
 
 
 @dataclass
@@ -59,7 +61,7 @@ class Subject:
 Play = Callable[[Answer], AbstractAsyncContextManager[Subject]]
 
 
-@pytest.fixture(params=["scripted", "openai", "anthropic", "google", "langchain", "fallback", "completion"])
+@pytest.fixture(params=["scripted", "openai", "anthropic", "bedrock", "google", "langchain", "fallback", "completion"])
 def play(request: pytest.FixtureRequest) -> Play:
     found: Play = globals()[f"play_{request.param}"]
     return found
@@ -79,7 +81,10 @@ Events = Iterator[bytes | Exception]
 
 @asynccontextmanager
 async def serving(
-    answer: Answer, write: Callable[[Answer], Events], per_segment: int | None = None
+    answer: Answer,
+    write: Callable[[Answer], Events],
+    per_segment: int | None = None,
+    media_type: str = "text/event-stream",
 ) -> AsyncIterator[Server]:
     """A provider that says `answer` to every request, as `write` puts it, in segments of so many bytes."""
 
@@ -102,7 +107,7 @@ async def serving(
                 return True
             case ModelUnreachable():
                 return False
-        head = b"content-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+        head = b"content-type: %b\r\ntransfer-encoding: chunked\r\n" % media_type.encode()
         await visit.send(b"HTTP/1.1 200 OK\r\n%b\r\n" % head)
         for event in write(answer):
             if isinstance(event, Exception):
@@ -168,6 +173,22 @@ async def play_anthropic(answer: Answer, per_segment: int | None = None) -> Asyn
         Anthropic("m", base_url=server.url) as model,
     ):
         yield Subject(model, lambda: server.visits[-1].gone())
+
+
+@asynccontextmanager
+async def play_bedrock(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    """The same events, in AWS's frames."""
+    keys = {"access_key_id": "a", "secret_access_key": "b"}
+    async with (
+        serving(answer, as_bedrock, per_segment, eventstream.MEDIA_TYPE) as server,
+        Anthropic("m", platform="bedrock-runtime", region="r", base_url=server.url, aws=keys) as model,
+    ):
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+def as_bedrock(answer: Answer) -> Events:
+    for event in as_anthropic(answer):
+        yield event if isinstance(event, Exception) else framed(event.partition(b"data: ")[2].strip())
 
 
 def as_anthropic(answer: Answer) -> Events:
@@ -397,7 +418,9 @@ async def test_calls_side_by_side_are_told_apart_however_their_pieces_come(play:
 
 
 @pytest.mark.parametrize("size", [1, 3, 17])
-@pytest.mark.parametrize("play", [play_openai, play_anthropic, play_google, play_langchain, play_fallback])
+@pytest.mark.parametrize(
+    "play", [play_openai, play_anthropic, play_bedrock, play_google, play_langchain, play_fallback]
+)
 async def test_nothing_is_lost_wherever_the_bytes_are_cut(play: Callable[..., Any], size: int) -> None:
     """Letters of several bytes, and names of events, are cut in two."""
     answer: Answer = [

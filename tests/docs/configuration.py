@@ -17,6 +17,8 @@ from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
 from rightseat.config.shape import File, HookNames, Server
 from rightseat.config.telemetry import Telemetry
+from rightseat.egress.credentials.aws import AwsOptions
+from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.models.completion.engines import options as engines
 
@@ -36,6 +38,7 @@ def options() -> dict[str, type[BaseModel]]:
     run = (engines.LlamaCppOptions, engines.VllmOptions, engines.SglangOptions, engines.OllamaOptions)
     by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
+    inside |= {"models.anthropic.aws": AwsOptions, "models.openai.entra": EntraOptions}
     own: dict[str, type[BaseModel]] = {"file": File, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
     return {**own, **access, **found, **inside, **by}
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("anthropic", "google.auth", "google.genai", "langchain", "langchain_core", "openai", "requests")
+HEAVY = ("anthropic", "botocore", "google.auth", "google.genai", "langchain", "langchain_core", "openai", "requests")
 MEASURE = """
 import json, sys, time
 before = time.process_time()
@@ -43,6 +43,8 @@ text = '''
 models:
   claude: {type: anthropic, model: m, api_key: k-1234567}
   cloud: {type: anthropic, model: m, platform: vertex, region: global, project: p}
+  signed: {type: anthropic, model: m, platform: bedrock, region: r, aws: {access_key_id: a, secret_access_key: b}}
+  azure: {type: openai, model: m, base_url: "http://x", entra: {managed: true}}
   gemini: {type: google, model: m, api_key: k-1234567}
   default: {type: fallback, models: [claude, gemini]}
 '''

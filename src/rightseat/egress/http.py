@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 from urllib.parse import SplitResult, urlsplit
 
 import httptools
@@ -27,6 +27,16 @@ A_MOMENT = 1.0  # seconds; a kept connection that ends sooner had most likely be
 
 class Unreachable(Exception):
     """No connection, no answer in time, or an answer that broke off. The text says which."""
+
+
+class Asked(NamedTuple):
+    """A request that is about to leave, for whoever signs it. `headers` are those whose values must not change."""
+
+    method: str
+    host: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class Pool:
@@ -42,7 +52,8 @@ class Pool:
         self._port = parts.port or (443 if self._tls else 80)
         self._path = parts.path.rstrip("/")
         self._query = f"?{parts.query}" if parts.query else ""
-        self._head = write_headers(ours | {name.lower(): value for name, value in headers.items()})
+        self._headers = ours | {name.lower(): value for name, value in headers.items()}
+        self._head = write_headers(self._headers)
         self._patience = patience
         self._connect_within = connect_within
         self._closed = False
@@ -57,6 +68,11 @@ class Pool:
 
     def get(self, path: str, headers: Mapping[str, str] | None = None) -> "AbstractAsyncContextManager[Answer]":
         return _Asking(self, self._request("GET", path, b"", headers))
+
+    def asked(self, path: str, body: bytes) -> Asked:
+        """What `post` would send."""
+        kept = {"content-type": self._headers["content-type"]}
+        return Asked("POST", self._headers["host"], f"{self._path}{path}{self._query}", kept, body)
 
     async def aclose(self) -> None:
         """Close what is idle now, and each other connection as soon as its answer was read."""

@@ -11,11 +11,14 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, Prompt, Vectors
+from rightseat.egress.credentials import entra
+from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.models.upstream import Address, HeaderName, Sendable, Upstream, choose_model
 from rightseat.wire.openai_chat import Reader, write_format, write_message, write_tool, write_tool_choice
 
@@ -28,6 +31,8 @@ class Options(BaseModel):
     model: str
     """The name that the server knows the model by."""
     api_key: Sendable | None = None
+    entra: EntraOptions | None = None
+    """Tokens of Microsoft Entra ID for Azure OpenAI, instead of an `api_key`."""
     base_url: Address = OPENAI
     """Where `/chat/completions` is found, for example `http://localhost:11434/v1` for Ollama."""
     client_models: tuple[str, ...] = ()
@@ -45,6 +50,14 @@ class Options(BaseModel):
     patience: float = Field(default=300.0, gt=0)
     """The longest silence, in seconds, before an answer is given up."""
 
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        if self.entra is not None and self.api_key is not None:
+            raise PydanticCustomError("keys", "there are `api_key` and `entra`; one of them is meant")
+        if self.entra is not None and self.base_url == OPENAI:
+            raise PydanticCustomError("keys", "`entra` is for Azure: it needs its address as `base_url`")
+        return self
+
 
 def build(options: Options) -> Model:
     return OpenAI(options)
@@ -59,7 +72,8 @@ class OpenAI:
         headers = {name.lower(): value.get_secret_value() for name, value in self.options.headers.items()}
         ours = {"authorization": f"Bearer {key}"} if key else {}
         options = self.options
-        self._upstream = Upstream(options.base_url, ours | headers, (key, *headers.values()), options.patience)
+        tokens = entra.credentials(options.entra) if options.entra else None
+        self._upstream = Upstream(options.base_url, ours | headers, (key, *headers.values()), options.patience, tokens)
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,10 +6,12 @@ how an event is read; both are theirs.
 
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Protocol
 
 from rightseat.core.errors import (
+    ConfigError,
     ModelBusy,
     ModelError,
     ModelRefused,
@@ -18,6 +20,7 @@ from rightseat.core.errors import (
     PromptTooLong,
 )
 from rightseat.core.model import Chunk
+from rightseat.egress.credentials import Credentials
 from rightseat.egress.http import Answer, Pool, Unreachable
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.wire import sse
@@ -34,6 +37,7 @@ TOO_LONG = re.compile(
 SAID = 500  # characters of a server's own words that are passed on
 BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
 BUSY = (429, 529)  # 529 is Anthropic's
+SSE = sse.Decoder.media_type
 
 
 class Reader(Protocol):
@@ -49,17 +53,42 @@ class Reader(Protocol):
     def read(self, data: bytes) -> Sequence[Chunk]: ...
 
 
-class Upstream:
-    """Connections to one server. `secrets` are taken out of whatever the server says."""
+class Decoder(Protocol):
+    """The data of each event, out of bytes that come in any pieces. It raises `sse.StreamError`, too."""
 
-    def __init__(self, base_url: str, headers: Mapping[str, str], secrets: Iterable[str], patience: float) -> None:
-        ours = {"accept": "text/event-stream", "accept-encoding": "identity", "user-agent": "rightseat"}
+    media_type: str
+
+    def feed(self, piece: bytes) -> Iterable[bytes]: ...
+
+    def rest(self) -> Iterable[bytes]: ...
+
+
+class Upstream:
+    """Connections to one server. `secrets` are taken out of whatever the server says.
+
+    `credentials` say with each request who asks, where that is no key in `headers`.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        headers: Mapping[str, str],
+        secrets: Iterable[str],
+        patience: float,
+        credentials: Credentials | None = None,
+    ) -> None:
+        ours = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
+        if credentials is not None and "authorization" in headers:
+            raise ConfigError("The header `authorization` is made with each request here: take it out of `headers`.")
         self._pool = Pool(base_url, {**ours, **headers}, patience=patience)
         self._where = base_url.partition("?")[0]
         self._secrets = [secret for secret in secrets if len(secret) >= SECRET]
+        self._credentials = credentials
 
     async def aclose(self) -> None:
         await self._pool.aclose()
+        if self._credentials is not None:
+            await self._credentials.aclose()
 
     async def stream(
         self,
@@ -68,18 +97,18 @@ class Upstream:
         reader: Reader,
         *,
         first: Sequence[Chunk] = (),
-        headers: Callable[[], Awaitable[Mapping[str, str]]] | None = None,
+        decoder: Decoder | None = None,
     ) -> AsyncIterator[Chunk]:
         """What the server answers. `first` is said before it, once the server has taken the request.
 
-        `headers` makes those that only this request has, such as a token that is renewed.
+        Without a `decoder`, the answer comes as server-sent events.
         """
-        decoder = sse.Decoder()
+        decoder = decoder or sse.Decoder()
         feed, read = decoder.feed, reader.read
         try:
-            async with self._pool.post(path, body, await headers() if headers else None) as answer:
+            async with self._asking(path, body) as answer:
                 del body  # a prompt may be long, and its answer take its time
-                await self._check_begin(answer)
+                await self._check_begin(answer, decoder.media_type)
                 for chunk in first:
                     yield chunk
                 async for piece in answer:
@@ -92,7 +121,7 @@ class Upstream:
                 for data in decoder.rest():
                     for chunk in read(data):
                         yield chunk
-                self._check_end(reader, answer)
+                self._check_end(reader, answer, decoder.media_type)
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             if not reader.ended:
@@ -102,17 +131,37 @@ class Upstream:
             # without its cause: that holds the server's words as they came
             if error.is_busy:
                 raise ModelBusy("The model's server broke its answer off: it has too much to do right now.") from None
+            if error.is_refusal:
+                raise self._refusal(400, self._said(str(error))) from None
             raise ModelUnreachable("The model's server broke its answer off with an error.") from None
 
     async def post(self, path: str, body: bytes) -> bytes:
         """An answer that is not streamed, whole."""
         try:
-            async with self._pool.post(path, body) as answer:
+            async with self._asking(path, body) as answer:
                 await self._check_status(answer)
                 return b"".join([piece async for piece in answer])
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+
+    @asynccontextmanager
+    async def _asking(self, path: str, body: bytes) -> AsyncIterator[Answer]:
+        """Where the server refuses a token, it is asked once more with a new one: it has done nothing yet."""
+        given = await self._credentials.headers(self._pool.asked(path, body)) if self._credentials else None
+        async with self._pool.post(path, body, given) as answer:
+            if answer.status != 401 or self._credentials is None or given is None:
+                del body  # as above
+                yield answer
+                return
+            said = self._said(read_error(await answer.text()))
+            if not self._credentials.renews(given):
+                raise self._refusal(401, said)
+        logger.warning("%s answered 401, and is asked again with a new token: %s", self._where, said)
+        given = await self._credentials.headers(self._pool.asked(path, body))
+        async with self._pool.post(path, body, given) as answer:
+            del body
+            yield answer
 
     async def _check_status(self, answer: Answer) -> None:
         if answer.status != 200:
@@ -120,18 +169,19 @@ class Upstream:
             error.retry_after = read_seconds(answer.headers.get("retry-after", ""))
             raise error
 
-    async def _check_begin(self, answer: Answer) -> None:
+    async def _check_begin(self, answer: Answer, expected: str) -> None:
+        """Many servers call events by another name; frames of AWS's are called nothing else."""
         await self._check_status(answer)
         kind = answer.headers.get("content-type", "")
-        if kind.startswith("application/json"):
+        if kind.startswith("application/json") or not (expected == SSE or kind.startswith(expected)):
             raise self._no_stream(kind, await answer.text())
 
-    def _check_end(self, reader: Reader, answer: Answer) -> None:
+    def _check_end(self, reader: Reader, answer: Answer, expected: str) -> None:
         """A stream that stops without saying so is a broken one, however whole it looks."""
         if reader.ended:
             return
         kind = answer.headers.get("content-type", "")
-        if not reader.read_any and not kind.startswith("text/event-stream"):
+        if not reader.read_any and not kind.startswith(expected):
             raise self._no_stream(kind)
         raise ModelUnreachable("The model's server cannot be relied on: its answer broke off.")
 
@@ -157,7 +207,8 @@ class Upstream:
 
     def _said(self, text: str) -> str:
         """What a server said, in one line and without our secrets, which some repeat."""
-        for secret in self._secrets:
+        passing = self._credentials.secrets if self._credentials else ()
+        for secret in (*self._secrets, *(secret for secret in passing if len(secret) >= SECRET)):
             text = text.replace(secret, "[key]")
         return " ".join(text.split())[:SAID]
 

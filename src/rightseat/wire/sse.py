@@ -10,6 +10,8 @@ class Decoder:
 
     __slots__ = ("_data", "_rest")
 
+    media_type = "text/event-stream"
+
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
@@ -62,8 +64,12 @@ class Named:
 
 
 class StreamError(Exception):
-    """The server put an error into the middle of its answer. `is_busy` where it says that it has too much to do."""
+    """The server put an error into the middle of its answer.
 
-    def __init__(self, said: str, *, is_busy: bool = False) -> None:
+    `is_busy` where it says that it has too much to do, `is_refusal` where it does not accept the request after all.
+    """
+
+    def __init__(self, said: str, *, is_busy: bool = False, is_refusal: bool = False) -> None:
         super().__init__(said)
         self.is_busy = is_busy
+        self.is_refusal = is_refusal

@@ -290,6 +290,7 @@ def test_thoughts_of_another_model_are_not_sent_and_thinking_waits_for_the_next_
     [
         ({}, "https://api.anthropic.com"),
         ({"platform": "bedrock", "region": "us-east-1"}, "https://bedrock-mantle.us-east-1.api.aws/anthropic"),
+        ({"platform": "bedrock-runtime", "region": "us-east-1"}, "https://bedrock-runtime.us-east-1.amazonaws.com"),
         ({"platform": "foundry", "resource": "ours"}, "https://ours.services.ai.azure.com/anthropic"),
         (
             {"platform": "vertex", "region": "europe-west1", "project": "p"},

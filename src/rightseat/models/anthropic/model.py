@@ -10,16 +10,20 @@ import msgspec
 
 from rightseat.core.closing import closing
 from rightseat.core.continuing import Known
-from rightseat.core.errors import ModelError
+from rightseat.core.errors import ConfigError, ModelError, ModelRefused
 from rightseat.core.model import Begun, CannotContinue, Chunk, NoteChunk, Prompt, UsageChunk
-from rightseat.models.anthropic.options import Options
+from rightseat.egress.credentials import Credentials, aws, entra, google_cloud
+from rightseat.models.anthropic.options import SERVICES, Options
 from rightseat.models.anthropic.prefill import counted, unsent, write_prefill
 from rightseat.models.anthropic.reading import Reader
 from rightseat.models.anthropic.request import Request, write_request
-from rightseat.models.google_cloud import Tokens
 from rightseat.models.upstream import Upstream
+from rightseat.wire import eventstream
 
 _encode = msgspec.json.Encoder().encode
+
+BEDROCK_VERSIONS = {"2023-06-01": "bedrock-2023-05-31"}
+"""Where Bedrock calls a version of the API by another name."""
 
 
 class Anthropic:
@@ -30,9 +34,12 @@ class Anthropic:
         options = self.options
         key = options.api_key.get_secret_value() if options.api_key else ""
         headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
-        self._tokens = Tokens(options.credentials) if options.platform == "vertex" and not key else None
         self._upstream = Upstream(
-            options.address, introduce(options, key) | headers, (key, *headers.values()), options.patience
+            options.address,
+            introduce(options, key) | headers,
+            (key, *headers.values()),
+            options.patience,
+            find_credentials(options, {"authorization", "x-api-key", "api-key"}.isdisjoint(headers)),
         )
 
     async def __aenter__(self) -> Self:
@@ -50,7 +57,7 @@ class Anthropic:
             _encode(request.body),
             Reader(request.model),
             first=[NoteChunk("warning", note) for note in request.notes],
-            headers=self._tokens.headers if self._tokens else None,
+            decoder=eventstream.Decoder() if self.options.platform == "bedrock-runtime" else None,
         )
 
     async def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
@@ -86,22 +93,54 @@ class _Count(msgspec.Struct):
 _decode_count = msgspec.json.Decoder(_Count).decode
 
 
+def find_credentials(options: Options, is_keyless: bool) -> Credentials | None:
+    """What is asked with where no key is. `is_keyless` where there is none in the headers, either.
+
+    Raises `ConfigError` where a cloud's own address is given nothing at all; at another one, a relay may have the key.
+    """
+    if options.aws is not None:
+        return aws.Aws(options.aws, options.region or "", SERVICES[options.platform])
+    if options.entra is not None:
+        return entra.credentials(options.entra)
+    if options.api_key is not None or not is_keyless:
+        return None
+    if options.platform == "vertex":
+        return google_cloud.credentials(options.credentials)
+    other = {"bedrock": "aws", "bedrock-runtime": "aws", "foundry": "entra"}.get(options.platform)
+    if other is not None and options.base_url is None:
+        raise ConfigError(f"Claude on the platform {options.platform} needs `api_key` or `{other}`.")
+    return None
+
+
 def introduce(options: Options, key: str) -> dict[str, str]:
     """The headers that say who asks, and in which version of the API."""
-    if options.platform == "vertex":
-        return {"authorization": f"Bearer {key}"} if key else {}
-    version: dict[str, str] = {"anthropic-version": options.version}
-    if not key:
-        return version
-    return version | ({"authorization": f"Bearer {key}"} if options.platform == "bedrock" else {"x-api-key": key})
+    takes_bearer = options.platform not in ("anthropic", "foundry")
+    said = {"authorization": f"Bearer {key}"} if takes_bearer else {"x-api-key": key}
+    said = said if key else {}
+    if options.platform == "bedrock-runtime":
+        return said | {"accept": eventstream.MEDIA_TYPE}
+    return said if options.platform == "vertex" else said | {"anthropic-version": options.version}
 
 
 def write_path(options: Options, request: Request) -> str:
-    """Google Cloud wants the model in the path and the version in the body."""
-    if options.platform != "vertex":
+    """Google Cloud and Bedrock's older address want the model in the path and the version in the body."""
+    if options.platform not in ("vertex", "bedrock-runtime"):
         return "/v1/messages"
-    model = quote(str(request.body.pop("model")), safe="@")
+    model = str(request.body.pop("model"))
     request.body["anthropic_version"] = options.version
-    return (
-        f"/projects/{options.project}/locations/{options.region}/publishers/anthropic/models/{model}:streamRawPredict"
-    )
+    if options.platform == "bedrock-runtime":
+        return write_invocation(options, request, model)
+    where = f"/projects/{options.project}/locations/{options.region}/publishers/anthropic"
+    return f"{where}/models/{quote(model, safe='@')}:streamRawPredict"
+
+
+def write_invocation(options: Options, request: Request, model: str) -> str:
+    """That the answer is streamed is in the path, too; and what is a header elsewhere is a field here."""
+    if not model.strip("."):
+        raise ModelRefused(f"{model!r} is no name of a model.", 400)
+    del request.body["stream"]
+    request.body["anthropic_version"] = BEDROCK_VERSIONS.get(options.version, options.version)
+    for name, value in options.headers.items():
+        if name.lower() == "anthropic-beta":
+            request.body.setdefault("anthropic_beta", value.get_secret_value().split(","))
+    return f"/model/{quote(model, safe=':')}/invoke-with-response-stream"

@@ -1,18 +1,22 @@
 """What can be said of a model of Anthropic's, and which server each platform has for it."""
 
+from collections.abc import Iterator
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.egress.credentials.aws import AwsOptions
+from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.models.upstream import Address, HeaderName, Sendable
 from rightseat.parts import BesidePath
 
-Platform = Literal["anthropic", "bedrock", "vertex", "foundry"]
+Platform = Literal["anthropic", "bedrock", "bedrock-runtime", "vertex", "foundry"]
 
 ADDRESSES: dict[Platform, str] = {
     "anthropic": "https://api.anthropic.com",
     "bedrock": "https://bedrock-mantle.{region}.api.aws/anthropic",
+    "bedrock-runtime": "https://bedrock-runtime.{region}.amazonaws.com",
     "vertex": "https://{region}-aiplatform.googleapis.com/v1",
     "foundry": "https://{resource}.services.ai.azure.com/anthropic",
 }
@@ -22,10 +26,13 @@ WIDE = {
     "eu": "https://aiplatform.eu.rep.googleapis.com/v1",
 }
 """Google's addresses for regions that are no single place."""
+SERVICES: dict[Platform, str] = {"bedrock": "bedrock-mantle", "bedrock-runtime": "bedrock"}
+"""What AWS calls them in its signatures."""
 
 NEEDS: dict[Platform, tuple[str, ...]] = {
     "anthropic": (),
     "bedrock": ("region",),
+    "bedrock-runtime": ("region",),
     "vertex": ("region", "project"),
     "foundry": ("resource",),
 }
@@ -36,9 +43,14 @@ class Options(BaseModel):
     model: str
     """The name that the platform knows the model by."""
     platform: Platform = "anthropic"
-    """Who runs the model."""
+    """Who runs the model. Bedrock has two addresses for it: its newer one, which speaks Anthropic's API as it is, and
+    `bedrock-runtime`, with the models and inference profiles of InvokeModel."""
     api_key: Sendable | None = None
     """Anthropic's, Foundry's or Bedrock's. Google Cloud takes none: it has credentials."""
+    aws: AwsOptions | None = None
+    """Sign requests to Bedrock with keys of AWS, instead of an `api_key`. `{}` takes those of the environment."""
+    entra: EntraOptions | None = None
+    """Tokens of Microsoft Entra ID for Foundry, instead of an `api_key`."""
     region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
     """Of Bedrock or Google Cloud, for example `us-east-1` or `global`."""
     project: str | None = Field(default=None, pattern=r"^[a-z0-9:.-]+$")
@@ -75,16 +87,25 @@ class Options(BaseModel):
 
     @model_validator(mode="after")
     def _check_platform(self) -> Self:
-        lacking = [name for name in NEEDS[self.platform] if getattr(self, name) is None]
-        if self.base_url is not None and self.platform != "vertex":
-            lacking = []
-        if lacking:
-            text = f"the platform {self.platform} needs {' and '.join(f'`{name}`' for name in lacking)}"
+        for text in self._problems():
             raise PydanticCustomError("platform", "{text}", {"text": text})
         if self.prefill and self.platform != "anthropic":
             text = f"`prefill` is known on the platform anthropic only; leave it out for {self.platform}"
             raise PydanticCustomError("platform", "{text}", {"text": text})
         return self
+
+    def _problems(self) -> Iterator[str]:
+        lacking = [name for name in NEEDS[self.platform] if getattr(self, name) is None]
+        if self.base_url is not None and self.platform != "vertex" and self.aws is None:
+            lacking = []
+        if lacking:
+            yield f"the platform {self.platform} needs {' and '.join(f'`{name}`' for name in lacking)}"
+        if self.aws is not None and self.platform not in SERVICES:
+            yield f"`aws` is for the platforms {' and '.join(SERVICES)}, and this is {self.platform}"
+        if self.entra is not None and self.platform != "foundry":
+            yield f"`entra` is for the platform foundry, and this is {self.platform}"
+        if self.api_key is not None and (self.aws or self.entra):
+            yield f"there are `api_key` and `{'aws' if self.aws else 'entra'}`; one of them is meant"
 
     @property
     def address(self) -> str:

@@ -8,10 +8,10 @@ from urllib.parse import quote
 import msgspec
 
 from rightseat.core.model import Chunk, NoteChunk, Prompt
+from rightseat.egress.credentials import google_cloud
 from rightseat.models.google.options import Options
 from rightseat.models.google.reading import Reader
 from rightseat.models.google.writing import write_request
-from rightseat.models.google_cloud import Tokens
 from rightseat.models.upstream import Upstream
 
 _encode = msgspec.json.Encoder().encode
@@ -25,9 +25,10 @@ class Google:
         options = self.options
         key = options.api_key.get_secret_value() if options.api_key else ""
         headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
-        self._tokens = Tokens(options.credentials) if options.platform == "vertex" and not key else None
+        needs_token = options.platform == "vertex" and not key and "authorization" not in headers
+        tokens = google_cloud.credentials(options.credentials) if needs_token else None
         ours = {"x-goog-api-key": key} if key else {}
-        self._upstream = Upstream(options.address, ours | headers, (key, *headers.values()), options.patience)
+        self._upstream = Upstream(options.address, ours | headers, (key, *headers.values()), options.patience, tokens)
 
     async def __aenter__(self) -> Self:
         return self
@@ -44,7 +45,6 @@ class Google:
             _encode(request.body),
             Reader(request.model),
             first=[NoteChunk("warning", note) for note in request.notes],
-            headers=self._tokens.headers if self._tokens else None,
         )
 
 

@@ -1,0 +1,170 @@
+"""The life of a token, by a clock that only the test moves."""
+
+import asyncio
+
+import pytest
+
+from rightseat.core.errors import ModelRefusedKey
+from rightseat.egress.credentials.renewing import EARLY, MARGIN, PAUSE, Renewed, Token
+
+
+class Source:
+    """Gives `t1`, `t2`, …, each good for an hour; fails while `failing`, and waits while `held`."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.fetched = 0
+        self.failing = False
+        self.held = asyncio.Event()
+        self.held.set()
+
+    async def fetch(self) -> Token:
+        self.fetched += 1
+        number = self.fetched
+        await self.held.wait()
+        if self.failing:
+            raise ModelRefusedKey("No token.")
+        return Token(f"t{number}", 3600)
+
+    def token(self) -> Renewed:
+        return Renewed(self.fetch, lambda: self.now)
+
+
+async def settle(times: int = 5) -> None:
+    for _ in range(times):
+        await asyncio.sleep(0)
+
+
+async def test_a_token_is_fetched_once_and_kept() -> None:
+    source = Source()
+    token = source.token()
+
+    assert [await token.get() for _ in range(3)] == ["t1"] * 3
+    assert source.fetched == 1
+
+
+async def test_many_who_wait_have_one_fetch_and_who_leaves_does_not_end_it() -> None:
+    source = Source()
+    token = source.token()
+    source.held.clear()
+    waiting = [asyncio.create_task(token.get()) for _ in range(50)]
+    await settle()
+    waiting[0].cancel()
+    await settle()
+
+    source.held.set()
+    found = await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert isinstance(found[0], asyncio.CancelledError)
+    assert found[1:] == ["t1"] * 49
+    assert source.fetched == 1
+
+
+async def test_shortly_before_its_end_it_is_renewed_while_it_is_used() -> None:
+    source = Source()
+    token = source.token()
+    await token.get()
+    source.held.clear()
+    source.now += 3600 - EARLY - 1
+    assert await token.get() == "t1"
+    assert source.fetched == 1
+
+    source.now += 1
+    assert [await token.get() for _ in range(3)] == ["t1"] * 3  # nobody waits
+    await settle()
+    source.held.set()
+    await settle()
+
+    assert await token.get() == "t2"
+    assert source.fetched == 2
+
+
+async def test_a_renewal_that_fails_is_told_and_tried_again_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
+    source = Source()
+    token = source.token()
+    await token.get()
+    source.failing = True
+    source.now += 3600 - EARLY
+
+    for _ in range(3):
+        assert await token.get() == "t1"
+        await settle()
+
+    assert source.fetched == 2
+    assert "the one that we have is good for 290 s more" in caplog.text
+
+    source.now += PAUSE
+    assert await token.get() == "t1"
+    await settle()
+    assert source.fetched == 3
+
+
+async def test_nobody_gets_a_token_that_ends_on_its_way() -> None:
+    source = Source()
+    token = source.token()
+    await token.get()
+    source.failing = True
+    source.now += 3600 - MARGIN
+
+    with pytest.raises(ModelRefusedKey):
+        await token.get()
+
+    source.failing = False
+    assert await token.get() == "t3"
+
+
+async def test_a_failure_is_everybodys_who_waits_and_the_next_one_tries_again() -> None:
+    source = Source()
+    source.failing = True
+    token = source.token()
+
+    found = await asyncio.gather(*(token.get() for _ in range(5)), return_exceptions=True)
+
+    assert all(isinstance(one, ModelRefusedKey) for one in found)
+    assert source.fetched == 1
+    source.failing = False
+    assert await token.get() == "t2"
+
+
+async def test_a_token_that_was_refused_is_fetched_anew_once_for_all() -> None:
+    source = Source()
+    token = source.token()
+    refused = await token.get()
+
+    assert [token.discard(refused) for _ in range(10)] == [True] * 10
+    assert await asyncio.gather(*(token.get() for _ in range(10))) == ["t2"] * 10
+    assert source.fetched == 2
+    assert token.discard(refused)  # a straggler: there is a newer one
+    assert await token.get() == "t2"
+
+
+async def test_a_new_token_that_is_refused_too_is_not_thrown_away_for_a_while() -> None:
+    source = Source()
+    token = source.token()
+    assert token.discard(await token.get())
+    second = await token.get()
+
+    assert not token.discard(second)
+    assert await token.get() == second
+
+    source.now += PAUSE
+    assert token.discard(second)
+    assert await token.get() == "t3"
+
+
+async def test_closing_ends_a_fetch() -> None:
+    source = Source()
+    token = source.token()
+    source.held.clear()
+    waiting = asyncio.create_task(token.get())
+    await settle()
+
+    async with asyncio.timeout(5):
+        await token.aclose()
+
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+
+def test_a_token_is_not_shown() -> None:
+    assert "secret" not in repr(Token("secret", 1))
