@@ -264,6 +264,7 @@ def test_a_call_without_a_name_is_an_error_after_everything_is_closed() -> None:
         ([CallChunk(0, "{}", "c1", "search")], AnswerEnded("calls")),
         ([StopChunk("stop"), UsageChunk(3, 5)], AnswerEnded("stop", Usage(3, 5))),
         ([UsageChunk(3, 1), UsageChunk(3, 5)], AnswerEnded("stop", Usage(3, 5))),
+        ([UsageChunk(9, 4, 6, 2)], AnswerEnded("stop", Usage(9, 4, cache_read_tokens=6, cache_written_tokens=2))),
     ],
 )
 def test_the_answer_ends_with_its_reason_and_its_usage(chunks: list[Chunk], ended: AnswerEnded) -> None:

@@ -15,7 +15,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.loop import Loop
 from rightseat.core.messages import user
-from rightseat.core.model import Chunk, Model, Prompt, TextChunk
+from rightseat.core.model import Chunk, Model, Prompt, TextChunk, UsageChunk
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
@@ -92,7 +92,7 @@ async def run(model: Model, traces: Traces) -> None:
 
 async def test_a_run_is_one_tree() -> None:
     collector = Collector()
-    model = ScriptedModel([calls("get_weather", '{"city": "Ulm"}'), says("Fine.")])
+    model = ScriptedModel([calls("get_weather", '{"city": "Ulm"}'), [*says("Fine."), UsageChunk(9, 4, 6, 2)]])
     async with collector.opened() as traces:
         await run(model, traces)
 
@@ -103,6 +103,13 @@ async def test_a_run_is_one_tree() -> None:
     assert {span.parent_span_id for span in below} == {root.span_id}
     assert collector.about("invoke_agent clerk")["gen_ai.conversation.id"] == "t-1"
     assert collector.about("execute_tool get_weather")["gen_ai.tool.call.id"] == "call_1"
+    counted = {name: value for name, value in collector.about("chat ScriptedModel").items() if ".usage." in name}
+    assert counted == {
+        "gen_ai.usage.input_tokens": 9,
+        "gen_ai.usage.output_tokens": 4,
+        "gen_ai.usage.cache_read.input_tokens": 6,
+        "gen_ai.usage.cache_creation.input_tokens": 2,
+    }
 
 
 async def test_no_word_of_the_conversation_is_in_it() -> None:

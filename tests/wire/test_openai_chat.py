@@ -7,7 +7,7 @@ import pytest
 from pydantic import JsonValue
 
 from rightseat.core.ask import Named
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.wire.openai_chat import Reader, write_format, write_tool, write_tool_choice
 from rightseat.wire.sse import StreamError
@@ -73,3 +73,25 @@ def test_all_that_a_delta_holds_is_read() -> None:
 def test_an_error_inside_of_an_answer_is_raised() -> None:
     with pytest.raises(StreamError, match="overloaded"):
         Reader().read(b'{"error": {"message": "overloaded"}}')
+
+
+@pytest.mark.parametrize(
+    ("details", "cached", "written"),
+    [
+        (None, 0, 0),
+        ({}, 0, 0),
+        ({"cached_tokens": None, "audio_tokens": 0}, 0, 0),
+        ({"cached_tokens": 8}, 8, 0),
+        ({"cached_tokens": 8, "cache_write_tokens": 2}, 8, 2),
+        ({"cached_tokens": "8"}, 0, 0),
+        ([1], 0, 0),
+    ],
+)
+def test_tokens_of_the_cache_are_read_and_what_is_no_number_fails_nothing(
+    details: Any, cached: int, written: int
+) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": details}
+
+    found = list(Reader().read(json.dumps({"choices": [], "usage": usage}).encode()))
+
+    assert found == [UsageChunk(10, 3, cached, written)]

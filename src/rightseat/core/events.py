@@ -96,9 +96,13 @@ class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str | None = None
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """`input_tokens` are all that were read; of them, how many the provider took from its cache or put there."""
+
     input_tokens: int
     output_tokens: int
+    cache_read_tokens: int = 0
+    cache_written_tokens: int = 0
 
 
 StopReason = Literal["stop", "calls", "length", "filtered"]

@@ -112,8 +112,10 @@ class Framer:
             case ThoughtChunk(text=text):
                 self._count(text)
                 return self._think(text)
-            case UsageChunk(input_tokens=input_tokens, output_tokens=output_tokens):
-                self._usage = Usage(input_tokens, output_tokens)
+            case UsageChunk():
+                self._usage = Usage(
+                    chunk.input_tokens, chunk.output_tokens, chunk.cache_read_tokens, chunk.cache_written_tokens
+                )
             case StopChunk(reason=reason):
                 self._reason = reason
             case NoteChunk(name=name, value=value):

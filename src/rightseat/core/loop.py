@@ -165,8 +165,12 @@ class Asked:
 
     def note(self, ended: AnswerEnded) -> None:
         self._span.note(reason=ended.reason)
-        if ended.usage:
-            self._span.note(input_tokens=ended.usage.input_tokens, output_tokens=ended.usage.output_tokens)
+        if usage := ended.usage:
+            self._span.note(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+            if usage.cache_read_tokens or usage.cache_written_tokens:
+                self._span.note(
+                    cache_read_tokens=usage.cache_read_tokens, cache_written_tokens=usage.cache_written_tokens
+                )
 
     def fail(self, error: BaseException) -> None:
         is_left = isinstance(error, GeneratorExit | asyncio.CancelledError)

@@ -41,8 +41,12 @@ class CallChunk(msgspec.Struct, frozen=True, gc=False):
 
 
 class UsageChunk(msgspec.Struct, frozen=True, gc=False):
+    """`input_tokens` are all that were read; of them, how many the provider took from its cache or put there."""
+
     input_tokens: int
     output_tokens: int
+    cache_read_tokens: int = 0
+    cache_written_tokens: int = 0
 
 
 class StopChunk(msgspec.Struct, frozen=True, gc=False):

@@ -18,6 +18,8 @@ KNOWN = {
     "call": "gen_ai.tool.call.id",
     "input_tokens": "gen_ai.usage.input_tokens",
     "output_tokens": "gen_ai.usage.output_tokens",
+    "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_written_tokens": "gen_ai.usage.cache_creation.input_tokens",
     "thread": "gen_ai.conversation.id",
     "error": "error.type",
 }

@@ -157,7 +157,15 @@ class Reader:
                 self.ended = True
                 yield StopChunk(_reasons.get(choice.finish_reason, "stop"))
         if event.usage is not None:
-            yield UsageChunk(event.usage.prompt_tokens or 0, event.usage.completion_tokens or 0)
+            yield _read_usage(event.usage)
+
+
+def _read_usage(usage: "_Usage") -> UsageChunk:
+    """Details differ from server to server: what is no number there fails no answer."""
+    details = usage.prompt_tokens_details if isinstance(usage.prompt_tokens_details, dict) else {}
+    cached = (details.get(name) for name in ("cached_tokens", "cache_write_tokens"))
+    counts = (count if isinstance(count, int) else 0 for count in cached)
+    return UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, *counts)
 
 
 def _read_call(call: "_ToolCall", position: int) -> CallChunk:
@@ -214,6 +222,7 @@ class _Choice(msgspec.Struct, gc=False):
 class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    prompt_tokens_details: Any = None
 
 
 class _Event(msgspec.Struct, gc=False):

@@ -46,15 +46,25 @@ def agent(*answers: Answer, tool: Tool = WEATHER) -> Loop:
 
 
 async def test_an_agents_own_tools_are_run_behind_the_face(serve: Serve) -> None:
-    first: Answer = [TextChunk("I look."), CallChunk(0, "{}", "c1", "weather"), StopChunk("calls"), UsageChunk(5, 2)]
-    second: Answer = [TextChunk("Cold."), StopChunk("stop"), UsageChunk(9, 3)]
+    first: Answer = [
+        TextChunk("I look."),
+        CallChunk(0, "{}", "c1", "weather"),
+        StopChunk("calls"),
+        UsageChunk(5, 2, 0, 4),
+    ]
+    second: Answer = [TextChunk("Cold."), StopChunk("stop"), UsageChunk(9, 3, 4, 1)]
     async with serve(app(runtime(agent=agent(first, second)))) as url:
         whole = (await post(url, model="agent")).json()
         streamed = await post(url, model="agent", stream=True)
 
     assert whole["choices"][0]["message"] == {"role": "assistant", "content": "I look.\n\nCold.", "refusal": None}
     assert whole["choices"][0]["finish_reason"] == "stop"
-    assert whole["usage"] == {"prompt_tokens": 14, "completion_tokens": 5, "total_tokens": 19}
+    assert whole["usage"] == {
+        "prompt_tokens": 14,
+        "completion_tokens": 5,
+        "total_tokens": 19,
+        "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 5},
+    }
     assert ran == ["c1", "c1"]
     assert "".join(delta.get("content", "") for delta in deltas(streamed.content)) == "I look.\n\nCold."
     assert not any("tool_calls" in delta for delta in deltas(streamed.content))

@@ -167,6 +167,19 @@ async def test_openais_own_client_reads_a_whole_answer(serve: Serve) -> None:
     assert completion.usage.total_tokens == 7
 
 
+async def test_tokens_of_the_providers_cache_are_told_as_openai_tells_them(serve: Serve) -> None:
+    async with (
+        serve(app(runtime([TextChunk("Hello"), StopChunk("stop"), UsageChunk(9, 4, 6, 2)]))) as url,
+        sdk(url) as client,
+    ):
+        completion = await client.chat.completions.create(model="bare", messages=HI)
+
+    assert completion.usage
+    assert completion.usage.prompt_tokens_details
+    assert completion.usage.prompt_tokens_details.cached_tokens == 6
+    assert completion.usage.prompt_tokens_details.cache_write_tokens == 2
+
+
 async def test_a_conversation_with_calls_reaches_the_model_as_it_was(serve: Serve) -> None:
     model = ScriptedModel([says("Done.")])
     call = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": "{}"}}

@@ -94,12 +94,12 @@ async def test_botocore_signs_as_we_do(oracle: Oracle, token: str | None) -> Non
 
 
 def said_by(events: list[dict[str, Any]]) -> Said:
-    said, ids, read = Said(), dict[int, str](), 0
+    said, ids, read = Said(), dict[int, str](), [0, 0, 0]
     for event in events:
         match event:
             case {"type": "message_start", "message": {"usage": usage}}:
                 names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-                read = sum(usage.get(name) or 0 for name in names)
+                read = [usage.get(name) or 0 for name in names]
             case {"type": "content_block_start", "index": index, "content_block": {"type": "tool_use"} as block}:
                 ids[index] = block["id"]
                 said.calls[block["id"]] = [block["name"], ""]
@@ -110,7 +110,7 @@ def said_by(events: list[dict[str, Any]]) -> Said:
             case {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta"} as delta}:
                 said.calls[ids[index]][1] += delta["partial_json"]
             case {"type": "message_delta", "usage": usage}:
-                said.usage = (read, usage["output_tokens"])
+                said.usage = (sum(read), usage["output_tokens"], read[2], read[1])
     return said
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
+from msgspec.structs import astuple
 
 from rightseat.core.ask import Named, Parameters
 from rightseat.core.errors import ModelError
@@ -31,7 +32,7 @@ class Said:
     thoughts: str = ""
     calls: dict[str, list[str]] = field(default_factory=dict)  # name and arguments
     reason: str | None = None
-    usage: tuple[int, int] | None = None
+    usage: tuple[int, int, int, int] | None = None  # as our `Usage` has them
 
 
 def sdk(url: str) -> anthropic.AsyncAnthropic:
@@ -63,7 +64,7 @@ async def theirs(url: str) -> Said:
                             said.calls[ids[event.index]][1] += event.delta.partial_json
                 case "message_delta":
                     said.reason = REASONS[event.delta.stop_reason or "end_turn"]
-                    said.usage = (sum(read[:3]), event.usage.output_tokens)
+                    said.usage = (sum(read[:3]), event.usage.output_tokens, read[2], read[1])
     return said
 
 
@@ -81,7 +82,7 @@ async def ours(model: Anthropic) -> Said:
                 said.calls[id][1] += text
             case AnswerEnded(reason=reason, usage=usage):
                 said.reason = reason
-                said.usage = (usage.input_tokens, usage.output_tokens) if usage else None
+                said.usage = astuple(usage) if usage else None
     return said
 
 

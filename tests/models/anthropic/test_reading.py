@@ -92,7 +92,7 @@ CHUNKS: dict[str, list[Chunk]] = {
         StopChunk("stop"),
         UsageChunk(25, 60),
     ],
-    "cached": [TextChunk("Hi"), StopChunk("stop"), UsageChunk(21004, 5)],
+    "cached": [TextChunk("Hi"), StopChunk("stop"), UsageChunk(21004, 5, 20000, 1000)],
     "max-tokens": [TextChunk("Once upon"), StopChunk("length"), UsageChunk(25, 8)],
     "context-window": [TextChunk("Once upon"), StopChunk("length"), UsageChunk(25, 8)],
     "stop-sequence": [TextChunk("One, two"), StopChunk("stop"), UsageChunk(25, 4)],

@@ -130,6 +130,13 @@ def test_nothing_is_lost_wherever_the_bytes_are_cut(path: Path) -> None:
     assert all(chunks(size) == whole for size in (1, 2, 3, 7, 64))
 
 
+def test_tokens_of_the_cache_are_told() -> None:
+    usage = {"promptTokenCount": 12, "cachedContentTokenCount": 8, "candidatesTokenCount": 9}
+    event = {"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage}
+
+    assert list(Reader("m").read(json.dumps(event).encode())) == [StopChunk("stop"), UsageChunk(12, 9, 8)]
+
+
 @pytest.mark.parametrize(("name", "kind"), [("error-mid-stream", ModelBusy), ("broken-off", ModelUnreachable)])
 async def test_an_error_inside_an_answer_comes_after_what_was_said(name: str, kind: type[ModelError]) -> None:
     chunks, error = await failure(once(played("google", name)))

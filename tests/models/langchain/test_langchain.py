@@ -73,14 +73,15 @@ async def collect(model: LangChain, prompt: Prompt = PROMPT) -> list[Chunk]:
 
 async def test_a_model_that_knows_neither_asyncio_nor_streams_answers() -> None:
     call: Any = {"name": "search", "args": {"q": 1}, "id": "c1"}
-    usage: Any = {"input_tokens": 3, "output_tokens": 5, "total_tokens": 8}
+    cached = {"cache_read": 2, "cache_creation": 1}
+    usage: Any = {"input_tokens": 3, "output_tokens": 5, "total_tokens": 8, "input_token_details": cached}
     model = Whole(answer=AIMessage("Hello", tool_calls=[call], usage_metadata=usage))
 
     assert await collect(LangChain(model)) == [
         TextChunk("Hello"),
         CallChunk(0, '{"q":1}', "c1", "search"),
         StopChunk("calls"),
-        UsageChunk(3, 5),
+        UsageChunk(3, 5, 2, 1),
     ]
 
 

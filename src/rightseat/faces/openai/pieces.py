@@ -174,9 +174,12 @@ class Pieces:
         self._reason = event.reason
         self.flowing = None
         if event.usage is not None:
-            before = self.usage or Usage(0, 0)
+            before, now = self.usage or Usage(0, 0), event.usage
             self.usage = Usage(
-                before.input_tokens + event.usage.input_tokens, before.output_tokens + event.usage.output_tokens
+                before.input_tokens + now.input_tokens,
+                before.output_tokens + now.output_tokens,
+                before.cache_read_tokens + now.cache_read_tokens,
+                before.cache_written_tokens + now.cache_written_tokens,
             )
 
     def _note(self, name: str, value: JsonValue) -> None:

@@ -36,11 +36,16 @@ class Completion:
         self.failure: Failure | None = None
         self.reported = False  # whether there were any logprobs
 
-    def usage(self) -> dict[str, int] | None:
-        if self.pieces.usage is None:
+    def usage(self) -> dict[str, object] | None:
+        usage = self.pieces.usage
+        if usage is None:
             return None
-        asked, answered = self.pieces.usage.input_tokens, self.pieces.usage.output_tokens
-        return {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+        asked, answered = usage.input_tokens, usage.output_tokens
+        said = {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered}
+        if not usage.cache_read_tokens and not usage.cache_written_tokens:
+            return {**said}
+        cached = {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_written_tokens}
+        return {**said, "prompt_tokens_details": cached}
 
     def end(self) -> list[str]:
         """All warnings, once the answer is whole."""

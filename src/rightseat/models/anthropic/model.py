@@ -74,7 +74,8 @@ class Anthropic:
         async with closing(answer) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, UsageChunk):
-                    chunk = UsageChunk(chunk.input_tokens - said, chunk.output_tokens + said)
+                    read, spoken = chunk.input_tokens - said, chunk.output_tokens + said
+                    chunk = msgspec.structs.replace(chunk, input_tokens=read, output_tokens=spoken)
                 if (new := known.take(chunk)) is not None:
                     yield new
 

@@ -37,7 +37,8 @@ class Reader:
         self._calls: set[int] = set()
         self._kept: dict[int, dict[str, JsonValue]] = {}  # thoughts, by their place in the answer
         self._other: set[str] = set()
-        self._input = self._output = 0
+        self._input = (0, 0, 0)  # all, from the cache, into the cache
+        self._output = 0
 
     def read(self, data: bytes) -> Sequence[Chunk]:
         try:
@@ -104,8 +105,9 @@ class Reader:
         """What was read from a cache or written into one has been read, too. Later figures replace earlier ones."""
         if usage is None:
             return
-        read = (usage.input_tokens, usage.cache_creation_input_tokens, usage.cache_read_input_tokens)
-        self._input = sum(count or 0 for count in read) or self._input
+        cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        if whole := (usage.input_tokens or 0) + cached + written:
+            self._input = (whole, cached, written)
         self._output = usage.output_tokens or self._output
 
     def _end(self, delta: "_Delta") -> Iterable[Chunk]:
@@ -120,7 +122,8 @@ class Reader:
             blocks: list[JsonValue] = [[index, block] for index, block in sorted(self._kept.items())]
             yield NoteChunk("kept", {"anthropic": {"model": self._model, "thoughts": blocks}})
         yield StopChunk(REASONS.get(delta.stop_reason, "stop"))
-        yield UsageChunk(self._input, self._output)
+        whole, cached, written = self._input
+        yield UsageChunk(whole, self._output, cached, written)
 
 
 class _Details(msgspec.Struct):

@@ -62,7 +62,8 @@ class Reader:
         if event.usageMetadata is not None and self.ended:
             usage = event.usageMetadata
             read = (usage.promptTokenCount or 0) + (usage.toolUsePromptTokenCount or 0)
-            yield UsageChunk(read, (usage.candidatesTokenCount or 0) + (usage.thoughtsTokenCount or 0))
+            said = (usage.candidatesTokenCount or 0) + (usage.thoughtsTokenCount or 0)
+            yield UsageChunk(read, said, usage.cachedContentTokenCount or 0)
 
     def _part(self, part: "_Part") -> Iterable[Chunk]:
         if part.functionCall is not None:
@@ -123,6 +124,7 @@ class _Candidate(msgspec.Struct):
 
 class _Usage(msgspec.Struct):
     promptTokenCount: int | None = None
+    cachedContentTokenCount: int | None = None
     toolUsePromptTokenCount: int | None = None
     candidatesTokenCount: int | None = None
     thoughtsTokenCount: int | None = None

@@ -154,7 +154,7 @@ class Reader:
     def __init__(self) -> None:
         self._places: dict[object, int] = {}  # providers count calls in numbers, in texts, or not at all
         self._reason: str | None = None
-        self._usage: tuple[int, int] | None = None
+        self._usage: list[int] | None = None
         self._unshown: set[str] = set()
 
     def read(self, chunk: AIMessage) -> Iterable[Chunk]:
@@ -172,8 +172,15 @@ class Reader:
                 place, id, name = self._place(len(self._places)), broken.get("id") or "", broken.get("name") or ""
                 yield CallChunk(place, broken.get("args") or "", id, name)
         if usage := chunk.usage_metadata:
-            read, said = self._usage or (0, 0)
-            self._usage = (read + usage["input_tokens"], said + usage["output_tokens"])
+            details = usage.get("input_token_details", {})
+            now = (
+                usage["input_tokens"],
+                usage["output_tokens"],
+                details.get("cache_read"),
+                details.get("cache_creation"),
+            )
+            before = self._usage or [0] * len(now)
+            self._usage = [one + (more or 0) for one, more in zip(before, now, strict=True)]
         told = chunk.response_metadata
         self._reason = told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or self._reason
 
