@@ -21,12 +21,13 @@ from rightseat.core.errors import (
     PromptTooLong,
 )
 from rightseat.core.messages import user
-from rightseat.core.model import Prompt, TextChunk, ThoughtChunk
+from rightseat.core.model import Prompt, TextChunk
 from rightseat.egress.credentials.sigv4 import Keys, sign
 from rightseat.egress.http import Asked
 from rightseat.models.anthropic import Anthropic
 from tests.models.anthropic.framing import answered, framed
-from tests.models.anthropic.test_reading import CHUNKS, PROMPT, failure, model_of
+from tests.models.anthropic.test_reading import CHUNKS, failure, model_of
+from tests.models.asking import PROMPT, answer_of
 from tests.models.recorded import once, played, refusal
 from tests.tcp import Request, Script, Server, answers
 from tests.wire.test_eventstream import chunk, exception
@@ -58,7 +59,7 @@ def assert_signed(sent: Request, service: str) -> None:
 @pytest.mark.parametrize("name", CHUNKS)
 async def test_an_answer_in_frames_becomes_the_same_chunks(name: str) -> None:
     async with bedrock(framed(name)) as (model, _):
-        chunks = [one async for one in model.stream(PROMPT) if one != TextChunk("") and one != ThoughtChunk("")]
+        chunks = await answer_of(model)
 
     assert chunks == CHUNKS[name]
 

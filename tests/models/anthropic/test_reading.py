@@ -1,8 +1,7 @@
 """Answers of the Messages API, read. The recordings are described in tests/recordings/anthropic/README.md."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +14,10 @@ from rightseat.core.errors import (
     ModelUnreachable,
     PromptTooLong,
 )
-from rightseat.core.messages import user
 from rightseat.core.model import (
     CallChunk,
     Chunk,
     NoteChunk,
-    Prompt,
     StopChunk,
     TextChunk,
     ThoughtChunk,
@@ -28,36 +25,26 @@ from rightseat.core.model import (
 )
 from rightseat.models.anthropic import Anthropic, Options
 from rightseat.models.anthropic.reading import Reader
-from rightseat.wire import sse
+from tests.models.asking import answer_of, asking, assert_cut_anywhere, failure_of
 from tests.models.recorded import RECORDINGS, once, played, refusal
-from tests.tcp import Script, Server, answers, playing
+from tests.tcp import Script, Server
 
 KEY = "sk-ant-test-0123456789"
-PROMPT = Prompt((user("Hi"),))
 
 
-@asynccontextmanager
-async def model_of(script: Script | bytes, **options: Any) -> AsyncIterator[tuple[Anthropic, Server]]:
-    async with playing(script if callable(script) else answers(script)) as server:
-        given = {"model": "claude-sonnet-5", "api_key": KEY, "base_url": server.url} | options
-        async with asyncio.timeout(10), Anthropic(Options(**given)) as model:
-            yield model, server
+def model_of(script: Script | bytes, **options: Any) -> AbstractAsyncContextManager[tuple[Anthropic, Server]]:
+    given = {"model": "claude-sonnet-5", "api_key": KEY} | options
+    return asking(script, lambda url: Anthropic(Options(**{"base_url": url} | given)))
 
 
 async def read(name: str) -> list[Chunk]:
     async with model_of(played("anthropic", name)) as (model, _):
-        return [chunk async for chunk in model.stream(PROMPT) if chunk != TextChunk("") and chunk != ThoughtChunk("")]
+        return await answer_of(model)
 
 
 async def failure(script: Script | bytes, **options: Any) -> tuple[list[Chunk], ModelError]:
-    chunks: list[Chunk] = []
     async with model_of(script, **options) as (model, _):
-        try:
-            async for chunk in model.stream(PROMPT):
-                chunks.append(chunk)  # noqa: PERF401  # what came before the error is wanted too
-        except ModelError as error:
-            return chunks, error
-    pytest.fail(f"no error after {chunks}")
+        return await failure_of(model)
 
 
 CHUNKS: dict[str, list[Chunk]] = {
@@ -134,22 +121,8 @@ async def test_signed_thoughts_before_a_call_are_kept_with_their_places() -> Non
 
 
 @pytest.mark.parametrize("path", sorted((RECORDINGS / "anthropic").glob("*.response.txt")), ids=lambda path: path.stem)
-def test_nothing_is_lost_wherever_the_bytes_are_cut(path: Any) -> None:
-    body = path.read_bytes().partition(b"\r\n\r\n")[2]
-
-    def chunks(size: int) -> list[Chunk]:
-        decoder, reader, found = sse.Decoder(), Reader("m"), list[Chunk]()
-        try:
-            for at in range(0, len(body), size):
-                for data in decoder.feed(body[at : at + size]):
-                    found += reader.read(data)
-        except sse.StreamError:
-            pass
-        return found
-
-    whole = chunks(len(body))
-    assert whole
-    assert all(chunks(size) == whole for size in (1, 2, 3, 7, 64))
+def test_nothing_is_lost_wherever_the_bytes_are_cut(path: Path) -> None:
+    assert_cut_anywhere(path, lambda: Reader("m"))
 
 
 # What goes wrong

@@ -17,7 +17,8 @@ from rightseat.core.tools import Tool
 from rightseat.models.anthropic import Anthropic, Options
 from rightseat.models.anthropic.request import write_request
 from tests.core.test_runtime import answer, running
-from tests.models.anthropic.test_reading import KEY, PROMPT, model_of
+from tests.models.anthropic.test_reading import KEY, model_of
+from tests.models.asking import PROMPT
 from tests.models.recorded import played
 from tests.tcp import Script, Visit
 

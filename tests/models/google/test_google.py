@@ -1,10 +1,8 @@
 """Gemini's wire, both ways, and held against google-genai. The recordings: tests/recordings/google/README.md."""
 
-import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -22,41 +20,30 @@ from rightseat.core.tools import Tool
 from rightseat.models.google import Google, Options
 from rightseat.models.google.reading import Reader
 from rightseat.models.google.writing import LOST, UNSIGNED, write_request
-from rightseat.wire import sse
 from tests.core.test_runtime import answer, running
 from tests.models.anthropic.test_writing import Box, one_after_another
+from tests.models.asking import PROMPT, answer_of, asking, assert_cut_anywhere, failure_of
 from tests.models.recorded import RECORDINGS, once, played, refusal
-from tests.tcp import Script, Server, answers, playing
+from tests.tcp import Script, Server
 
 KEY = "AIza-test-0123456789"
-PROMPT = Prompt((user("Hi"),))
 SEARCH = Tool("search", "Find things.", {"type": "object", "properties": {"q": {"type": "string"}}})
 HI = played("google", "text")
 FILES = sorted((RECORDINGS / "google").glob("*.response.txt"))
 
 
-@asynccontextmanager
-async def model_of(script: Script | bytes, **options: Any) -> AsyncIterator[tuple[Google, Server]]:
-    async with playing(script if callable(script) else answers(script)) as server:
-        given = {"api_key": KEY, "base_url": f"{server.url}/v1"} | options
-        async with asyncio.timeout(10), Google("gemini-3.8-flash", **given) as model:
-            yield model, server
+def model_of(script: Script | bytes) -> AbstractAsyncContextManager[tuple[Google, Server]]:
+    return asking(script, lambda url: Google("gemini-3.8-flash", api_key=KEY, base_url=f"{url}/v1"))
 
 
 async def read(name: str) -> list[Chunk]:
     async with model_of(played("google", name)) as (model, _):
-        return [chunk async for chunk in model.stream(PROMPT) if chunk != TextChunk("")]
+        return await answer_of(model)
 
 
 async def failure(script: Script | bytes) -> tuple[list[Chunk], ModelError]:
-    chunks: list[Chunk] = []
     async with model_of(script) as (model, _):
-        try:
-            async for chunk in model.stream(PROMPT):
-                chunks.append(chunk)  # noqa: PERF401  # what came before the error is wanted too
-        except ModelError as error:
-            return chunks, error
-    pytest.fail(f"no error after {chunks}")
+        return await failure_of(model)
 
 
 CHUNKS: dict[str, list[Chunk]] = {
@@ -113,21 +100,7 @@ async def test_a_recorded_answer_becomes_chunks(name: str) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_nothing_is_lost_wherever_the_bytes_are_cut(path: Path) -> None:
-    body = path.read_bytes().partition(b"\r\n\r\n")[2]
-
-    def chunks(size: int) -> list[Chunk]:
-        decoder, reader, found = sse.Decoder(), Reader("m"), list[Chunk]()
-        try:
-            for at in range(0, len(body), size):
-                for data in decoder.feed(body[at : at + size]):
-                    found += reader.read(data)
-        except sse.StreamError:
-            pass
-        return found
-
-    whole = chunks(len(body))
-    assert whole
-    assert all(chunks(size) == whole for size in (1, 2, 3, 7, 64))
+    assert_cut_anywhere(path, lambda: Reader("m"))
 
 
 def test_tokens_of_the_cache_are_told() -> None:
