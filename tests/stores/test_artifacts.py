@@ -1,5 +1,6 @@
 """What every store promises of files that runs have made."""
 
+import asyncio
 from datetime import timedelta
 from pathlib import Path
 
@@ -35,6 +36,27 @@ async def test_a_file_is_given_back_as_it_was_to_its_owner_alone(threads: Thread
     assert await threads.artifacts.get(id, BERT) is None
     assert await threads.artifacts.get("file_0", ANNA) is None
     assert await threads.artifacts.get("file\0", ANNA) is None
+
+
+async def test_what_is_taken_is_gone(threads: Threads) -> None:
+    id = await threads.artifacts.put(LOOSE, "a", "text/plain", b"a")
+
+    assert await threads.artifacts.take(id, BERT, "text/plain") is None
+    assert await threads.artifacts.take(id, ANNA, "text/html") is None
+    assert await threads.artifacts.take("file\0", ANNA, "text/plain") is None
+    found = await threads.artifacts.take(id, ANNA, "text/plain")
+    assert found is not None
+    assert (found.id, found.content) == (id, b"a")
+    assert await threads.artifacts.get(id, ANNA) is None
+    assert await threads.artifacts.take(id, ANNA, "text/plain") is None
+
+
+async def test_of_many_that_take_it_at_once_one_has_it(threads: Threads) -> None:
+    id = await threads.artifacts.put(LOOSE, "a", "text/plain", b"a")
+
+    taken = await asyncio.gather(*(threads.artifacts.take(id, ANNA, "text/plain") for _ in range(8)))
+
+    assert len([one for one in taken if one is not None]) == 1
 
 
 async def test_the_files_of_a_thread_go_with_it_and_no_others(threads: Threads) -> None:

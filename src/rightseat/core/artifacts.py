@@ -9,6 +9,9 @@ import msgspec
 
 from rightseat.core.ask import Ask, Principal
 
+PRIVATE = "application/vnd.rightseat.private"
+"""The type of what is kept for ourselves: nobody is given it as a file."""
+
 
 class Stored(msgspec.Struct, frozen=True):
     """`agent` is the one whose run has made it."""
@@ -29,3 +32,7 @@ class Artifacts(Protocol):
         ...
 
     async def get(self, id: str, principal: Principal) -> Stored | None: ...
+
+    async def take(self, id: str, principal: Principal, media_type: str) -> Stored | None:
+        """What was kept, to one who asks; from then on it is gone. Only of this type."""
+        ...

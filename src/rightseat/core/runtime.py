@@ -12,7 +12,7 @@ import msgspec
 
 from rightseat.core.admitting import Texts
 from rightseat.core.agent import Agent, Roster
-from rightseat.core.artifacts import Artifacts, Stored
+from rightseat.core.artifacts import PRIVATE, Artifacts, Stored
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.cancelling import is_cancelled
 from rightseat.core.engine import Engine
@@ -65,7 +65,7 @@ class Runtime:
         self._log = log
         self._threads = threads
         self._engine = engine
-        self._artifacts = artifacts
+        self.artifacts = artifacts
         if not engine.is_lasting and (lasting := [name for name, agent in self.agents.items() if is_durable(agent)]):
             raise ConfigError(
                 f"Runs of {', '.join(lasting)} are `durable`. That takes an engine that can go on with them: `dbos`."
@@ -147,8 +147,9 @@ class Runtime:
 
     async def artifact(self, id: str, principal: Principal) -> Stored | None:
         """A file or a chart that a run of the principal's has made, by an agent that the principal may use."""
-        found = await self._artifacts.get(id, principal) if self._artifacts else None
-        return found if found is not None and principal.may_use(found.agent) else None
+        found = await self.artifacts.get(id, principal) if self.artifacts else None
+        is_theirs = found is not None and found.media_type != PRIVATE and principal.may_use(found.agent)
+        return found if is_theirs else None
 
     def find(self, name: str) -> Agent | None:
         """The agent of that name, or the member of a part that stands for several: `part/member`."""

@@ -33,6 +33,13 @@ class MemoryArtifacts:
         kept = self._kept.get(id)
         return kept.stored if kept is not None and kept.owner == principal.id else None
 
+    async def take(self, id: str, principal: Principal, media_type: str) -> Stored | None:
+        found = await self.get(id, principal)
+        if found is None or found.media_type != media_type:
+            return None
+        self._forget(id)
+        return found
+
     def forget_thread(self, thread_id: str) -> None:
         for id in [id for id, kept in self._kept.items() if kept.thread_id == thread_id]:
             self._forget(id)

@@ -339,6 +339,7 @@ def read_json(text: str | None) -> JsonValue:
 ADD_FILE = insert(files)
 FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
 FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
+TAKE_FILE = delete(files).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
 DELETE_LOOSE = delete(files).where(files.c.thread.is_(None), files.c.created_at < bindparam("before"))
 
 
@@ -351,6 +352,14 @@ def add_file(connection: Connection, ask: Ask, stored: Stored) -> None:
 def find_file(connection: Connection, id: str, owner: str) -> Stored | None:
     found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
     return None if found is None else Stored(*found)
+
+
+def take_file(connection: Connection, id: str, owner: str, media_type: str) -> Stored | None:
+    """Of two that take it at once, the one whose delete finds it has it."""
+    found = find_file(connection, id, owner)
+    if found is None or found.media_type != media_type:
+        return None
+    return found if connection.execute(TAKE_FILE, {"of_file": id, "of_owner": owner}).rowcount else None
 
 
 def expire_files(connection: Connection, before: str) -> None:

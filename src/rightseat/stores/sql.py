@@ -177,3 +177,6 @@ class SqlArtifacts:
 
     async def get(self, id: str, principal: Principal) -> Stored | None:
         return None if "\0" in id else await self._database.read(queries.find_file, id, principal.id)
+
+    async def take(self, id: str, principal: Principal, media_type: str) -> Stored | None:
+        return None if "\0" in id else await self._database.write(queries.take_file, id, principal.id, media_type)

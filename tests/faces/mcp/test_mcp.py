@@ -16,6 +16,7 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestPara
 from rightseat import app, config
 from tests.conftest import Serve
 from tests.faces.mcp import tools as offered
+from tests.services import schema
 
 CONFIGURATION = """
 models: {{default: {{type: scripted}}}}
@@ -157,6 +158,34 @@ async def test_a_state_is_good_once_and_only_for_its_call(serve: Serve, tmp_path
             )
 
     assert "other" not in offered.SEEN
+
+
+async def test_an_answer_may_reach_another_server_of_the_same_store_and_the_call_goes_on_once(
+    serve: Serve, tmp_path: Path
+) -> None:
+    person = Person("accept", {"approve": True})
+    async with schema() as store:
+        written = CONFIGURATION.replace(
+            "threads: {{type: memory}}", f'threads: {{{{type: sql, url: "{store}"}}}}'
+        )
+        given = config.parse(written.format(folder=tmp_path, more="faces: [{type: mcp}, {type: openai}]"), environ={})
+        async with (
+            serve(app.build(given)) as one,
+            serve(app.build(given)) as other,
+            Client(streamable_http_client(f"{one}/mcp"), elicitation_callback=person) as asking,
+            Client(streamable_http_client(f"{other}/mcp"), elicitation_callback=person) as answering,
+            httpx2.AsyncClient() as http,
+        ):
+            asked: Any = await asking.session.call_tool("delete", {"path": "shared"}, allow_input_required=True)
+            replies: Any = dict.fromkeys(asked.input_requests, person.reply)
+            as_a_file = await http.get(f"{other}/v1/files/{asked.request_state}")
+            answer: Any = {"input_responses": replies, "request_state": asked.request_state}
+            result = await answering.session.call_tool("delete", {"path": "shared"}, **answer)
+            with pytest.raises(MCPError, match="not known here"):
+                await asking.session.call_tool("delete", {"path": "shared"}, **answer)
+
+    assert as_a_file.status_code == 404
+    assert text(result) == "deleted shared"
 
 
 async def test_a_credential_reaches_the_tools_of_its_agents_alone(serve: Serve, tmp_path: Path) -> None:

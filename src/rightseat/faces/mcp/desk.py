@@ -44,7 +44,7 @@ class Desk:
         self._names = tools
         self._headers = headers
         self._door = door
-        self._waiting = Waiting()
+        self._waiting = Waiting(runtime.artifacts)
 
     def server(self) -> Server:
         return Server(
@@ -69,7 +69,7 @@ class Desk:
         if params.name not in found:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool named {params.name!r}.")
         agent, tool = found[params.name]
-        pending = self._resumed(context, params)
+        pending = await self._resumed(context, params)
         call = pending.call if pending else Call(new_id("call"), tool.name, json.dumps(params.arguments or {}))
         replies = answers(pending, params.input_responses or {}) if pending else ()
         try:
@@ -85,7 +85,7 @@ class Desk:
             return write_result(content, is_error=returned is None or returned.error is not None)
         if not can_ask(context):
             return write_result(refusal(tool, asked), is_error=True)
-        state = self._waiting.keep(Pending(self._principal(context).id, call, tuple(asked)))
+        state = await self._waiting.keep(self._ask(context, agent), call, asked)
         return types.InputRequiredResult(input_requests=requests(asked), request_state=state)
 
     async def _make(
@@ -124,10 +124,10 @@ class Desk:
                     found.setdefault(tool.name, (name, tool))
         return found, missing
 
-    def _resumed(self, context: Context, params: types.CallToolRequestParams) -> Pending | None:
+    async def _resumed(self, context: Context, params: types.CallToolRequestParams) -> Pending | None:
         if params.request_state is None:
             return None
-        pending = self._waiting.take(params.request_state)
+        pending = await self._waiting.take(params.request_state, self._principal(context))
         is_same = pending is not None and (
             pending.principal,
             pending.call.name,

@@ -3,13 +3,14 @@
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
+import msgspec
 from pydantic import JsonValue
 
-from rightseat.core.ask import Answer
+from rightseat.core.artifacts import PRIVATE, Artifacts
+from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 
@@ -22,32 +23,41 @@ APPROVE: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """`principal` is whose call it is: nobody else can go on with it."""
+class Pending(msgspec.Struct, frozen=True):
+    """`principal` is whose call it is: nobody else can go on with it. `until` is a time of `time.time`."""
 
     principal: str
     call: Call
     asked: tuple[Interrupt, ...]
+    until: float
 
 
 class Waiting:
-    """The client gets a name that nobody can guess in place of what is kept here: it cannot change it."""
+    """The client gets a name that nobody can guess in place of what is kept here: it cannot change it.
 
-    def __init__(self) -> None:
-        self._kept: dict[str, tuple[float, Pending]] = {}
+    It is kept beside files that runs have made, so that every server of the same store can go on with the call; of two
+    that try, one does. Where nothing keeps files, it is kept in this process.
+    """
 
-    def keep(self, pending: Pending) -> str:
-        now = time.monotonic()
-        while self._kept and (len(self._kept) >= MOST or now - next(iter(self._kept.values()))[0] > LONGEST):
+    def __init__(self, artifacts: Artifacts | None) -> None:
+        self._artifacts = artifacts
+        self._kept: dict[str, Pending] = {}
+
+    async def keep(self, ask: Ask, call: Call, asked: Sequence[Interrupt]) -> str:
+        pending = Pending(ask.principal.id, call, tuple(asked), time.time() + LONGEST)
+        if self._artifacts is not None:
+            return await self._artifacts.put(ask, call.name, PRIVATE, msgspec.json.encode(pending))
+        while len(self._kept) >= MOST:
             del self._kept[next(iter(self._kept))]
         name = secrets.token_urlsafe(16)
-        self._kept[name] = (now, pending)
+        self._kept[name] = pending
         return name
 
-    def take(self, name: str) -> Pending | None:
-        kept = self._kept.pop(name, None)
-        return kept[1] if kept and time.monotonic() - kept[0] <= LONGEST else None
+    async def take(self, name: str, principal: Principal) -> Pending | None:
+        pending = self._kept.pop(name, None)
+        if self._artifacts is not None and (stored := await self._artifacts.take(name, principal, PRIVATE)):
+            pending = msgspec.json.decode(stored.content, type=Pending)
+        return pending if pending is not None and time.time() <= pending.until else None
 
 
 def requests(asked: Sequence[Interrupt]) -> dict[str, types.InputRequest]:
