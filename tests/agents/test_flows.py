@@ -221,3 +221,14 @@ def test_a_toolbox_without_plugins_is_refused() -> None:
         build(Options(toolbox="tools"), Box())  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
         collection_of(None, "x")
+
+
+async def test_a_flow_that_fails_is_in_the_log_though_the_answer_explains_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = FORECAST.model_copy(update={"reply": FORECAST.reply.model_copy(update={"status": 404})})
+    script = {"start": RAIN["start"], "on_error": "It did not work."}
+    async with staged(tmp_path, script, broken, flow="weather.forecast") as stage:
+        await stage.ask(run_id="run_1")
+
+    assert "run run_1: weather.forecast failed in start: http_" in caplog.text

@@ -1,12 +1,15 @@
 """`rightseat check`"""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from rightseat.config import schema
 from tests.cli.conftest import Run
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples/plugins"
 
 
 def test_it_says_what_a_file_would_serve(run: Run) -> None:
@@ -138,3 +141,35 @@ def test_a_model_made_of_itself_is_told(run: Run, models: str, said: str) -> Non
     Path("rightseat.yaml").write_text(f"models: {models}")
 
     assert run("check").stderr == f"Error: models.default.models: {said} Name models that stand above it.\n"
+
+
+def test_plugins_that_are_broken_or_lack_something_are_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(EXAMPLES / "weather", "plugins/weather")
+    shutil.copytree(EXAMPLES / "sales_insight", "plugins/broken")
+    Path("plugins/broken/plugin.json").write_text("{")
+    Path("rightseat.yaml").write_text("toolboxes: {ops: {type: plugins, folders: [plugins, plugns]}}")
+    monkeypatch.delenv("RIGHTSEAT_SECRET_WEATHER_KEY", raising=False)
+
+    result = run("check")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("rightseat.yaml: errors 0, warnings 4.\n")
+    assert [line.removeprefix("Warning: toolboxes.ops: ") for line in result.stderr.splitlines()] == [
+        "There is no folder plugns; no plugins are loaded from it.",
+        "The plugin broken has errors: plugin.json:1:2: E102 this is not JSON: a key in double quotes should stand "
+        "here. (JSON has no comments and no comma after the last value); see `rightseat plugin check`.",
+        "The plugin weather needs the secret WEATHER_KEY: set RIGHTSEAT_SECRET_WEATHER_KEY.",
+        "The plugin weather asks for 127.0.0.1:39182, which is not public: confirm it in allow_private.",
+    ]
+
+
+def test_plugins_that_have_what_they_need_are_not_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(EXAMPLES / "weather", "plugins/weather")
+    allowed = 'allow_private: {weather: ["127.0.0.1:39182"]}'
+    Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{type: plugins, folders: [plugins], {allowed}}}}}")
+    monkeypatch.setenv("RIGHTSEAT_SECRET_WEATHER_KEY", "a long secret")
+
+    result = run("check")
+
+    assert result.stdout.startswith("rightseat.yaml: nothing is wrong.\n")
+    assert result.stderr == ""

@@ -29,13 +29,21 @@ def command(file: Path | None, wants_schema: bool) -> None:
     config = start.load(file)
     app.build(config)
     explained = list(explanations(config))
-    click.echo(f"{config.path or 'No file'}: nothing is wrong.")
+    doubts = [*warnings(config), *of_toolboxes(config)]
+    found = f"errors 0, warnings {len(doubts)}" if doubts else "nothing is wrong"
+    click.echo(f"{config.path or 'No file'}: {found}.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
         click.echo(line)
     for line in explained:
         click.echo(line)
-    for line in warnings(config):
+    for line in doubts:
         click.echo(f"Warning: {line}", err=True)
+
+
+def of_toolboxes(config: Config) -> Iterator[str]:
+    for name, toolbox in config.toolboxes.items():
+        if warn := getattr(toolbox.module, "warn", None):
+            yield from (f"toolboxes.{name}: {line}" for line in warn(toolbox.options))
 
 
 def explanations(config: Config) -> Iterator[str]:

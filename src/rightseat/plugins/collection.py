@@ -1,6 +1,7 @@
 """The plugins of one toolbox with all that their flows need, ready to be chosen from and run."""
 
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,9 +20,12 @@ from rightseat.plugins import choosing, flows, keeping
 from rightseat.plugins.choosing import Chosen, Search
 from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.flows import Means, Progress
+from rightseat.plugins.results import Problem
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.setting import scene_of
 from rightseat.plugins.shelf import Shelf
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,7 @@ class Collection:
             answer=answer,
             suggest=suggest if suggests else None,
             composes=composes,
+            failed=partial(note, ask.run_id, plugin, flow),
         )
 
     def waiting(self, answer: Answer, user: Principal) -> tuple[Plugin, Flow, Progress] | None:
@@ -163,6 +168,13 @@ class Collection:
             raise BadAsk(f"The plugin {progress.plugin.id!r} is not for you any more: the flow does not go on.")
         plugin = self.shelf.find(progress.plugin)
         return plugin, plugin.flows[progress.flow], progress
+
+
+def note(run: str, plugin: Plugin, flow: Flow, problem: Problem) -> None:
+    """What went wrong, for the operator: whoever asked reads only what `on_error` made of it."""
+    advice = " `allow_private` of the toolbox says what it may reach." if problem.code == "egress_blocked" else ""
+    place = f"{plugin.id}.{flow.name}"
+    logger.warning("run %s: %s failed in %s: %s: %s%s", run, place, problem.step, problem.code, problem.message, advice)
 
 
 def collection_of(toolbox: object, name: str) -> Collection:

@@ -40,6 +40,21 @@ class PluginGone(RightseatError, KeyError):
         return str(self.args[0])
 
 
+def places(among: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """The folders of single plugins, and those of `among` that are not there."""
+    found: list[Path] = []
+    missing: list[Path] = []
+    for folder in among:
+        if (folder / METADATA).is_file():
+            found.append(folder.resolve())
+        elif folder.is_dir():
+            inside = sorted(one for one in folder.iterdir() if one.is_dir() and not folders.is_ignored(one.name))
+            found += [one.resolve() for one in inside]
+        else:
+            missing.append(folder)
+    return found, missing
+
+
 class Shelf:
     """`folders` hold plugins, one folder each, or are plugins themselves. `operator` says what is decided about one."""
 
@@ -115,7 +130,10 @@ class Shelf:
 
     def _look(self, id: str | None) -> dict[str, Loaded]:
         found: dict[str, Loaded] = {}
-        for folder in self._places():
+        found_in, missing = places(self._folders)
+        for folder in missing:
+            logger.warning("There is no folder %s; no plugins are loaded from it.", folder)
+        for folder in found_in:
             name = folder.name.lower()
             if id is None or name == id:
                 if name in found:
@@ -123,18 +141,6 @@ class Shelf:
                     continue
                 found[name] = self._load(folder)
         return found
-
-    def _places(self) -> list[Path]:
-        places: list[Path] = []
-        for folder in self._folders:
-            if (folder / METADATA).is_file():
-                places.append(folder.resolve())
-            elif folder.is_dir():
-                inside = sorted(one for one in folder.iterdir() if one.is_dir() and not folders.is_ignored(one.name))
-                places += [one.resolve() for one in inside]
-            else:
-                logger.warning("There is no folder %s; no plugins are loaded from it.", folder)
-        return places
 
     def _load(self, folder: Path) -> Loaded:
         """The copy is what is loaded, once the files are known to be in order."""

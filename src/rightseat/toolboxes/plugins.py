@@ -7,9 +7,10 @@ agent's policy is.
 import hashlib
 import logging
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Literal, Self
 
@@ -19,6 +20,7 @@ from rightseat.config.variables import environment
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
+from rightseat.core.errors import ConfigError
 from rightseat.core.events import CallReturned, Custom, Event, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
@@ -27,7 +29,7 @@ from rightseat.egress.door import Door
 from rightseat.egress.redaction import Redactor, covering_logs
 from rightseat.egress.secrets import PREFIX, Secrets
 from rightseat.parts import BesidePath, ModelName, Parts, StatePath
-from rightseat.plugins import shortening
+from rightseat.plugins import doubts, shortening
 from rightseat.plugins.choosing import candidates
 from rightseat.plugins.collection import Collection
 from rightseat.plugins.definition import Flow, Plugin
@@ -113,7 +115,17 @@ def build(options: Options, parts: Parts) -> Toolbox:
         users=options.users,
         artifacts=parts.artifacts,
     )
-    return Plugins(collection, parts.model(options.model), redactor, confirmed)
+    needs = partial(doubts.of_needs, secrets=secrets, confirmed=confirmed, databases=options.databases)
+    return Plugins(collection, parts.model(options.model), redactor, confirmed, needs)
+
+
+def warn(options: Options) -> Iterator[str]:
+    """What `rightseat check` warns of. The server goes on without what is broken or missing."""
+    plugins, said = doubts.of_folders(options.folders, options.mode, Operator(lib=frozenset(options.lib)))
+    secrets = Secrets(environment(PREFIX), options.secrets)
+    yield from said
+    yield from doubts.of_needs(plugins, secrets, options.allow_private, options.databases)
+    yield from in_vain(options.allow_private, plugins)
 
 
 class Plugins:
@@ -128,18 +140,26 @@ class Plugins:
         model: Model,
         redactor: Redactor,
         confirmed: Mapping[str, Sequence[str]] | None = None,
+        needs: Callable[[Mapping[str, Plugin]], Iterator[str]] = lambda plugins: iter(()),
     ) -> None:
         self.collection = collection
         self._model = model
         self._redactor = redactor
         self._confirmed = confirmed or {}
+        self._needs = needs
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         self._stack.enter_context(covering_logs(self._redactor))
         await self._stack.enter_async_context(self.collection)
-        for line in in_vain(self._confirmed, self.collection.shelf.plugins()):
+        plugins = self.collection.shelf.plugins()
+        for line in in_vain(self._confirmed, plugins):
             logger.warning("%s", line)
+        try:
+            for line in self._needs(plugins):
+                logger.warning("%s", line)
+        except ConfigError as error:  # the step that needs a secret fails, and the others do not
+            logger.warning("%s", error)
         return self
 
     async def __aexit__(self, *exception: object) -> None:

@@ -38,12 +38,13 @@ async def run(
     answer: Answer | None = None,
     suggest: Suggest | None = None,
     composes: bool = True,
+    failed: Callable[[Problem], None] | None = None,
 ) -> AsyncIterator[Event]:
     """The flow from its start, or from where it waited (`progress`) with the answer that it waited for.
 
     The last event is `RunFinished("waiting")`, or `Custom("flow.finished")` with how it ended. `prefix` begins the
     names of the engine's steps. Without `composes` no model is asked to word an answer: whoever runs the flow takes
-    the data from its progress.
+    the data from its progress. `failed` hears at the end what went wrong, also where `on_error` has dealt with it.
     """
     if progress is None:
         progress = Progress(plugin.identity, flow.name, scene.question)
@@ -62,6 +63,8 @@ async def run(
                 yield event
                 if type(event) is RunFinished:
                     return
+    if progress.problem is not None and failed is not None:
+        failed(progress.problem)
     yield telling.finished(progress, course.status())
 
 
