@@ -165,9 +165,7 @@ async def test_an_answer_may_reach_another_server_of_the_same_store_and_the_call
 ) -> None:
     person = Person("accept", {"approve": True})
     async with schema() as store:
-        written = CONFIGURATION.replace(
-            "threads: {{type: memory}}", f'threads: {{{{type: sql, url: "{store}"}}}}'
-        )
+        written = CONFIGURATION.replace("threads: {{type: memory}}", f'threads: {{{{type: sql, url: "{store}"}}}}')
         given = config.parse(written.format(folder=tmp_path, more="faces: [{type: mcp}, {type: openai}]"), environ={})
         async with (
             serve(app.build(given)) as one,

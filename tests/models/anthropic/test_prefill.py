@@ -13,7 +13,8 @@ from rightseat.core.messages import assistant, user
 from rightseat.core.model import Begun, CannotContinue, Chunk, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.models.anthropic import Options
 from rightseat.models.anthropic.prefill import takes_prefill
-from tests.models.anthropic.test_reading import KEY, PROMPT, model_of
+from tests.models.anthropic.test_reading import KEY, model_of
+from tests.models.asking import PROMPT
 from tests.models.recorded import played, refusal
 from tests.tcp import Script, Visit
 
