@@ -225,3 +225,5 @@ def test_a_cloud_that_would_get_nothing_is_refused_when_the_model_is_built(
 ) -> None:
     with pytest.raises(ConfigError, match=f"needs {lacking}"):
         Anthropic("m", **options)
+    for elsewhere in ({"headers": {"Authorization": "Bearer mine"}}, {"base_url": "http://relay"}):
+        Anthropic("m", **options, **elsewhere)

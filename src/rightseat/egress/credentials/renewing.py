@@ -7,7 +7,6 @@ refused                     it is thrown away; a second one that is refused with
 """
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections import deque
@@ -68,8 +67,7 @@ class Renewed:
     async def aclose(self) -> None:
         if self._fetching is not None:
             self._fetching.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait([self._fetching])
+            await asyncio.wait([self._fetching])
 
     def _renewing(self) -> "asyncio.Task[str]":
         if self._fetching is None:

@@ -1,7 +1,7 @@
 """The model itself: a request, and its answer read as it comes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Container, Mapping
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -39,7 +39,7 @@ class Anthropic:
             introduce(options, key) | headers,
             (key, *headers.values()),
             options.patience,
-            find_credentials(options, {"authorization", "x-api-key", "api-key"}.isdisjoint(headers)),
+            find_credentials(options, headers),
         )
 
     async def __aenter__(self) -> Self:
@@ -94,8 +94,8 @@ class _Count(msgspec.Struct):
 _decode_count = msgspec.json.Decoder(_Count).decode
 
 
-def find_credentials(options: Options, is_keyless: bool) -> Credentials | None:
-    """What is asked with where no key is. `is_keyless` where there is none in the headers, either.
+def find_credentials(options: Options, headers: Container[str]) -> Credentials | None:
+    """What is asked with where no key is, and none in a header of the operator's, either.
 
     Raises `ConfigError` where a cloud's own address is given nothing at all; at another one, a relay may have the key.
     """
@@ -103,12 +103,12 @@ def find_credentials(options: Options, is_keyless: bool) -> Credentials | None:
         return aws.Aws(options.aws, options.region or "", SERVICES[options.platform])
     if options.entra is not None:
         return entra.credentials(options.entra)
-    if options.api_key is not None or not is_keyless:
+    if options.api_key is not None or "authorization" in headers:
         return None
     if options.platform == "vertex":
         return google_cloud.credentials(options.credentials)
     other = {"bedrock": "aws", "bedrock-runtime": "aws", "foundry": "entra"}.get(options.platform)
-    if other is not None and options.base_url is None:
+    if other is not None and options.base_url is None and "x-api-key" not in headers and "api-key" not in headers:
         raise ConfigError(f"Claude on the platform {options.platform} needs `api_key` or `{other}`.")
     return None
 
