@@ -309,7 +309,7 @@ def test_every_platform_has_its_address(options: dict[str, Any], address: str) -
     [("bedrock", "`region`"), ("vertex", "`region` and `project`"), ("foundry", "`resource`")],
 )
 def test_what_a_platform_needs_is_asked_for(platform: str, lacking: str) -> None:
-    with pytest.raises(ConfigError, match=f"the platform {platform} needs {lacking}"):
+    with pytest.raises(ConfigError, match=rf"models.default: the platform {platform} needs {lacking}\.$"):
         config.parse(f"models: {{default: {{type: anthropic, model: m, platform: {platform}}}}}")
 
 
