@@ -3,6 +3,7 @@
 import click
 
 from rightseat import __version__
+from rightseat.cli.first import heed_the_end
 from rightseat.cli.verbs import Verbs
 from rightseat.core.errors import RightseatError
 
@@ -23,6 +24,7 @@ VERBS = {
 class Main(Verbs):
     def invoke(self, ctx: click.Context) -> object:
         """Errors of ours are for people: one clear line each. Everything else keeps its traceback."""
+        heed_the_end()
         try:
             return super().invoke(ctx)
         except RightseatError as error:

@@ -14,6 +14,7 @@ import uvicorn
 
 from rightseat import __version__, app
 from rightseat.cli import start
+from rightseat.cli.first import Terminated
 from rightseat.cli.summary import reason_to_stay_here, summarize, warnings
 from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import ConfigError
@@ -157,7 +158,7 @@ def address(listener: socket.socket, scheme: str = "http") -> str:
 def run(server: uvicorn.Server, listener: socket.socket) -> None:
     try:
         server.run(sockets=[listener])
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Terminated):
         return  # uvicorn has stopped in good order, and then tells us why
     if not server.started:
         raise click.exceptions.Exit(1)
