@@ -15,8 +15,8 @@ RUN useradd --uid 10001 --create-home rightseat \
     && install --directory --owner=rightseat --mode=0700 /var/lib/rightseat
 COPY --from=build /opt/rightseat /opt/rightseat
 ENV PATH=/opt/rightseat/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-USER 10001
 WORKDIR /etc/rightseat
+USER 10001
 EXPOSE 8000
 # SIGTERM: no new runs; those that go on have `server.grace` seconds, or go on elsewhere.
 STOPSIGNAL SIGTERM

@@ -66,6 +66,23 @@ def test_compose_gives_each_server_what_its_configuration_asks_for() -> None:
     assert services["one"]["ports"] != services["two"]["ports"]
 
 
+def test_servers_wait_until_the_database_listens_to_them() -> None:
+    """Through its socket it answers earlier, while it is set up, and servers that trust in that fail at first."""
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+
+    asked = services["database"]["healthcheck"]["test"]
+    assert asked[asked.index("--host") + 1] == "127.0.0.1"
+    for name in ("one", "two"):
+        assert services[name]["depends_on"]["database"] == {"condition": "service_healthy"}
+
+
+def test_a_server_cannot_write_where_its_configuration_is() -> None:
+    """Who a folder belongs to that WORKDIR makes differs between builders, unless root is the one who makes it."""
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+
+    assert lines.index("WORKDIR /etc/rightseat") < lines.index("USER 10001")
+
+
 def test_the_image_has_only_packages_whose_hashes_are_pinned() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text()
     pinned = (ROOT / "requirements" / "fleet.txt").read_text()
