@@ -2,6 +2,7 @@
 
 The kernel gives process 1 no default action. Without a handler, a `SIGTERM` while the modules of a verb are still being
 read would be lost: the server would go on to start, and be killed in the middle of its runs when its time is over.
+Only the first fraction of a second stays deaf, until Python itself and this file are read.
 """
 
 import os
