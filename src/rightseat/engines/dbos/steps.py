@@ -55,7 +55,7 @@ class DbosSteps:
 
     async def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
         """The source is read first, and kept in one step when it has come to its end: one that is open all the while
-        would take more memory than the rest of the run, and ask the database before the model is asked."""
+        would take 9 KB for so long, and ask the database before the model is asked."""
         self._refuse_beside_an_answer(name)
         if name in await self._finished_before():
             for event in msgspec.json.decode(await self._keep(name, nothing), type=list[Event]):
