@@ -132,6 +132,22 @@ async def test_a_question_in_langgraphs_own_words_is_answered_in_them(serve: Ser
     assert "resume" not in script.sent[1]
 
 
+async def test_a_question_in_agui_s_words_under_langgraphs_name_is_answered_in_agui_s(serve: Serve) -> None:
+    """So asks CrewAI's adapter, unless it is told otherwise."""
+    value = {"id": "thread-1", "reason": "crewai:human_feedback", "message": "What is your name?"}
+    script = Script(BEGIN, {"type": "CUSTOM", "name": "on_interrupt", "value": value}, END)
+
+    async with agent(serve, script) as built:
+        *_, last = await said(built)
+        assert isinstance(last, RunFinished)
+        (interrupt,) = last.interrupts
+        await said(built, Ask(messages=(user("Hi"),), answers=(Answer(interrupt.id, "resolved", "Ada"),)))
+
+    assert (interrupt.id, interrupt.message) == ("thread-1", "What is your name?")
+    assert script.sent[1]["resume"] == [{"interruptId": "thread-1", "status": "resolved", "payload": "Ada"}]
+    assert "command" not in script.sent[1]["forwardedProps"]
+
+
 async def test_a_refused_question_in_langgraphs_own_words_is_told_as_its_adapter_would(serve: Serve) -> None:
     script = Script(BEGIN, END)
     memo: JsonValue = {"kind": "agui.on_interrupt", "id": "lg-1", "value": "?"}

@@ -34,9 +34,8 @@ class Subject:
     answer: Any = None
     agreed: str = ""
     stops: str = "gone"
-    """What its server notes of a run that was stopped: that it ended its answer, or only that its client left."""
-    at_once: bool = True
-    """Whether its server can do two runs at once."""
+    """What its server notes of a run that was stopped: that the model behind it is `gone`, or only that the agent's
+    answer was `closed`."""
 
     def configured(self, url: str) -> dict[str, Any]:
         return {key: value.format(url=url) if isinstance(value, str) else value for key, value in self.part.items()}
@@ -62,13 +61,12 @@ SUBJECTS = {
     "agui: pydantic-ai": Subject(
         "pydantic-ai", agui("/agent"), "pydantic-ai", {"approved": True}, "Done: deleted a.txt"
     ),
-    # LangGraph's adapter goes on with a run whose client is gone. Of CopilotKit's only the connection is watched, too.
-    "agui: ag-ui-langgraph": Subject("ag-ui-langgraph", agui("/agent"), *GRAPH, stops="left"),
-    "agui: ag-ui-langgraph, outcome": Subject("ag-ui-langgraph", agui("/outcome"), *GRAPH, stops="left"),
-    "agui: copilotkit 0.1.96": Subject("copilotkit 0.1.96", agui("/agent"), *GRAPH, stops="left"),
-    # CrewAI's adapter stands still, for any client, after a few runs at once.
-    "agui: ag-ui-crewai": Subject("ag-ui-crewai", agui("/agent"), "CrewAI", at_once=False),
-    "copilotkit: copilotkit 0.1.63": Subject("copilotkit 0.1.63", REMOTE, *GRAPH, stops="left"),
+    # LangGraph's adapter breaks off the answer to a client that is gone, but not the graph behind it.
+    "agui: ag-ui-langgraph": Subject("ag-ui-langgraph", agui("/agent"), *GRAPH, stops="closed"),
+    "agui: ag-ui-langgraph, outcome": Subject("ag-ui-langgraph", agui("/outcome"), *GRAPH, stops="closed"),
+    "agui: copilotkit 0.1.96": Subject("copilotkit 0.1.96", agui("/agent"), *GRAPH, stops="closed"),
+    "agui: ag-ui-crewai": Subject("ag-ui-crewai", agui("/agent"), "CrewAI", "Ada", "Hello Ada"),
+    "copilotkit: copilotkit 0.1.63": Subject("copilotkit 0.1.63", REMOTE, *GRAPH),
     "langgraph: langgraph dev": Subject("langgraph dev", {"type": "langgraph", "url": "{url}"}, *GRAPH),
     "langgraph: in this process": Subject(HERE, {"type": "langgraph", "graph": "graph:served"}, *GRAPH),
 }

@@ -5,8 +5,10 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
+import httpx2
 import pytest
 
+from rightseat.agents.langgraph.running import thread_id
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import RightseatError
@@ -176,9 +178,26 @@ async def test_a_run_that_is_stopped_stops_there_too(agent: Agent, subject: Subj
         await server.notes_more(subject.stops, earlier)
 
 
+async def test_langgraphs_own_server_says_that_a_stopped_run_was_interrupted(start: Start) -> None:
+    subject = SUBJECTS["langgraph: langgraph dev"]
+    server, ask = start(subject.server), asking("slow")
+    runs = f"{server.url}/threads/{thread_id(ask)}/runs"
+
+    async with asyncio.timeout(30), subject.open(server.url) as agent, httpx2.AsyncClient() as client:
+        async with aclosing(agent.run(ask, _once)) as events:  # type: ignore[type-var]  # a generator
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    break
+            before = [one["status"] for one in (await client.get(runs)).json()]
+        after = before
+        while after == ["running"]:
+            after = [one["status"] for one in (await client.get(runs)).json()]
+
+    assert before == ["running"]
+    assert after == ["interrupted"]
+
+
 async def test_two_runs_at_once_do_not_mix(agent: Agent, subject: Subject) -> None:
-    if not subject.at_once:
-        pytest.skip("its server cannot do two runs at once")
     one, other = await asyncio.gather(run(agent, asking("hi")), run(agent, asking("weather")))
 
     assert text_of(one) == f"Hello from {subject.name}"

@@ -211,7 +211,7 @@ async def test_a_stop_reaches_the_agent(
         await client.stop("slow")
         await server.notes_more(subject.stops, earlier)
 
-    note(named, face, "stop", "yes" if subject.stops == "gone" else "connection closed")
+    note(named, face, "stop", "yes" if subject.stops == "gone" else "answer broken off")
 
 
 COLUMNS = ("tool", "question", "stop")

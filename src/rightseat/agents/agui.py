@@ -32,6 +32,7 @@ from rightseat.parts import Parts
 from rightseat.wire import sse
 from rightseat.wire.agui import BadEvent, Reader
 from rightseat.wire.agui.asking import LEGACY, write_input
+from rightseat.wire.agui.reading import read_interrupt
 from rightseat.wire.agui.snapshots import Said, unsaid
 from rightseat.wire.agui.versions import Json
 
@@ -188,8 +189,11 @@ def read(data: bytes) -> Json:
 
 
 def read_question(raw: Json) -> Interrupt:
-    """LangGraph's own way to ask, from before AG-UI had one."""
+    """LangGraph's own way to ask, from before AG-UI had one. CrewAI has only the name from it: what it asks is AG-UI's,
+    and is answered as AG-UI says."""
     value, origin = raw.get("value"), raw.get("rawEvent")
+    if not origin and isinstance(value, dict) and isinstance(value.get("id"), str) and "reason" in value:
+        return read_interrupt(value)
     named = origin.get("id") if isinstance(origin, dict) else None
     message = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     id = new_id("interrupt")

@@ -113,7 +113,8 @@ class Passage:
             shown = chain.feed(event.text) if chain.is_instant else await chain.add(event.text)
             return self._show(event.message_id, shown) if shown else ()
         if type(event) is ThoughtDelta:
-            shown = await self._chain(event.message_id).add(event.text)
+            chain = self._chain(event.message_id)
+            shown = chain.feed(event.text) if chain.is_instant else await chain.add(event.text)
             return (ThoughtDelta(event.message_id, shown),) if shown else ()
         if type(event) is CallDelta:
             self._calls[event.call_id][1].append(event)

@@ -2,13 +2,21 @@
 
 import os
 import socket
+from uuid import uuid4
 
 os.environ |= {"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"}
 os.environ |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "OPENAI_API_KEY": "sk-script"}
 
 import uvicorn
-from ag_ui_crewai import CopilotKitState, add_crewai_flow_fastapi_endpoint, copilotkit_emit_state, copilotkit_stream
+from ag_ui_crewai import (
+    CopilotKitState,
+    add_crewai_flow_fastapi_endpoint,
+    agui_feedback_provider,
+    copilotkit_emit_state,
+    copilotkit_stream,
+)
 from crewai.flow.flow import Flow, listen, router, start
+from crewai.flow.human_feedback import human_feedback
 from fastapi import FastAPI
 from litellm import acompletion
 from openai_script import complete
@@ -30,6 +38,22 @@ class State(CopilotKitState):
 
 class Chat(Flow[State]):
     @start()
+    async def begin(self):
+        pass
+
+    @router(begin)
+    async def choose(self):
+        return "wondering" if self.state.messages[-1].get("content") == "ask" else "again"
+
+    @listen("wondering")
+    @human_feedback(message="What is your name?", provider=agui_feedback_provider)
+    async def wonder(self):
+        return "a name"
+
+    @listen(wonder)
+    async def greet(self, answer):
+        self.state.messages.append({"role": "assistant", "content": f"Hello {answer.feedback}", "id": str(uuid4())})
+
     @listen("again")
     async def chat(self):
         if self.state.messages[-1].get("content") == "fail":
@@ -69,4 +93,5 @@ if __name__ == "__main__":
         port = listener.getsockname()[1]
         BASE = f"http://127.0.0.1:{port}/v1"
         print(port, flush=True)
+        os.dup2(2, 1)  # what it says of itself goes to the log: nobody reads the pipe, and who writes into it waits
         uvicorn.Server(uvicorn.Config(noting(app), log_level="warning")).run(sockets=[listener])

@@ -7,9 +7,15 @@ from copilotkit_actions import explode, name_of, user_id
 from fastapi import FastAPI
 from graph import drawn
 from langgraph.checkpoint.memory import MemorySaver
-from serving import serve
+from serving import serve, until_closed
 
-agent = LangGraphAGUIAgent(name="graph", description="a graph", graph=drawn().compile(checkpointer=MemorySaver()))
+
+class Agent(LangGraphAGUIAgent):
+    def run(self, input):
+        return until_closed(super().run(input))
+
+
+agent = Agent(name="graph", description="a graph", graph=drawn().compile(checkpointer=MemorySaver()))
 endpoint = CopilotKitRemoteEndpoint(
     actions=[
         Action(name="nameOf", handler=name_of, description="The name of a user.", parameters=[user_id]),

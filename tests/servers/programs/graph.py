@@ -1,7 +1,6 @@
 """A LangGraph graph. What it does depends on a word of the last question; its model is a script."""
 
 import asyncio
-import json
 import uuid
 from typing import Any
 
@@ -18,6 +17,7 @@ from serving import note
 class State(MessagesState):
     count: int
     name: str
+    story: str
     copilotkit: Any
 
 
@@ -27,7 +27,13 @@ def get_weather(city: str) -> str:
     return f"sunny in {city}"
 
 
-CALLS = {"weather": ("get_weather", {"city": "Paris"}), "color": ("setColor", {"color": "green"})}
+CALLS = {
+    "weather": ("get_weather", ('{"city": "Paris"}',)),
+    "color": ("setColor", ('{"color": "green"}',)),
+    "story": ("write_story", ('{"text": "Once', " upon", ' a time"}')),
+}
+PREDICTED = [{"state_key": "story", "tool": "write_story", "tool_argument": "text"}]
+"""What the call writes is part of the state before the call is over, in the words of both of their makers."""
 
 
 def last_question(messages):
@@ -59,7 +65,7 @@ class Script(BaseChatModel):
             yield AIMessageChunk(content="Done: ", id=id)
             yield AIMessageChunk(content=str(last.content), id=id)
         elif word in CALLS:
-            name, arguments = CALLS[word]
+            name, pieces = CALLS[word]
             call = {
                 "name": name,
                 "args": "",
@@ -68,8 +74,11 @@ class Script(BaseChatModel):
                 "type": "tool_call_chunk",
             }
             yield AIMessageChunk(content="", id=id, tool_call_chunks=[call])
-            rest = {"name": None, "args": json.dumps(arguments), "id": None, "index": 0, "type": "tool_call_chunk"}
-            yield AIMessageChunk(content="", id=id, tool_call_chunks=[rest])
+            for piece in pieces:
+                rest = {"name": None, "args": piece, "id": None, "index": 0, "type": "tool_call_chunk"}
+                yield AIMessageChunk(content="", id=id, tool_call_chunks=[rest])
+                if word == "story":
+                    await asyncio.sleep(0.3)  # models take a while; what comes at once is shown at once
         elif word == "slow":
             try:
                 while True:
@@ -85,11 +94,19 @@ class Script(BaseChatModel):
 async def chat(state: State, config):
     if last_question(state["messages"]) == "fail":
         raise RuntimeError("kaboom in /srv/secret.py")
+    if last_question(state["messages"]) == "story":
+        told = {"predict_state": PREDICTED, "copilotkit:emit-intermediate-state": PREDICTED}
+        config = {**config, "metadata": {**config.get("metadata", {}), **told}}
     whole = None
     async for chunk in Script().astream(state["messages"], config):
         whole = chunk if whole is None else whole + chunk
     answer = AIMessage(content=whole.content, tool_calls=whole.tool_calls, id=whole.id)
     return {"messages": [answer], "count": (state.get("count") or 0) + 1}
+
+
+async def keep(state: State):
+    call = state["messages"][-1].tool_calls[0]
+    return {"story": call["args"]["text"], "messages": [ToolMessage("kept", tool_call_id=call["id"])]}
 
 
 async def ask(state: State):
@@ -103,17 +120,19 @@ def begin(state: State):
 
 def go_on(state: State):
     calls = getattr(state["messages"][-1], "tool_calls", [])
-    return "tools" if calls and calls[0]["name"] == "get_weather" else END
+    return {"get_weather": "tools", "write_story": "keep"}.get(calls[0]["name"], END) if calls else END
 
 
 def drawn():
     graph = StateGraph(State)
     graph.add_node("chat", chat)
     graph.add_node("ask", ask)
+    graph.add_node("keep", keep)
     graph.add_node("tools", ToolNode([get_weather]))
     graph.add_conditional_edges(START, begin, ["ask", "chat"])
-    graph.add_conditional_edges("chat", go_on, ["tools", END])
+    graph.add_conditional_edges("chat", go_on, ["keep", "tools", END])
     graph.add_edge("tools", "chat")
+    graph.add_edge("keep", "chat")
     graph.add_edge("ask", END)
     return graph
 

@@ -1,9 +1,10 @@
 """What the programs here have in common: a server on a free port, and notes for the test that started it.
 
 The notes are lines of JSON in the file that the environment names: the headers and bodies of requests, `left` where a
-client went away, and `gone` where a slow answer was ended.
+client went away, `closed` where an agent's answer was broken off, and `gone` where the slow model behind it was ended.
 """
 
+import asyncio
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ def serve(app):
     """Print the port, and serve until the process is ended."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         print(listener.getsockname()[1], flush=True)
+        os.dup2(2, 1)  # what it says of itself goes to the log: nobody reads the pipe, and who writes into it waits
         server = uvicorn.Server(uvicorn.Config(noting(app), log_level="warning"))
         server.run(sockets=[listener])
 
@@ -36,6 +38,16 @@ def noting(app):
         await app(scope, hear, send)
 
     return noted
+
+
+async def until_closed(events):
+    """The events of an agent, with a note where nobody wants the rest of them."""
+    try:
+        async for event in events:
+            yield event
+    except (asyncio.CancelledError, GeneratorExit):
+        note("closed")
+        raise
 
 
 def note(value):
