@@ -12,6 +12,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from types import TracebackType
 from typing import NoReturn, Protocol, Self
 
@@ -23,6 +24,7 @@ from rightseat.access import carriers, scopes
 from rightseat.access.keys import Keys, prefix_of
 from rightseat.access.pages import Pages
 from rightseat.access.scopes import Holder
+from rightseat.core.acting import sign
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.errors import ConfigError, OutOfScope, Refused
 
@@ -69,7 +71,7 @@ class Doorman:
         if key := self._keys.find(credential):
             return Holder(key.user, key.scopes, f"the key {key.name!r}")
         if self._tokens is not None and FORM_OF_A_TOKEN.fullmatch(credential):
-            return await self._tokens.check(credential)
+            return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
         raise Refused(f"The key rs_{prefix}_… is not known here." if prefix else "The key is not known here.")
 
@@ -106,6 +108,7 @@ class Door:
         Without an agent any scope for this face will do; call `check` as soon as the agent is known.
         """
         if self._doorman is None:
+            sign(ANYONE.id, None)
             return ANYONE
         try:
             holder = await self._doorman.recognize(headers)
@@ -116,6 +119,7 @@ class Door:
         if principal.agents == ():
             self._turn_away(principal, agent)
         self.check(principal, agent)
+        sign(holder.user, holder.token)
         audit.info("%s was used with %s", self.face, holder.by)
         return principal
 

@@ -9,6 +9,7 @@ from typing import Self
 
 import msgspec
 
+from rightseat.core.acting import token_of
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.engine import Steps
@@ -129,7 +130,7 @@ class Collection:
         suggests: bool = True,
         composes: bool = True,
     ) -> AsyncIterator[Event]:
-        means = self._means(model)
+        means = replace(self._means(model), token=token_of(ask.principal))
         if self._artifacts is not None:
             means = replace(means, keep=partial(keeping.keep, self._artifacts, ask))
 

@@ -76,6 +76,9 @@ class Options(BaseModel):
     """The file of the secrets that plugins name; secrets of the environment (`RIGHTSEAT_SECRET_…`) come first."""
     allow_private: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """For a plugin's id: the `host:port` in private networks that it may reach, of those that it asks for."""
+    user_tokens: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
+    """For a plugin's id: the `host:port` of token servers that may see the token of whoever is signed in, to exchange
+    it for one of the plugin's API. It is the token that `access.jwt` has checked; no plugin sees it otherwise."""
     lib: tuple[str, ...] = ()
     """Digests of the `lib` folders whose code may run, as `rightseat plugin check` shows them."""
     users: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -98,7 +101,7 @@ def build(options: Options, parts: Parts) -> Toolbox:
 
     operator = Operator(lib=frozenset(options.lib))
     shelf = Shelf(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
-    sender = Sender(Door(), secrets, redactor, allowed)
+    sender = Sender(Door(), secrets, redactor, allowed, lambda plugin: options.user_tokens.get(plugin.id, ()))
     databases = Databases(options.state, options.databases)
     workshop = Workshop({digest: Consent() for digest in options.lib})
     roles = {role: parts.model(name) for role, name in options.roles.items()}
@@ -116,7 +119,7 @@ def build(options: Options, parts: Parts) -> Toolbox:
         artifacts=parts.artifacts,
     )
     needs = partial(doubts.of_needs, secrets=secrets, confirmed=confirmed, databases=options.databases)
-    return Plugins(collection, parts.model(options.model), redactor, confirmed, needs)
+    return Plugins(collection, parts.model(options.model), redactor, confirmed, needs, options.user_tokens)
 
 
 def warn(options: Options) -> Iterator[str]:
@@ -126,6 +129,7 @@ def warn(options: Options) -> Iterator[str]:
     yield from said
     yield from doubts.of_needs(plugins, secrets, options.allow_private, options.databases)
     yield from in_vain(options.allow_private, plugins)
+    yield from untrusted(options.user_tokens, plugins)
 
 
 class Plugins:
@@ -141,19 +145,21 @@ class Plugins:
         redactor: Redactor,
         confirmed: Mapping[str, Sequence[str]] | None = None,
         needs: Callable[[Mapping[str, Plugin]], Iterator[str]] = lambda plugins: iter(()),
+        trusted: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.collection = collection
         self._model = model
         self._redactor = redactor
         self._confirmed = confirmed or {}
         self._needs = needs
+        self._trusted = trusted or {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         self._stack.enter_context(covering_logs(self._redactor))
         await self._stack.enter_async_context(self.collection)
         plugins = self.collection.shelf.plugins()
-        for line in in_vain(self._confirmed, plugins):
+        for line in (*in_vain(self._confirmed, plugins), *untrusted(self._trusted, plugins)):
             logger.warning("%s", line)
         try:
             for line in self._needs(plugins):
@@ -230,6 +236,16 @@ def in_vain(confirmed: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin
                     f"allow_private confirms {place} for the plugin {id}, which asks for {asks}: "
                     "add it to network.allow_private in its plugin.json."
                 )
+
+
+def untrusted(trusted: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
+    """Plugins that act for whoever is signed in, and may show their token to nobody."""
+    for id, plugin in plugins.items():
+        if id not in trusted and any(auth.args.get("grant") == "token_exchange" for auth in plugin.auth):
+            yield (
+                f"The plugin {id} acts for whoever is signed in, and its requests fail: `user_tokens` does not name "
+                "the server that may see their tokens."
+            )
 
 
 def asked(scene: Scene, invocation: Invocation) -> Scene:

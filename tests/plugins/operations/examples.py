@@ -35,13 +35,20 @@ def plugin(server: str = "http://127.0.0.1:1", *operations: Operation, auth: Seq
     )  # fmt: skip
 
 
-def sender(redactor: Redactor | None = None, clock: Any = None, largest: int = 10**7, **secrets: str) -> Sender:
+def sender(
+    redactor: Redactor | None = None,
+    clock: Any = None,
+    largest: int = 10**7,
+    trusted: Sequence[str] = (),
+    **secrets: str,
+) -> Sender:
     """One that may visit this machine, whatever the port."""
     environ = {f"RIGHTSEAT_SECRET_{name}": value for name, value in secrets.items()}
     more = {"clock": clock} if clock else {}
     return Sender(
-        Door(), Secrets(environ), redactor or Redactor(), lambda plugin: ["127.0.0.1"], largest=largest, **more
-    )
+        Door(), Secrets(environ), redactor or Redactor(), lambda plugin: ["127.0.0.1"],
+        lambda plugin: trusted, largest=largest, **more,
+    )  # fmt: skip
 
 
 def json_answer(text: str, status: str = "200 OK", *headers: str) -> bytes:

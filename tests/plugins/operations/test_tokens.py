@@ -2,75 +2,16 @@
 
 import asyncio
 import base64
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from urllib.parse import parse_qs
 
 import pytest
 
 from rightseat.core.ask import Principal
 from rightseat.plugins.definition import Auth
 from rightseat.plugins.results import StepFailed
-from tests.plugins.operations.examples import json_answer, operation, plugin, sender
-from tests.tcp import Request, Visit, playing
+from tests.plugins.operations.authority import authority, form
+from tests.plugins.operations.examples import operation, plugin, sender
 
 LIST = operation()
-
-
-@dataclass
-class Authority:
-    """A server of tokens and an API in one. A token is good until it is withdrawn."""
-
-    url: str = ""
-    lasts: object = 300
-    ways: list[str] = field(default_factory=list)
-    issuer: str = ""
-    asked: list[Request] = field(default_factory=list)
-    used: list[str | None] = field(default_factory=list)
-    withdrawn: set[str] = field(default_factory=set)
-    refuses: bool = False
-    gate: asyncio.Event = field(default_factory=asyncio.Event)
-    was_asked: asyncio.Event = field(default_factory=asyncio.Event)
-
-    async def serve(self, visit: Visit) -> None:
-        request = await visit.request()
-        await visit.send(await self.answer(request))
-
-    async def answer(self, request: Request) -> bytes:
-        path = request.line.split()[1]
-        if path == "/.well-known/openid-configuration":
-            found = {"issuer": self.issuer or self.url, "token_endpoint": f"{self.url}/token"}
-            return json_answer(json.dumps(found | {"token_endpoint_auth_methods_supported": self.ways}))
-        if path == "/token":
-            self.asked.append(request)
-            self.was_asked.set()
-            await self.gate.wait()
-            if self.refuses:
-                return json_answer('{"error": "invalid_client", "given": "client-secret-1"}', "401 No")
-            given = {"access_token": f"token-{len(self.asked)}", "expires_in": self.lasts}
-            return json_answer(json.dumps({key: value for key, value in given.items() if value is not None}))
-        self.used.append(request.header("authorization") or request.header("access-token"))
-        is_good = (self.used[-1] or "").rpartition(" ")[2] not in self.withdrawn
-        return json_answer("{}") if is_good else json_answer("{}", "401 No")
-
-    def auth(self, **more: str) -> Auth:
-        common = {"client_id": "client", "client_secret": "${secret:KEY}", "scope": "read"}
-        return Auth("oidc", common | ({} if "issuer" in more else {"token_url": f"{self.url}/token"}) | more)
-
-
-@asynccontextmanager
-async def authority() -> AsyncIterator[Authority]:
-    one = Authority()
-    one.gate.set()
-    async with playing(one.serve) as server, asyncio.timeout(10):
-        one.url = server.url
-        yield one
-
-
-def form(request: Request) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(request.body.decode()).items()}
 
 
 async def test_R_3_2_client_credentials_are_exchanged_for_a_token() -> None:
@@ -106,16 +47,28 @@ async def test_R_3_2_an_issuer_that_says_it_is_another_is_not_used() -> None:
 async def test_R_3_2_a_users_token_is_exchanged_for_one_of_the_api() -> None:
     async with authority() as one:
         auth = one.auth(grant="token_exchange", header="access-token", scheme="")
-        sends = sender(KEY="client-secret-1")
+        sends = sender(trusted=[one.url.removeprefix("http://")], KEY="client-secret-1")
         for user in ("ann", "bob", "ann"):
             await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal(user), user_token=f"token-of-{user}")
-        with pytest.raises(StepFailed, match="nobody is signed in") as failed:
+        with pytest.raises(StepFailed, match="acts for whoever is signed in") as failed:
             await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("eve"))
 
     assert [form(asked)["subject_token"] for asked in one.asked] == ["token-of-ann", "token-of-bob"]
     assert form(one.asked[0])["grant_type"] == "urn:ietf:params:oauth:grant-type:token-exchange"
     assert one.used == ["token-1", "token-2", "token-1"]
     assert failed.value.code == "secret_missing"
+
+
+async def test_R_3_2_a_users_token_is_shown_to_nobody_whom_the_operator_has_not_named() -> None:
+    async with authority() as one:
+        found = one.auth(grant="token_exchange", issuer=one.url)
+        for auth in (one.auth(grant="token_exchange"), found):
+            with pytest.raises(StepFailed, match=r"may not show users' tokens to 127\.0\.0\.1") as failed:
+                await sender(trusted=["id.example:443"], KEY="client-secret-1").send(
+                    plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("ann"), user_token="token-of-ann"
+                )
+
+    assert (failed.value.code, one.asked, one.used) == ("egress_blocked", [], [])
 
 
 @pytest.mark.parametrize(("lasts", "after", "times"), [(300, 269, 1), (300, 271, 2), ("60", 31, 2), (None, 200, 1)])

@@ -38,6 +38,8 @@ class Means:
     sleep: Callable[[float], Awaitable[None]] = field(default=asyncio.sleep)
     keep: Callable[[Result], Awaitable[Result]] | None = None
     """Puts the artifacts of a result where they can be fetched from, and gives the result with their ids."""
+    token: str | None = field(default=None, repr=False)
+    """That of whoever is signed in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 from urllib.parse import unquote
 
@@ -64,11 +64,12 @@ class Sending:
     draft: Draft
     user: Principal
     timeout: float
-    token: str | None
+    token: str | None = field(repr=False)
 
 
 class Sender:
-    """`allowed` gives, for a plugin, the `host:port` of private networks that the operator has confirmed for it."""
+    """`allowed` gives, for a plugin, the `host:port` of private networks that the operator has confirmed for it, and
+    `trusted` those of token servers that may see the token of whoever is signed in."""
 
     def __init__(
         self,
@@ -76,6 +77,7 @@ class Sender:
         secrets: Secrets,
         redactor: Redactor,
         allowed: Callable[[Plugin], Sequence[str]] = lambda plugin: (),
+        trusted: Callable[[Plugin], Sequence[str]] = lambda plugin: (),
         *,
         largest: int = LARGEST,
         clock: Callable[[], float] = time.monotonic,
@@ -84,6 +86,7 @@ class Sender:
         self._secrets = secrets
         self._redactor = redactor
         self._allowed = allowed
+        self._trusted = trusted
         self._largest = largest
         self._tokens = Tokens(carrier, secrets, redactor, clock)
 
@@ -153,7 +156,8 @@ class Sender:
     async def _send(self, sending: Sending) -> Incoming:
         """With a token that was refused, once more with a new one."""
         policy = Policy(allow=self._allowed(sending.plugin))
-        holder = Holder(sending.plugin.identity, sending.user.id, sending.token)
+        trusted = tuple(self._trusted(sending.plugin))
+        holder = Holder(sending.plugin.identity, sending.user.id, sending.token, trusted)
         auths = sending.plugin.auth
         place = place_of(sending.plugin.server)
         ready = [await revealed(a, self._secrets, self._redactor, shown_at(a) or place) for a in auths]

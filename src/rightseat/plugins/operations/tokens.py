@@ -4,7 +4,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import quote_plus, urlencode
 
@@ -21,6 +21,11 @@ EARLY = 30.0  # seconds before its end that a token is no longer used
 UNSAID = 300.0  # seconds that a token lasts of which its server does not say it
 LIMITS = Limits(size=2**20, seconds=30.0, silence=30.0)
 
+NOBODY = (
+    "This API acts for whoever is signed in with a token, and none is here: the request came without one, or the run "
+    "goes on after its server died, and tokens are not kept. Sign in, and ask again."
+)
+
 EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 - the name of a kind of token
 
@@ -33,11 +38,15 @@ class Carrier(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whose token it is: a plugin's own, or a plugin's for one user, whose own token `subject` is."""
+    """Whose token it is: a plugin's own, or a plugin's for one user, whose own token `subject` is.
+
+    `places` are the `host:port` that may see that one, as the operator says.
+    """
 
     plugin: Identity
     user: str
-    subject: str | None = None
+    subject: str | None = field(default=None, repr=False)
+    places: tuple[str, ...] = ()
 
 
 class Given(msgspec.Struct):
@@ -89,7 +98,9 @@ class Tokens:
             done.exception()  # whoever waited has it; if nobody did, nobody needs it
 
     async def _fetch(self, key: Key, auth: Auth, holder: Holder, policy: Policy) -> str:
+        check_subject(auth, holder)
         url, is_posted = await self._endpoint(auth, policy)
+        check_place(auth, holder, url)
         ready = await revealed(auth, self._secrets, self._redactor, place_of(url))
         incoming = await self._carrier.send(write_request(url, ready, holder, is_posted), policy, LIMITS)
         given = read_token(url, incoming)
@@ -123,13 +134,25 @@ def key_of(auth: Auth, holder: Holder) -> Key:
     return holder.plugin, holder.user if is_for_user else None, tuple(sorted(auth.args.items()))
 
 
+def check_subject(auth: Auth, holder: Holder) -> None:
+    if auth.args.get("grant") == "token_exchange" and not holder.subject:
+        raise StepFailed("secret_missing", NOBODY, details={"sent": False})
+
+
+def check_place(auth: Auth, holder: Holder, url: str) -> None:
+    """A user's token is shown to nobody whom the operator has not named: a plugin could name anybody."""
+    if auth.args.get("grant") == "token_exchange" and (place := place_of(url)) not in holder.places:
+        message = (
+            f"The plugin {holder.plugin.id} may not show users' tokens to {place}: the operator has to name it in "
+            "`user_tokens`."
+        )
+        raise StepFailed("egress_blocked", message, details={"sent": False})
+
+
 def write_request(url: str, auth: Auth, holder: Holder, is_posted: bool) -> Outgoing:
     form = {name: auth.args[name] for name in ("scope", "audience") if auth.args.get(name)}
     if auth.args.get("grant") == "token_exchange":
-        if not holder.subject:
-            message = "This API acts for whoever is signed in, and nobody is signed in with a token."
-            raise StepFailed("secret_missing", message)
-        form |= {"grant_type": EXCHANGE, "subject_token": holder.subject, "subject_token_type": ACCESS_TOKEN}
+        form |= {"grant_type": EXCHANGE, "subject_token": holder.subject or "", "subject_token_type": ACCESS_TOKEN}
     else:
         form |= {"grant_type": "client_credentials"}
     headers = [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")]

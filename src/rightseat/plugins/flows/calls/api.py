@@ -39,6 +39,7 @@ async def perform(turn: Turn, filled: Filled) -> Result:
         turn.scene.user,
         timeout=turn.limit,
         idempotency_key=turn.key or None,
+        user_token=turn.means.token,
     )
 
 
