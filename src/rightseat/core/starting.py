@@ -118,8 +118,6 @@ class Starter:
         until = clock() + ENDING
         while True:
             try:
-                if ask.transient:  # of which the store keeps nothing: there would be nothing to undo
-                    return await self._threads.begin(ask)
                 return await undone(self._threads.begin(ask), partial(self._let_go, ask))
             except ThreadBusy as busy:
                 if clock() < until and await self.is_ending(busy.run_id):
