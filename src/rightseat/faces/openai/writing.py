@@ -57,7 +57,7 @@ class Completion:
 class Chunks(Completion):
     """Feed it entries, take server-sent events."""
 
-    __slots__ = ("_after", "_before", "_begun", "_head", "_tail", "_wants_usage")
+    __slots__ = ("_after", "_before", "_begun", "_head", "_spoke", "_tail", "_wants_usage")
 
     def __init__(self, request: Request, ask: Ask) -> None:
         super().__init__(request, ask)
@@ -68,6 +68,7 @@ class Chunks(Completion):
         self._before = self._head + b'{"index":0,"delta":{"content":'
         self._after = b'},"finish_reason":null}]' + self._tail
         self._begun = False
+        self._spoke = False  # something was said, and not only that it failed
 
     def headers(self) -> Mapping[str, str]:
         """With the warnings that are known by now."""
@@ -75,16 +76,18 @@ class Chunks(Completion):
 
     def refusal(self) -> Response | None:
         """For a run that failed before anything was said."""
-        return self.failure.response(self.pieces.warnings) if self.failure else None
+        return self.failure.response(self.pieces.warnings) if self.failure and not self._spoke else None
 
     def feed(self, entries: Sequence[Entry]) -> bytes | None:
         if len(entries) == 1:  # nearly every batch of a flowing answer is a piece of its text
             event = entries[0].event
             if type(event) is TextDelta and event.message_id == self.pieces.flowing:
                 return self._before + encode(event.text) + self._after
-        written = [self._write(piece) for piece in self.pieces.feed(entry.event for entry in entries)]
-        if not written:
+        pieces = list(self.pieces.feed(entry.event for entry in entries))
+        if not pieces:
             return None
+        self._spoke = self._spoke or any(type(piece) is not Failure for piece in pieces)
+        written = [self._write(piece) for piece in pieces]
         if not self._begun:
             self._begun = True
             written.insert(0, self._delta({"role": "assistant", "content": ""}))
