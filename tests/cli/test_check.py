@@ -173,3 +173,10 @@ def test_plugins_that_have_what_they_need_are_not_warned_of(run: Run, monkeypatc
 
     assert result.stdout.startswith("rightseat.yaml: nothing is wrong.\n")
     assert result.stderr == ""
+
+
+def test_the_file_can_be_named_as_for_other_verbs(run: Run) -> None:
+    Path("other.yaml").write_text("models: {default: {type: scripted}}")
+
+    assert run("check", "-c", "other.yaml").stdout.startswith("other.yaml: nothing is wrong.\n")
+    assert run("serve", "nowhere.yaml").stderr.startswith("Error: There is no file nowhere.yaml.")

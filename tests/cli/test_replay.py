@@ -11,6 +11,7 @@ from rightseat.cli.replay import timeline
 from rightseat.copilot import Copilot
 from rightseat.core.ask import Ask
 from rightseat.core.events import (
+    AnswerEnded,
     CallDelta,
     CallEnded,
     CallReturned,
@@ -18,6 +19,7 @@ from rightseat.core.events import (
     Custom,
     Event,
     Interrupt,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -26,6 +28,7 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
+    Usage,
 )
 from rightseat.core.log import Entry
 from rightseat.core.messages import user
@@ -97,3 +100,17 @@ def test_a_run_that_is_not_there_is_said_to_be_unknown(tmp_path: Path) -> None:
 
     assert shown.exit_code == 1
     assert "run_nowhere" in shown.output
+
+
+def test_the_end_of_an_answer_and_a_new_beginning_are_told_in_words() -> None:
+    events: list[Event] = [
+        AnswerEnded("stop", Usage(19, 9)),
+        AnswerEnded("length"),
+        MessagesReplaced((user("Hi"),), ()),
+    ]
+
+    assert list(timeline(Entry(1, seq, event) for seq, event in enumerate(events, 1))) == [
+        "     1-1  the model ends: stop, 19 tokens read, 9 written",
+        "     1-2  the model ends: length",
+        "     1-3  goes on from message 1: what was said behind it is taken back",
+    ]

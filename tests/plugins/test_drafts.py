@@ -123,3 +123,15 @@ def test_R_3_9_a_plugin_of_a_private_api_asks_for_its_place(server: str, asked: 
 
     assert json.loads(draft.files["plugin.json"]).get("network", {}).get("allow_private") == asked
     assert asked is None or load({path: text.decode() for path, text in draft.files.items()}).plugin is not None
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [("Weather demo API", "Weather demo"), ("Tickets", "Tickets"), ("Wetterdienstleistung", "Wetterdienstle")],
+)
+def test_a_name_that_is_too_long_is_cut_behind_a_word(title: str, name: str) -> None:
+    document = {"openapi": "3.1.0", "info": {"title": title, "version": "1"}, "paths": {}}
+
+    draft = drafts.of_document(json.dumps(document).encode(), id="some")
+
+    assert json.loads(draft.files["plugin.json"])["name"] == name

@@ -16,8 +16,9 @@ from rightseat.core.errors import ConfigError
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
+@start.file_option
 @click.option("--schema", "wants_schema", is_flag=True, help="Print the JSON Schema of the file, for editors.")
-def command(file: Path | None, wants_schema: bool) -> None:
+def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
     """Say what FILE would serve, or all that is wrong with it.
 
     Without FILE it looks at rightseat.yaml of this folder, or at what is served without one. Engines are asked which
@@ -26,7 +27,7 @@ def command(file: Path | None, wants_schema: bool) -> None:
     if wants_schema:
         click.echo(json.dumps(schema.whole(), indent=2))
         return
-    config = start.load(file)
+    config = start.load(file or path)
     app.build(config)
     explained = list(explanations(config))
     doubts = [*warnings(config), *of_toolboxes(config)]

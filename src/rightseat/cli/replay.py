@@ -14,11 +14,13 @@ from rightseat.config import Config
 from rightseat.core import codec
 from rightseat.core.errors import RunNotFound
 from rightseat.core.events import (
+    AnswerEnded,
     CallDelta,
     CallEnded,
     CallReturned,
     CallStarted,
     Event,
+    MessagesReplaced,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -28,6 +30,7 @@ from rightseat.core.events import (
     TextEnded,
     ThoughtDelta,
     ThoughtEnded,
+    Usage,
 )
 from rightseat.core.log import Entry
 
@@ -103,6 +106,10 @@ def told(event: Event, pieces: dict[str, list[str]], names: dict[str, str]) -> s
             return f"{name} {'gave' if error is None else f'failed ({error})'}: {shortened(content)}"
         case StepStarted(name=name):
             return f"step {name}"
+        case AnswerEnded(reason=reason, usage=usage):
+            return f"the model ends: {reason}{tokens(usage)}"
+        case MessagesReplaced(earlier=earlier, messages=messages):
+            return f"goes on from message {len(earlier) + len(messages)}: what was said behind it is taken back"
         case RunFinished(outcome=outcome, interrupts=interrupts):
             asked = "".join(f"; asks: {one.message}" for one in interrupts)
             return f"ends: {outcome}{asked}"
@@ -110,6 +117,10 @@ def told(event: Event, pieces: dict[str, list[str]], names: dict[str, str]) -> s
             return f"fails: {code}: {message}"
     plain = codec.encode(event).decode()
     return None if type(event).__name__.endswith("Started") or isinstance(event, StepEnded) else shortened(plain)
+
+
+def tokens(usage: Usage | None) -> str:
+    return "" if usage is None else f", {usage.input_tokens} tokens read, {usage.output_tokens} written"
 
 
 def cut(whole: bool) -> str:

@@ -25,6 +25,7 @@ UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond the
 
 
 @click.command()
+@click.argument("file", type=click.Path(path_type=Path), required=False)
 @start.file_option
 @click.option("--model", type=click.Path(path_type=Path), help="Serve this GGUF file, without a configuration.")
 @click.option("--host", help="The address to listen on, instead of the configuration's.")
@@ -32,14 +33,20 @@ UNSENT = 65536  # bytes that a client may leave unread in the kernel; beyond the
 @click.option("--access-log", is_flag=True, help="Log every request.")
 @click.option("--tls-self-signed", is_flag=True, help="Speak https, with a certificate of this machine's own.")
 def command(
-    path: Path | None, model: Path | None, host: str | None, port: int | None, access_log: bool, tls_self_signed: bool
+    file: Path | None,
+    path: Path | None,
+    model: Path | None,
+    host: str | None,
+    port: int | None,
+    access_log: bool,
+    tls_self_signed: bool,
 ) -> None:
-    """Serve what the configuration says.
+    """Serve what the configuration says, FILE or rightseat.yaml.
 
     Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else a built-in one that needs no key.
     """
     start.set_up_logging(access=access_log)
-    config = listening_on(choose(path, model), host, port)
+    config = listening_on(choose(file or path, model), host, port)
     start.set_up_logging(access=access_log, form=config.telemetry.logs)
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)

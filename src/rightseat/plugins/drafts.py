@@ -2,6 +2,7 @@
 
 import json
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def of_document(content: bytes, *, id: str | None = None, origin: str = "", serv
     check_id(id)
     about = {
         "id": id,
-        "name": (title or id)[: ORIGINAL_NAME - 1],
+        "name": textwrap.shorten(title, ORIGINAL_NAME - 1, placeholder="") or (title or id)[: ORIGINAL_NAME - 1],
         "description": (str(info.get("description") or "").strip() or title or id)[:MOST_DESCRIPTION],
         "version": "0.1.0",
         "automatic_flow": True,

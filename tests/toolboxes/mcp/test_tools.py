@@ -27,6 +27,17 @@ async def test_a_server_over_http_offers_its_tools_and_runs_them(serve: Serve, o
     assert events == [CallReturned("call_1", "search", "found whales")]
 
 
+async def test_a_tool_that_the_file_names_and_the_server_lacks_is_told_once(
+    serve: Serve, opened: Opened, caplog: pytest.LogCaptureFixture
+) -> None:
+    named = {"tools": ["serch", "search"], "reads": ["*"], "keep": 0}
+    async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp", **named) as box:
+        offered = [tool.name for _ in range(2) for tool in await box.tools(ask())]
+
+    assert offered == ["search", "search"]
+    assert caplog.text.count("has no tool 'serch', which `tools` or `reads` names. It has: search, ") == 1
+
+
 async def test_a_server_of_before_2026_is_spoken_to_in_its_own_way(serve: Serve, opened: Opened) -> None:
     async with serve(web(library().streamable_http_app(), is_old=True)) as url, opened(url=f"{url}/mcp") as box:
         events = await call(await find(box, "search"), {"query": "whales"})

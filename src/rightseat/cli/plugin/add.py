@@ -34,6 +34,7 @@ def command(document: str, id: str | None, server: str | None, into: Path, allow
     place = write(draft, into)
     for line in advice.advise(loaded.plugin):
         click.echo(f"advice: {line}")
+    click.echo(f"  called: {loaded.plugin.words.name}")
     for line in installing.summarize(loaded.plugin, {}).lines():
         click.echo(f"  {line}")
     click.echo(f"Wrote {place}.")

@@ -96,7 +96,10 @@ def check_end(flow: str, end: JsonValue) -> None:
         case {"status": "succeeded"}:
             return
         case {"status": str(status), "error": {"code": str(code), "message": str(message), "step": str(step)}}:
-            raise Failed(f"The flow {flow} failed in its step {step} ({status}, {code}): {message}")
+            advice = (
+                " --allow-private lets it reach those that its plugin.json names." if code == "egress_blocked" else ""
+            )
+            raise Failed(f"The flow {flow} failed in its step {step} ({status}, {code}): {message}{advice}")
         case {"status": "cancelled"}:
             raise Failed(f"The flow {flow} was stopped.")
     raise Failed(f"The flow {flow} did not come to its end.")

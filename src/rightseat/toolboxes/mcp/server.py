@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar
@@ -61,6 +61,7 @@ class Server:
         self._listed: dict[bytes, tuple[float, Listing]] = {}
         self._locks: WeakValueDictionary[bytes, asyncio.Lock] = WeakValueDictionary()
         self._closing: set[asyncio.Task[None]] = set()
+        self._unknown: set[str] = set()
 
     async def close(self) -> None:
         """End every session."""
@@ -170,6 +171,7 @@ class Server:
             if error.code == types.CONNECTION_CLOSED or connection.is_forgotten:
                 raise
             raise unreachable(self.settings, f"it does not list its tools: {said(error)}") from error
+        self._tell_of_unknown([tool.name for tool in tools])
         offered, instructions = connection.session.server_capabilities, connection.session.instructions or ""
         changed = await self._pins.check(self.settings, tools, instructions)
         is_told_otherwise = bool(instructions) and INSTRUCTIONS in changed
@@ -183,6 +185,14 @@ class Server:
             prompts=offered is not None and offered.prompts is not None,
         )
         return listing
+
+    def _tell_of_unknown(self, known: Sequence[str]) -> None:
+        """Once: a name with a slip in it would take a tool away, or have a person asked, and nobody would know why."""
+        for name in dict.fromkeys((*(self.settings.tools or ()), *self.settings.reads)):
+            if name not in ("*", *known, *self._unknown):
+                self._unknown.add(name)
+                said = "The MCP server %r has no tool %r, which `tools` or `reads` names. It has: %s."
+                logger.warning(said, self.settings.name, name, ", ".join(known) or "none")
 
     async def _tools(self, connection: Connection) -> list[types.Tool]:
         found: dict[str, types.Tool] = {}
