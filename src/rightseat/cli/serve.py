@@ -41,9 +41,10 @@ def command(
     access_log: bool,
     tls_self_signed: bool,
 ) -> None:
-    """Serve what the configuration says, FILE or rightseat.yaml.
+    """Serve what the configuration says.
 
-    Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else a built-in one that needs no key.
+    FILE is the configuration, as with --config. Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else
+    a built-in one that needs no key.
     """
     start.set_up_logging(access=access_log)
     config = listening_on(choose(file or path, model), host, port)
