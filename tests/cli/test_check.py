@@ -180,3 +180,11 @@ def test_the_file_can_be_named_as_for_other_verbs(run: Run) -> None:
 
     assert run("check", "-c", "other.yaml").stdout.startswith("other.yaml: nothing is wrong.\n")
     assert run("serve", "nowhere.yaml").stderr.startswith("Error: There is no file nowhere.yaml.")
+
+
+def test_a_fallback_says_which_models_it_asks(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        "models: {default: {type: fallback, models: [a, b]}, a: {type: scripted}, b: {type: scripted}}"
+    )
+
+    assert "  model    default  fallback a, then b\n" in run("check").stdout

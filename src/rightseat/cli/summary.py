@@ -106,7 +106,7 @@ def _of(agent: Part) -> str:
 def _model(model: Part, config: Config) -> str:
     if model.type == "scripted":
         return f"built-in scripted model, name a real one in {config.path}" if config.path else NO_KEY
-    known_as = getattr(model.options, "model", None)
+    known_as = getattr(model.options, "model", None) or ", then ".join(getattr(model.options, "models", ()))
     where = getattr(model.options, "base_url", None)
     engine = getattr(getattr(model.options, "engine", None), "place", "")
     return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else engine)))
