@@ -1,5 +1,6 @@
 """The agent that answers with flows: choosing, running, going on, suggesting."""
 
+import os
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -99,6 +100,15 @@ async def test_R_12_1_R_12_3_a_flow_is_chosen_run_and_recorded(tmp_path: Path) -
     assert custom(events, "flow.chosen")["candidates"] == ["weather.current_weather", "weather.forecast"]
     assert custom(events, "flow.suggestions") == [{"flow": "weather.current_weather", "question": "And now?"}]
     assert custom(events, "flow.finished")["status"] == "succeeded"
+
+
+async def test_R_11_6_a_run_makes_its_version_of_a_plugin_last(tmp_path: Path) -> None:
+    async with staged(tmp_path, RAIN | {"suggestions": {}}, FORECAST, flow="weather.forecast") as stage:
+        place = stage.shelf.plugins()["weather"].folder.parent
+        os.utime(place, (0, 0))
+        await stage.ask()
+
+        assert place.stat().st_mtime > 1e9
 
 
 async def test_R_12_2_where_no_flow_fits_the_model_just_answers(tmp_path: Path) -> None:

@@ -1,12 +1,18 @@
 """Plugins that are active, and those that runs still need."""
 
+import asyncio
+import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 
+from rightseat.core.model import Model
+from rightseat.plugins import collection
 from rightseat.plugins.copies import write
 from rightseat.plugins.definition import Identity
+from rightseat.plugins.flows import Means
 from rightseat.plugins.loading import Operator
 from rightseat.plugins.shelf import PluginGone, Shelf
 from tests.plugins.loading.sample import METADATA, SAMPLE
@@ -21,6 +27,14 @@ def folder(tmp_path: Path) -> Path:
 
 def shelf(folder: Path) -> Shelf:
     return Shelf([folder.parent], folder.parents[1] / "state")
+
+
+DAY = 24 * 3600.0
+
+
+def grow_old(place: Path, days: float) -> None:
+    then = time.time() - days * DAY
+    os.utime(place, (then, then))
 
 
 def say(folder: Path, version: str) -> None:
@@ -96,7 +110,7 @@ async def test_R_11_6_a_plugin_whose_folder_is_gone_is_still_found(folder: Path)
         assert plugins.find(first).identity == first
 
 
-async def test_copies_that_nobody_needs_are_removed(folder: Path) -> None:
+async def test_R_11_6_copies_that_no_run_has_used_for_long_are_removed(folder: Path) -> None:
     async with shelf(folder) as plugins:
         versions = [plugins.plugins()["sample"].identity]
         for version in ("2.0.0", "3.0.0"):
@@ -107,7 +121,12 @@ async def test_copies_that_nobody_needs_are_removed(folder: Path) -> None:
         databases = plugins.find(versions[0]).folder.parent.parent / "databases"
         databases.mkdir()
 
-        gone = await plugins.forget(needed=[versions[0]])
+        for one in versions:
+            grow_old(plugins.find(one).folder.parent, days=9)
+        grow_old(databases, days=9)
+        plugins.use(versions[0])
+
+        gone = await plugins.forget(8 * DAY)
 
         assert databases.is_dir(), "what else is kept there"
         assert gone == [versions[1].digest]
@@ -115,6 +134,39 @@ async def test_copies_that_nobody_needs_are_removed(folder: Path) -> None:
         assert plugins.find(versions[2]).identity == versions[2]
         with pytest.raises(PluginGone, match="not kept any more"):
             plugins.find(versions[1])
+
+
+async def test_R_11_6_a_server_removes_old_copies_by_itself(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "HOUR", 0.01)
+    plugins = shelf(folder)
+    async with collection.Collection(plugins, unneeded, keeps=DAY), asyncio.timeout(5):
+        first = plugins.plugins()["sample"]
+        say(folder, "2.0.0")
+        await plugins.reload()
+        grow_old(first.folder.parent, days=1.5)
+        assert await plugins.forget(2 * DAY) == [], "somebody may still answer"
+        grow_old(first.folder.parent, days=2.5)
+        while first.folder.is_dir():  # noqa: ASYNC110  # a task that tells nobody removes it
+            await asyncio.sleep(0.01)
+
+        assert plugins.plugins()["sample"].folder.is_dir()
+
+
+def unneeded(model: Model) -> Means:
+    raise AssertionError("no flow is run")
+
+
+async def test_R_11_6_what_is_active_for_one_is_not_old_for_another_with_the_same_folder(
+    folder: Path, tmp_path: Path
+) -> None:
+    other = Shelf([tmp_path / "none"], folder.parents[1] / "state")
+    async with shelf(folder) as plugins, other:
+        active = plugins.plugins()["sample"]
+        grow_old(active.folder.parent, days=9)
+        await plugins.forget(8 * DAY)
+
+        assert await other.forget(8 * DAY) == []
+        assert plugins.find(active.identity) is active
 
 
 async def test_a_copy_that_was_changed_is_not_used(folder: Path) -> None:

@@ -1,5 +1,6 @@
 """The plugins of one toolbox with all that their flows need, ready to be chosen from and run."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
@@ -28,6 +29,8 @@ from rightseat.plugins.shelf import Shelf
 
 logger = logging.getLogger(__name__)
 
+HOUR, DAY = 3600.0, 24 * 3600.0  # seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -44,7 +47,9 @@ class Collection:
     """`owned` are opened with it and closed with it. `means` makes what a flow needs, for the model that speaks.
 
     `users` are, for a plugin's id, who may use it; a plugin that is not named there is for everybody. `artifacts` is
-    where the files and charts of flows are kept; without it, a file is whole in the event that tells of it.
+    where the files and charts of flows are kept; without it, a file is whole in the event that tells of it. `keeps` are
+    the seconds for which a question may wait: an old version of a plugin is kept for as long after its last run, and a
+    day.
     """
 
     def __init__(
@@ -56,8 +61,10 @@ class Collection:
         window: int = 32_768,
         users: Mapping[str, Container[str]] | None = None,
         artifacts: Artifacts | None = None,
+        keeps: float = 7 * 24 * 3600.0,
     ) -> None:
         self.shelf = shelf
+        self._keeps = keeps
         self._means = means
         self._owned = owned
         self._window = window
@@ -70,10 +77,20 @@ class Collection:
         for part in (self.shelf, *self._owned):
             if isinstance(part, contextlib.AbstractAsyncContextManager):
                 await self._stack.enter_async_context(part)
+        self._stack.push_async_callback(ended, asyncio.create_task(self._keep_house()))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
+
+    async def _keep_house(self) -> None:
+        """Not at once: runs that were cut off have their plugins back first."""
+        while True:
+            await asyncio.sleep(HOUR)
+            try:
+                await self.shelf.forget(self._keeps + DAY)
+            except OSError:
+                logger.exception("old copies of plugins cannot be removed, which is tried again in an hour")
 
     def plugins(self, user: Principal, selection: Selection = ALL) -> dict[str, Plugin]:
         """Those that are active and that the user may use. Raises `BadAsk`: one that was named is not among them."""
@@ -130,6 +147,7 @@ class Collection:
         suggests: bool = True,
         composes: bool = True,
     ) -> AsyncIterator[Event]:
+        self.shelf.use(plugin.identity)
         means = replace(self._means(model), token=token_of(ask.principal))
         if self._artifacts is not None:
             means = replace(means, keep=partial(keeping.keep, self._artifacts, ask))
@@ -184,3 +202,8 @@ def collection_of(toolbox: object, name: str) -> Collection:
     if not isinstance(found, Collection):
         raise ConfigError(f"The toolbox {name!r} has no plugins: it should be of the type `plugins`.")
     return found
+
+
+async def ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    await asyncio.wait((task,))

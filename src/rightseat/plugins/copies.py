@@ -6,6 +6,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rightseat.plugins.definition import Identity
@@ -59,12 +60,19 @@ class Copies:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
 
-    def remove_all_but(self, needed: Collection[Identity]) -> list[str]:
-        """The digests that were removed."""
+    def use(self, identity: Identity) -> None:
+        """Note that it is used now; for whoever asks later, and for other processes with the same folder."""
+        with suppress(FileNotFoundError):
+            os.utime(self.path(identity).parent)
+
+    def remove_unused(self, since: float, needed: Collection[Identity]) -> list[str]:
+        """The digests of copies that nobody has used since then (by the clock), and that were removed."""
         kept = {one.digest for one in needed}
         gone: list[str] = []
         for place in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
-            if place.is_dir() and DIGEST.fullmatch(place.name) and place.name not in kept:
+            if not DIGEST.fullmatch(place.name) or place.name in kept or not place.is_dir():
+                continue
+            if place.stat().st_mtime < since:
                 shutil.rmtree(place)
                 gone.append(place.name)
         return gone

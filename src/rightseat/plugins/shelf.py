@@ -4,12 +4,14 @@
         weather = shelf.plugins()["weather"]
 
 A plugin is read from a copy by its digest, so what happens in its folder changes nothing until it is loaded anew, and
-a run that goes on after a restart finds the plugin that it began with. Nothing here watches folders.
+a run that goes on after a restart finds the plugin that it began with. Nothing here watches folders. A copy goes when
+no run has used it for as long as a question may wait, and a day (`forget`).
 """
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -121,12 +123,25 @@ class Shelf:
         self._earlier[identity] = known
         return known
 
-    async def forget(self, needed: Collection[Identity]) -> list[str]:
-        """Remove the copies that are neither active nor needed by a run. Returns the digests that went."""
+    def use(self, identity: Identity) -> None:
+        """A run begins with it, or goes on."""
+        self._copies.use(identity)
+
+    async def forget(self, unused_for: float) -> list[str]:
+        """Remove the copies that are not active, and that no run has used for so many seconds. Returns their digests.
+
+        Active ones count as used, so that no other who has the same folder takes them for old.
+        """
         async with self._turn:
-            kept = {*needed, *(plugin.identity for plugin in self._active.values())}
-            self._earlier = {one: plugin for one, plugin in self._earlier.items() if one in kept}
-            return await asyncio.to_thread(self._copies.remove_all_but, kept)
+            active = [plugin.identity for plugin in self._active.values()]
+            for identity in active:
+                self._copies.use(identity)
+            gone = await asyncio.to_thread(self._copies.remove_unused, time.time() - unused_for, active)
+            for identity in [one for one in self._earlier if one.digest in gone]:
+                del self._earlier[identity]
+        for digest in gone:
+            logger.info("A plugin's copy %s was removed: no run has used it for %g s.", digest[:12], unused_for)
+        return gone
 
     def _look(self, id: str | None) -> dict[str, Loaded]:
         found: dict[str, Loaded] = {}

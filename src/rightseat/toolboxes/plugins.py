@@ -88,7 +88,8 @@ class Options(BaseModel):
     expires_after: float = Field(default=7 * 24 * 3600.0, gt=0)
     """Seconds for which a flow waits for a person."""
     state: StatePath = Path("plugins")
-    """Where copies of plugins and their bundled databases are kept."""
+    """Where copies of plugins and their bundled databases are kept. An old version goes when no run has used it for
+    `expires_after` and a day, so whoever waits for an answer finds it."""
 
 
 def build(options: Options, parts: Parts) -> Toolbox:
@@ -117,6 +118,7 @@ def build(options: Options, parts: Parts) -> Toolbox:
         window=options.window,
         users=options.users,
         artifacts=parts.artifacts,
+        keeps=options.expires_after,
     )
     needs = partial(doubts.of_needs, secrets=secrets, confirmed=confirmed, databases=options.databases)
     return Plugins(collection, parts.model(options.model), redactor, confirmed, needs, options.user_tokens)
