@@ -114,3 +114,14 @@ def test_a_flow_that_is_not_there_is_refused_with_those_that_are(run: Run, shop:
 
 def test_a_folder_that_is_no_plugin_is_refused(run: Run, folder: Path) -> None:
     assert run("plugin", "try", "nowhere", "x", "?").exit_code == 1
+
+
+def test_a_flow_that_needs_a_file_says_how_to_hand_one_in(run: Run) -> None:
+    result = run("plugin", "try", str(EXAMPLES / "file_convert"), "inspect_document", "What is in it?", "--dry-run")
+
+    assert result.exit_code == 1
+    assert "a file is needed, and there is none. Hand one in with --file." in result.stderr
+
+
+def test_R_11_8_a_dry_run_says_that_its_answer_is_made_up(run: Run, shop: Path) -> None:
+    assert "What comes back is made up" in run("plugin", "try", "shop", "count", "How many?", "--dry-run").stderr

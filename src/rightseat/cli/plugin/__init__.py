@@ -12,6 +12,7 @@ VERBS = {
     "add": "Make a plugin of an OpenAPI DOCUMENT.",
     "install": "Install PACKAGE: a folder, a .zip or a .tar.gz.",
     "test": "Run the cases in DIR/tests/cases.yaml.",
+    "catalog": "Draft the catalog of DATABASE, for the plugin in DIR.",
     "try": "Run FLOW of the plugin in DIR with QUESTION.",
 }
 

@@ -87,6 +87,10 @@ def command(
                     return end
                 progress, answer = flows.read(asked[0].memo), put_to_person(asked[0])
 
+    if dry_run:
+        click.echo(
+            "A dry run: nothing is sent, queried or run. What comes back is made up, and so is the answer.", err=True
+        )
     check_end(flow, asyncio.run(run()))
 
 
@@ -157,12 +161,20 @@ def put_to_person(asked: Interrupt) -> Answer:
     if asked.reason == "input_required":
         properties = asked.schema.get("properties") if isinstance(asked.schema, dict) else None
         names = list(properties) if isinstance(properties, dict) else []
+        if wanting := [name for name in names if isinstance(properties, dict) and wants_a_file(properties[name])]:
+            raise Failed(f"{', '.join(wanting)}: a file is needed, and there is none. Hand one in with --file.")
         payload = {name: read_value(click.prompt(name, err=True)) for name in names}
     elif asked.reason == "approval_required":
         payload = click.confirm("Allow it?", err=True)
     else:
         payload = click.prompt("repeat, skip or stop", type=click.Choice(["repeat", "skip", "stop"]), err=True)
     return Answer(asked.id, "resolved", payload, memo=asked.memo)
+
+
+def wants_a_file(schema: JsonValue) -> bool:
+    """Where no file was handed in, nothing fits."""
+    inner = schema.get("items", schema) if isinstance(schema, dict) else None
+    return isinstance(inner, dict) and inner.get("not") == {}
 
 
 def read_value(text: str) -> JsonValue:

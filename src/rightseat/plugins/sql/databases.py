@@ -106,8 +106,8 @@ class Databases:
         path = self._binding(plugin, database).catalog or database.catalog
         if path is None:
             message = (
-                f"The database {database.name} of {plugin.id} has no catalog. One can be drafted from the database;"
-                " it is used once the operator has bound it."
+                f"The database {database.name} of {plugin.id} has no catalog. `rightseat plugin catalog` drafts"
+                " one from the database; it is used once the operator has bound it."
             )
             raise StepFailed("sql_refused", message)
         return catalogs.load(path if path.is_absolute() else plugin.folder / path)
