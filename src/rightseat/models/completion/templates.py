@@ -8,9 +8,11 @@ docs/decisions/0006 says why.
 import asyncio
 import logging
 import os
+import signal
 import struct
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -141,7 +143,8 @@ class Renderer:
     async def _end(self) -> None:
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
-            process.kill()
+            with suppress(ProcessLookupError):  # `process.kill()` would take the code of a dead one from `wait`
+                os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
             await process.wait()
 
     async def aclose(self) -> None:
