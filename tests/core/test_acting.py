@@ -14,7 +14,8 @@ async def test_a_token_goes_along_with_the_tasks_that_a_request_begins() -> None
     async def run(user: str) -> str | None:
         return token_of(Principal(user))
 
-    assert await asyncio.gather(request("ann"), request("bob")) == ["token-of-ann", "token-of-bob"]
+    ann, bob = await asyncio.gather(request("ann"), request("bob"))
+    assert (ann, bob) == ("token-of-ann", "token-of-bob")
     assert token_of(ANYONE) is None
 
 
