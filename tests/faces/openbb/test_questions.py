@@ -14,10 +14,11 @@ from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message
 from rightseat.core.tools import Invocation, Tool
 from rightseat.core.values import JsonValue
-from rightseat.faces.openbb import questions
+from rightseat.faces.openbb import questions, replies
 from rightseat.faces.openbb.asking import Query
-from rightseat.faces.openbb.questions import NOT_OPEN, Chat, Questions, Waiting, how, read_reply
+from rightseat.faces.openbb.questions import NOT_OPEN, Chat, Questions
 from rightseat.faces.openbb.reading import read
+from rightseat.faces.openbb.replies import Waiting, how, read_reply
 from rightseat.testing import Answer as Scripted
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
@@ -99,7 +100,7 @@ def test_one_word_answers_several_that_ask_for_leave() -> None:
 
     answers = read_reply(Waiting(asked, ()), "no") or ()
 
-    assert how(asked) == questions.DECIDE
+    assert how(asked) == replies.DECIDE
     assert [(one.interrupt_id, one.payload) for one in answers] == [
         ("i1", {"decision": "deny"}),
         ("i2", {"decision": "deny"}),
@@ -148,7 +149,7 @@ def test_one_of_several_words_is_asked_for_by_name() -> None:
 def test_a_question_is_answered_once() -> None:
     kept = Questions()
     kept.keep(CHAT, Waiting((leave(),), ()))
-    said = query("Scan.", f"May it?\n\n{questions.EDIT}", "allow")
+    said = query("Scan.", f"May it?\n\n{replies.EDIT}", "allow")
 
     assert kept.take(CHAT, said) is not None
     with pytest.raises(BadAsk, match="not open"):
@@ -159,18 +160,18 @@ def test_what_cannot_be_read_leaves_the_question_open() -> None:
     kept = Questions()
     kept.keep(CHAT, Waiting((values(city="string", days="integer"),), ()))
     with pytest.raises(BadAsk):
-        kept.take(CHAT, query("Weather?", f"It needs more.\n\n{questions.VALUES}", "Oslo"))
+        kept.take(CHAT, query("Weather?", f"It needs more.\n\n{replies.VALUES}", "Oslo"))
 
-    assert kept.take(CHAT, query("Weather?", f"It needs more.\n\n{questions.VALUES}", "city: Oslo")) is not None
+    assert kept.take(CHAT, query("Weather?", f"It needs more.\n\n{replies.VALUES}", "city: Oslo")) is not None
 
 
 def test_another_question_closes_the_open_one() -> None:
     kept = Questions()
     kept.keep(CHAT, Waiting((leave(),), ()))
 
-    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "What is a scan?")) is None
+    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "What is a scan?")) is None
     with pytest.raises(BadAsk, match="not open"):
-        kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow"))
+        kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "allow"))
 
 
 def test_a_question_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +180,7 @@ def test_a_question_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(questions, "LONGEST", 0.0)
 
     with pytest.raises(BadAsk, match="not open"):
-        kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow"))
+        kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "allow"))
 
 
 def test_the_word_of_another_agent_is_no_persons_leave() -> None:
@@ -187,7 +188,7 @@ def test_the_word_of_another_agent_is_no_persons_leave() -> None:
     kept.keep(CHAT, Waiting((leave(),), ()))
 
     assert kept.take(CHAT, query("Scan.", "allow")) is None, "the last message is an agent's"
-    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{questions.EDIT}", "allow")) is not None
+    assert kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "allow")) is not None
 
 
 # On a real server
@@ -225,7 +226,7 @@ async def test_a_tool_that_changes_something_is_run_when_the_user_says_so(serve:
 
     assert "May delete be run?" in asked
     assert '"name": "a.txt"' in asked
-    assert asked.endswith(questions.DECIDE)
+    assert asked.endswith(replies.DECIDE)
     assert before == []
     assert (answered, done) == ("It is gone.", ["a.txt"])
     assert again == NOT_OPEN

@@ -18,7 +18,7 @@ from rightseat.core.messages import Message, system
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
-from rightseat.faces.openbb import attached, context, events, history, questions, warning
+from rightseat.faces.openbb import attached, context, events, history, replies, warning
 from rightseat.faces.openbb.asking import Query, Returned
 from rightseat.faces.openbb.calls import Catalogue, plan
 from rightseat.faces.openbb.carrying import Spent, bounded, bounded_skills, read_states, remembering, spent_on
@@ -28,7 +28,8 @@ from rightseat.faces.openbb.files import Files, Library
 from rightseat.faces.openbb.functions import Step
 from rightseat.faces.openbb.instructing import instructions
 from rightseat.faces.openbb.opening import Opening, takes_time
-from rightseat.faces.openbb.questions import Chat, Questions, Reply, Waiting
+from rightseat.faces.openbb.questions import Chat, Questions, Reply
+from rightseat.faces.openbb.replies import Waiting
 from rightseat.faces.openbb.state import FalseState, Made, Seal, State
 from rightseat.faces.openbb.telling import head, told
 from rightseat.faces.openbb.writing import Writer
@@ -172,7 +173,7 @@ class Answering:
         self, chat: Chat, messages: tuple[Message, ...], asked: Sequence[Interrupt], said: Sequence[Message]
     ) -> str | None:
         """See `writing.Wait`."""
-        if (how := questions.how(asked)) is not None:
+        if (how := replies.how(asked)) is not None:
             self._questions.keep(chat, Waiting(tuple(asked), (*messages, *said)))
         return how
 
