@@ -41,6 +41,22 @@ def test_it_says_where_tools_come_from(run: Run) -> None:
     assert "  tools    docs  mcp\n" in run("check").stdout
 
 
+def test_it_says_which_runs_go_on_and_who_sees_to_it(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        """
+agents: {helper: {durable: true}}
+engine: {type: dbos}
+log: {type: redis, url: "redis://:canary@127.0.0.1:1/0"}
+"""
+    )
+
+    said = run("check").stdout
+
+    assert "  agent    helper  loop, model default, durable\n" in said
+    assert "  log      redis, on a server\n  engine   dbos, in .rightseat/steps.db\n" in said
+    assert "canary" not in said
+
+
 def test_it_says_which_guards_there_are(run: Run) -> None:
     Path("rightseat.yaml").write_text("guards: [{type: patterns, phrases: [x], on: [answer, call]}]")
 

@@ -24,6 +24,10 @@ def summarize(config: Config, url: str) -> Iterator[str]:
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
     yield _line("threads", _kept(config.threads))
+    if getattr(config.log.options, "url", None):
+        yield _line("log", _kept(config.log))
+    if config.engine.type != "local":
+        yield _line("engine", _kept(config.engine))
     yield _line("origins", "; ".join([_origins(config), *_pages(config)]))
 
 
@@ -100,7 +104,7 @@ def _credentials(config: Config) -> Iterator[str]:
 
 def _of(agent: Part) -> str:
     model = getattr(agent.options, "model", None)
-    return f", model {model}" if model else ""
+    return (f", model {model}" if model else "") + (", durable" if getattr(agent.options, "durable", False) else "")
 
 
 def _model(model: Part, config: Config) -> str:
@@ -124,11 +128,11 @@ def _hidden(name: str, config: Config) -> str:
     return f"; at {', '.join(spoken)} that name is the agent's"
 
 
-def _kept(threads: Part) -> str:
-    if getattr(threads.options, "url", None):
-        return f"{threads.type}, on a server"
-    path = getattr(threads.options, "path", None)
-    return f"{threads.type}, in {path}" if path else f"{threads.type}, and gone when it stops"
+def _kept(part: Part) -> str:
+    if getattr(part.options, "url", None):
+        return f"{part.type}, on a server"
+    path = getattr(part.options, "path", None)
+    return f"{part.type}, in {path}" if path else f"{part.type}, and gone when it stops"
 
 
 def _origins(config: Config) -> str:
