@@ -8,7 +8,8 @@ A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) an
     faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
 
 A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
-A toolbox may offer `warn(options) -> Iterator[str]`: what `rightseat check` warns of, though it can be served.
+A model or a toolbox may offer `warn(options) -> Iterator[str]`: what `rightseat check` warns of, though it can be
+served; `rightseat serve` warns of the models' too.
 A face may offer two more. `toolbox(options) -> Toolbox`: tools that all agents get, for asks that came through it;
 `routes` then gets that toolbox as its fourth argument. `pages(options) -> access.pages.Pages`: web pages that may call
 its routes, beside those that the server lets in everywhere.

@@ -57,6 +57,25 @@ log: {type: redis, url: "redis://:canary@127.0.0.1:1/0"}
     assert "canary" not in said
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        "{type: openai, model: m}",
+        "{type: anthropic, model: m}",
+        "{type: google, model: m}",
+    ],
+)
+def test_a_model_that_has_no_key_for_its_provider_is_warned_of(run: Run, model: str) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{m: {model}}}")
+    bare = run("check")
+    Path("rightseat.yaml").write_text(f"models: {{m: {model[:-1]}, base_url: 'http://127.0.0.1:1/v1'}}}}")
+    relayed = run("check")
+
+    assert bare.exit_code == 0
+    assert "Warning: models.m: there is no `api_key`, and " in bare.stderr
+    assert "api_key" not in relayed.stderr
+
+
 def test_it_says_which_guards_there_are(run: Run) -> None:
     Path("rightseat.yaml").write_text("guards: [{type: patterns, phrases: [x], on: [answer, call]}]")
 

@@ -9,7 +9,7 @@ import click
 
 from rightseat import app
 from rightseat.cli import start
-from rightseat.cli.summary import summarize, warnings
+from rightseat.cli.summary import doubts_of, summarize, warnings
 from rightseat.config import Config, schema
 from rightseat.core.errors import ConfigError
 
@@ -30,7 +30,7 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
     config = start.load(file or path)
     app.build(config)
     explained = list(explanations(config))
-    doubts = [*warnings(config), *of_toolboxes(config)]
+    doubts = [*warnings(config), *doubts_of("toolboxes", config.toolboxes)]
     found = f"errors 0, warnings {len(doubts)}" if doubts else "nothing is wrong"
     click.echo(f"{config.path or 'No file'}: {found}.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
@@ -39,12 +39,6 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
         click.echo(line)
     for line in doubts:
         click.echo(f"Warning: {line}", err=True)
-
-
-def of_toolboxes(config: Config) -> Iterator[str]:
-    for name, toolbox in config.toolboxes.items():
-        if warn := getattr(toolbox.module, "warn", None):
-            yield from (f"toolboxes.{name}: {line}" for line in warn(toolbox.options))
 
 
 def explanations(config: Config) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a configuration serves, in a few lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rightseat.config import Config, Part
 
@@ -47,6 +47,14 @@ def warnings(config: Config) -> Iterator[str]:
         yield from _warnings_of_reach(config)
     if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
         yield f"{config.access.jwt.jwks} is not encrypted: who can change its answer can sign tokens."
+    yield from doubts_of("models", config.models)
+
+
+def doubts_of(section: str, found: Mapping[str, Part]) -> Iterator[str]:
+    """What parts warn of themselves, though they can be served."""
+    for name, part in found.items():
+        if warn := getattr(part.module, "warn", None):
+            yield from (f"{section}.{name}: {line}" for line in warn(part.options))
 
 
 def _warnings_of_reach(config: Config) -> Iterator[str]:

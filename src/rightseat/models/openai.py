@@ -4,7 +4,7 @@ The connection and the reading are our own (docs/decisions/0003): the official S
 rest together. The tests hold this file against that SDK.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from functools import cache
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -19,7 +19,7 @@ from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, Prompt, Vectors
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
-from rightseat.models.upstream import Address, HeaderName, Sendable, Upstream, choose_model
+from rightseat.models.upstream import Address, HeaderName, Sendable, Upstream, choose_model, warn_of_no_key
 from rightseat.wire.openai_chat import Reader, write_format, write_message, write_tool, write_tool_choice
 
 OPENAI = "https://api.openai.com/v1"
@@ -61,6 +61,11 @@ class Options(BaseModel):
 
 def build(options: Options) -> Model:
     return OpenAI(options)
+
+
+def warn(options: Options) -> Iterator[str]:
+    if options.api_key is None and options.base_url == OPENAI:
+        yield from warn_of_no_key("OpenAI", "authorization", {name.lower() for name in options.headers})
 
 
 class OpenAI:

@@ -6,7 +6,7 @@ how an event is read; both are theirs.
 
 import logging
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -26,7 +26,7 @@ from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.wire import sse
 from rightseat.wire.openai_chat import read_error
 
-__all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model"]
+__all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model", "warn_of_no_key"]
 
 logger = logging.getLogger(__name__)
 
@@ -216,6 +216,12 @@ class Upstream:
 def read_seconds(header: str) -> float | None:
     """Of a `Retry-After`, where it counts seconds; a date says nothing to a clock that may be wrong."""
     return float(header) if re.fullmatch(r"\d{1,6}(\.\d+)?", header) else None
+
+
+def warn_of_no_key(provider: str, header: str, headers: Container[str]) -> Iterator[str]:
+    """For a model at its provider's own address without an `api_key`; a header of the operator's may hold one."""
+    if header not in headers:
+        yield f"there is no `api_key`, and {provider} answers nobody without one."
 
 
 def choose_model(model: str, allowed: Sequence[str], asked: str | None) -> str:

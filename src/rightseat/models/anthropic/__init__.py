@@ -4,12 +4,20 @@ The connection and the reading are our own, as they are for OpenAI (docs/decisio
 the official SDK.
 """
 
+from collections.abc import Iterator
+
 from rightseat.core.model import Model
 from rightseat.models.anthropic.model import Anthropic
 from rightseat.models.anthropic.options import Options
+from rightseat.models.upstream import warn_of_no_key
 
-__all__ = ["Anthropic", "Options", "build"]
+__all__ = ["Anthropic", "Options", "build", "warn"]
 
 
 def build(options: Options) -> Model:
     return Anthropic(options)
+
+
+def warn(options: Options) -> Iterator[str]:
+    if options.api_key is None and options.base_url is None and options.platform == "anthropic":
+        yield from warn_of_no_key("Anthropic", "x-api-key", {name.lower() for name in options.headers})

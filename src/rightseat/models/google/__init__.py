@@ -3,12 +3,20 @@
 The connection and the reading are our own (docs/decisions/0008); the tests hold both against google-genai.
 """
 
+from collections.abc import Iterator
+
 from rightseat.core.model import Model
 from rightseat.models.google.model import Google
 from rightseat.models.google.options import Options
+from rightseat.models.upstream import warn_of_no_key
 
-__all__ = ["Google", "Options", "build"]
+__all__ = ["Google", "Options", "build", "warn"]
 
 
 def build(options: Options) -> Model:
     return Google(options)
+
+
+def warn(options: Options) -> Iterator[str]:
+    if options.api_key is None and options.base_url is None and options.platform == "gemini":
+        yield from warn_of_no_key("Google", "x-goog-api-key", {name.lower() for name in options.headers})
