@@ -112,7 +112,8 @@ def labels(schema: Any) -> list[str] | None:
     return json.loads(listed[1]) if listed else None
 
 
-def worded(asked: str) -> str:
+def worded(prompt: str) -> str:
+    asked = re.sub(r"^(user|assistant): .*$", "", prompt, flags=re.MULTILINE)  # what was said before
     if "rain_chance" in asked:
         return "The forecast comes from the demo API: the days differ little, so take a jacket and an umbrella."
     if "revenue" in asked and "region" in asked:
