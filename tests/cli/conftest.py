@@ -27,7 +27,15 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """What a command may change in its own process is put back."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    handlers, levels = list(root.handlers), {logger: logger.level for logger in loggers()}
     yield lambda *arguments: CliRunner().invoke(main, arguments, prog_name="rightseat", catch_exceptions=False)
     root.handlers[:] = handlers
-    root.setLevel(level)
+    for logger in loggers():
+        logger.setLevel(levels.get(logger, logging.NOTSET))
+
+
+def loggers() -> list[logging.Logger]:
+    """The root and ours, by now: others may have a level since they were imported."""
+    known = logging.root.manager.loggerDict.items()
+    ours = (logger for name, logger in known if name.startswith("rightseat"))
+    return [logging.root, *(logger for logger in ours if isinstance(logger, logging.Logger))]
