@@ -1,6 +1,12 @@
 """Schedules of faults: some each time, ten thousand in the whole suite. A seed that fails can be played again with
 `python -m tests.simulation SEED`, with `--loss` where the log itself is lost."""
 
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+
 import pytest
 
 from tests.simulation.world import play_many
@@ -8,7 +14,15 @@ from tests.simulation.world import play_many
 FEW = 300
 MANY = 10_000
 LOSSES = 3_000
-EACH = 250  # in one test: each has to be over within a minute
+EACH = 500  # in one test: each has to be over within a minute
+SHARE = 125  # of one process at a time
+
+
+@pytest.fixture(scope="module")
+def players() -> Iterator[Executor]:
+    """A process for each processor: a schedule needs one alone, and there are thousands."""
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        yield pool
 
 
 @pytest.mark.parametrize("first", range(0, FEW, FEW // 3))
@@ -22,14 +36,14 @@ def test_whatever_befalls_them_when_the_log_is_lost_every_run_ends_and_who_misse
 
 @pytest.mark.whole
 @pytest.mark.parametrize("first", range(0, MANY, EACH))
-def test_ten_thousand_schedules_hold(first: int) -> None:
-    assert_none_fails(range(first, first + EACH))
+def test_ten_thousand_schedules_hold(players: Executor, first: int) -> None:
+    assert_none_fails_of(players, first)
 
 
 @pytest.mark.whole
 @pytest.mark.parametrize("first", range(0, LOSSES, EACH))
-def test_three_thousand_schedules_in_which_the_log_is_lost_hold(first: int) -> None:
-    assert_none_fails(range(first, first + EACH), losing_log=True)
+def test_three_thousand_schedules_in_which_the_log_is_lost_hold(players: Executor, first: int) -> None:
+    assert_none_fails_of(players, first, losing_log=True)
 
 
 def test_a_schedule_is_the_same_whenever_it_is_played() -> None:
@@ -39,7 +53,17 @@ def test_a_schedule_is_the_same_whenever_it_is_played() -> None:
 
 
 def assert_none_fails(seeds: range, *, losing_log: bool = False) -> None:
-    verdicts = play_many(seeds, losing_log=losing_log)
-    failed = [verdict for verdict in verdicts if verdict.problems]
+    failed = failures(seeds, losing_log=losing_log)
 
-    assert not failed, "\n\n".join(str(verdict) for verdict in failed[:3])
+    assert not failed, "\n\n".join(failed[:3])
+
+
+def assert_none_fails_of(players: Executor, first: int, *, losing_log: bool = False) -> None:
+    shares = [range(seed, seed + SHARE) for seed in range(first, first + EACH, SHARE)]
+    failed = [one for found in players.map(partial(failures, losing_log=losing_log), shares) for one in found]
+
+    assert not failed, "\n\n".join(failed[:3])
+
+
+def failures(seeds: range, *, losing_log: bool) -> list[str]:
+    return [str(verdict) for verdict in play_many(seeds, losing_log=losing_log) if verdict.problems]
