@@ -1,25 +1,11 @@
 // Uses examples/plugins-app as a person does, and tells in JSON what was seen: node plugins-app.mjs FOLDER URL CSV
 // FOLDER has the node_modules of the application. RIGHTSEAT_SCREENSHOTS names a folder for pictures of the page.
-import { createRequire } from "node:module";
 import fs from "node:fs/promises";
 import path from "node:path";
+import { ANSWER, open, text } from "./browser.mjs";
 
 const [folder, url, csv] = process.argv.slice(2);
-const { chromium } = createRequire(path.join(folder, "package.json"))("playwright-core");
-
-const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-];
-const PATIENCE = 15_000;
-const ANSWER = '[data-testid="copilot-assistant-message"]';
-
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
-const page = await browser.newPage({ viewport: { width: 1180, height: 940 } });
-page.setDefaultTimeout(PATIENCE);
-const complaints = [];
-page.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
-page.on("pageerror", (error) => complaints.push(String(error)));
+const { browser, page, complaints } = await open(folder, { width: 1180, height: 940 });
 
 const seen = {};
 try {
@@ -110,8 +96,4 @@ async function picture(name) {
   await page.mouse.move(0, 0);
   await page.waitForTimeout(600); // what moves comes to rest
   await page.screenshot({ path: path.join(process.env.RIGHTSEAT_SCREENSHOTS, name) });
-}
-
-function text(words) {
-  return words.replace(/\s+/g, " ").trim();
 }

@@ -1,24 +1,9 @@
 // Uses examples/react-app as a person does, and tells in JSON what was seen: node react-app.mjs FOLDER URL
 // FOLDER has the node_modules of the application. RIGHTSEAT_SCREENSHOT names a file for a picture of the page.
-import { createRequire } from "node:module";
-import path from "node:path";
+import { ANSWER, PATIENCE, open, text } from "./browser.mjs";
 
 const [folder, url] = process.argv.slice(2);
-const { chromium } = createRequire(path.join(folder, "package.json"))("playwright-core");
-
-const FLAGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-];
-const PATIENCE = 15_000;
-const ANSWER = '[data-testid="copilot-assistant-message"]';
-
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
-const page = await browser.newPage({ viewport: { width: 1320, height: 820 } });
-page.setDefaultTimeout(PATIENCE);
-const complaints = [];
-page.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
-page.on("pageerror", (error) => complaints.push(String(error)));
+const { browser, page, complaints } = await open(folder, { width: 1320, height: 820 });
 
 const seen = {};
 try {
@@ -120,8 +105,4 @@ async function picture(file) {
   await page.mouse.move(0, 0);
   await page.waitForTimeout(600); // what moves comes to rest
   await page.screenshot({ path: file });
-}
-
-function text(words) {
-  return words.replace(/\s+/g, " ").trim();
 }
