@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from rightseat.egress import http
-from rightseat.egress.http import Pool, Unreachable
+from rightseat.egress import connection, http
+from rightseat.egress.connection import Unreachable
+from rightseat.egress.http import Pool
 from tests.tcp import Visit, answers, chunked, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
@@ -356,7 +357,7 @@ async def test_a_server_that_hangs_up_on_every_request_gets_it_twice_at_most() -
 async def test_a_server_that_thought_for_a_while_before_it_hung_up_is_not_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(http, "A_MOMENT", 0.0)
+    monkeypatch.setattr(connection, "A_MOMENT", 0.0)
 
     async def script(visit: Visit) -> None:
         await visit.request()
@@ -375,7 +376,7 @@ async def test_a_connection_that_was_idle_for_too_long_is_not_used_again(monkeyp
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         async with pool.post("/x", b"") as one, pool.post("/x", b"") as other:
             assert [await one.text(), await other.text()] == ["ok", "ok"]
-        monkeypatch.setattr(http, "KEPT_FOR", 0.0)
+        monkeypatch.setattr(connection, "KEPT_FOR", 0.0)
         await ask(pool)
 
         async with asyncio.timeout(1):
@@ -730,7 +731,7 @@ async def test_a_reader_that_does_not_read_pauses_the_sender_and_then_gets_every
             async with asyncio.timeout(0.4):
                 await done.wait()
         assert taken < 8 * 1024 * 1024
-        assert answer._connection._size <= http.AHEAD + http.AT_ONCE
+        assert answer._connection._size <= connection.AHEAD + connection.AT_ONCE
 
         got = sum([len(piece) async for piece in answer])
 

@@ -25,7 +25,7 @@ from rightseat.core.events import (
 )
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
-from rightseat.egress.http import Answer
+from rightseat.egress.connection import Answer
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.egress.service import Service, forwarded
 from rightseat.parts import Parts

@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 from rightseat.core.errors import FetchFailed
 from rightseat.egress.addresses import Address, Policy, Target
+from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.guarded import Guarded
-from rightseat.egress.http import Answer, Unreachable, explain, write_headers
+from rightseat.egress.http import explain, write_headers
 from rightseat.egress.unpacking import ACCEPTED, NotPacked, Unpacker
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]

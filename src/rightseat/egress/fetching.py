@@ -14,8 +14,8 @@ from urllib.parse import urljoin
 from rightseat.core.errors import AddressForbidden, FetchFailed
 from rightseat.egress import door
 from rightseat.egress.addresses import Policy, Target, read_url
+from rightseat.egress.connection import Answer
 from rightseat.egress.door import Door, Outgoing, Resolve, look_up
-from rightseat.egress.http import Answer
 
 __all__ = ["Fetched", "Fetcher", "Limits", "Policy"]
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from rightseat.egress.http import AT_ONCE, Connection
+from rightseat.egress.connection import AT_ONCE, Connection
 
 LONGEST_HEAD = 64 * 1024  # bytes
 

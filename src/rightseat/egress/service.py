@@ -14,7 +14,8 @@ import msgspec
 from pydantic import SecretStr
 
 from rightseat.core.errors import AgentError, AgentRefused, AgentUnreachable, NothingThere
-from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.egress.connection import Answer, Unreachable
+from rightseat.egress.http import Pool
 
 logger = logging.getLogger(__name__)
 

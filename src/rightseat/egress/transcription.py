@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import msgspec
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from rightseat.egress.http import Pool, Unreachable
+from rightseat.egress.connection import Unreachable
+from rightseat.egress.http import Pool
 
 logger = logging.getLogger(__name__)
 

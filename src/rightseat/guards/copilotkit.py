@@ -9,7 +9,8 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import Denied, GuardFailed
 from rightseat.core.guard import Guard, Passive, question_of
 from rightseat.core.messages import Message
-from rightseat.egress.http import Pool, Unreachable
+from rightseat.egress.connection import Unreachable
+from rightseat.egress.http import Pool
 from rightseat.parts import Parts
 
 LARGEST = 65_536  # bytes of a verdict

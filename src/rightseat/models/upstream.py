@@ -20,8 +20,9 @@ from rightseat.core.errors import (
     PromptTooLong,
 )
 from rightseat.core.model import Chunk
+from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.credentials import Credentials
-from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.egress.http import Pool
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.wire import sse
 from rightseat.wire.openai_chat import read_error

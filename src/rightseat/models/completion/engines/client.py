@@ -19,7 +19,8 @@ from rightseat.core.errors import (
     ModelUnreachable,
     PromptTooLong,
 )
-from rightseat.egress.http import Answer, Pool, Unreachable
+from rightseat.egress.connection import Answer, Unreachable
+from rightseat.egress.http import Pool
 from rightseat.wire import sse
 from rightseat.wire.openai_chat import read_error
 
