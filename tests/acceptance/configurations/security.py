@@ -1,0 +1,177 @@
+"""Prints the configuration for the suite security, as JSON, which is YAML."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ENVIRONMENT = os.environ
+PLUGINS = Path(ENVIRONMENT["RS_PLUGINS_DIR"])
+
+
+def configuration() -> dict[str, Any]:
+    databases = plugin_databases()
+    engines = local_engines()
+    return {
+        "models": {"default": hosted_model(), **engines},
+        "toolboxes": toolboxes(databases),
+        "agents": agents(databases, len(engines)),
+        "guards": guards(),
+        "faces": faces(),
+        "server": {"state": ENVIRONMENT["RS_STATE_DIR"], "docs": True},
+        "access": access(),
+        **storage(),
+    }
+
+
+def hosted_model() -> dict[str, Any]:
+    return {
+        "type": "openai",
+        "model": "fake",
+        "base_url": ENVIRONMENT["RS_UPSTREAM_OPENAI"],
+        "api_key": ENVIRONMENT["RS_SECRET_MODEL"],
+        "headers": {"x-extra": ENVIRONMENT["RS_SECRET_HEADER"]},
+        "extra": {"user": ENVIRONMENT["RS_SECRET_EXTRA"]},
+        "patience": float(ENVIRONMENT["RS_SILENCE_SECONDS"]),
+    }
+
+
+def local_engines() -> dict[str, Any]:
+    url = ENVIRONMENT["RS_ENGINE_URL"]
+    return {
+        f"engine-{number}": {"type": "completion", "engine": {"url": f"{url}/{number}", "patience": 10}}
+        for number in range(int(ENVIRONMENT["RS_ENGINES"]))
+    }
+
+
+def plugin_databases() -> dict[str, Any]:
+    catalog = ENVIRONMENT["RS_CATALOG_FILE"]
+    databases: dict[str, Any] = {
+        "lite": {"url": f"sqlite:///{ENVIRONMENT['RS_SQLITE_FILE']}", "catalog": catalog},
+        "duck": {"url": f"duckdb:///{ENVIRONMENT['RS_DUCKDB_FILE']}", "catalog": catalog},
+    }
+    if "RS_SQL_URL" in ENVIRONMENT:
+        databases["pg"] = {"url": ENVIRONMENT["RS_SQL_URL"], "schema": "public", "catalog": catalog}
+    return databases
+
+
+def toolboxes(databases: dict[str, Any]) -> dict[str, Any]:
+    token = ENVIRONMENT["RS_SECRET_MCP"]
+    return {
+        "bank": {"type": "mcp", "name": "bank", "url": ENVIRONMENT["RS_REMOTE_MCP"], "keep": 0},
+        "away": {
+            "type": "mcp",
+            "name": "away",
+            "url": ENVIRONMENT["RS_AWAY_MCP"],
+            "keep": 0,
+            "headers": {"authorization": f"Bearer {token}"},
+        },
+        "plugins": {
+            "type": "plugins",
+            "folders": [str(PLUGINS)],
+            "lib": [digest("probe")],
+            "databases": {"books": databases},
+            "allow_private": {"probe": [ENVIRONMENT["RS_PLUGIN_API"]]},
+        },
+    }
+
+
+def digest(plugin: str) -> str:
+    """The digest of a plugin's code at the first start. It is kept beside the plugins, so later changes do not fit."""
+    known = PLUGINS.parent / f"{plugin}.digest"
+    if not known.exists():
+        program = Path(sys.executable).with_name("rightseat")
+        command = [str(program), "plugin", "check", str(PLUGINS / plugin)]
+        printed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+        known.write_text(re.findall(r"digest ([0-9a-f]{64})", printed)[0])
+    return known.read_text()
+
+
+def agents(databases: dict[str, Any], engines: int) -> dict[str, Any]:
+    return {
+        "plain": {"model": "default"},
+        "banker": {"model": "default", "toolboxes": ["bank"]},
+        "away": {"model": "default", "toolboxes": ["away"]},
+        "lasting": {"model": "default", "toolboxes": ["bank"], "durable": True},
+        "probe": flow("probe.probe"),
+        "item": flow("probe.item"),
+        "payer": flow("probe.pay"),
+        "filer": flow("probe.file"),
+        "stranger": flow("stranger.run"),
+        **{f"sql-{name}": flow(f"books.ask_{name}") for name in databases},
+        **{f"template-{number}": {"model": f"engine-{number}"} for number in range(engines)},
+    }
+
+
+def flow(name: str) -> dict[str, Any]:
+    return {"type": "flows", "toolbox": "plugins", "flow": name, "suggestions": False}
+
+
+def guards() -> list[dict[str, Any]]:
+    kinds = ENVIRONMENT.get("RS_GUARDS", "").split(",")
+    found: list[dict[str, Any]] = []
+    if "phrases" in kinds:
+        found.append({"type": "patterns", "phrases": ["topsecret", "blue falcon"]})
+    if "personal" in kinds:
+        found.append({"type": "personal_data"})
+    if "RS_GUARD_PATTERN" in ENVIRONMENT:
+        found.append({"type": "patterns", "name": "own", "patterns": [ENVIRONMENT["RS_GUARD_PATTERN"]]})
+    return found
+
+
+def faces() -> list[dict[str, Any]]:
+    served: list[dict[str, Any]] = [{"type": "metrics"}]
+    for base, access in (("", "keys"), ("/open", "open")):
+        served += [
+            {"type": "copilotkit", "path": f"{base}/copilotkit", "agent": "plain", "access": access},
+            {"type": "openai", "path": f"{base}/v1", "access": access},
+            {"type": "openbb", "path": f"{base}/openbb", "agent": "plain", "access": access},
+            {"type": "mcp", "path": f"{base}/mcp", "agents": ["banker"], "access": access},
+        ]
+    return served
+
+
+def access() -> dict[str, Any]:
+    return {
+        "keys": [
+            {"name": "alice", "key": "key-alice-0123456789", "user": "alice"},
+            {"name": "bob", "key": "key-bob-0123456789", "user": "bob"},
+            {
+                "name": "alice-plain",
+                "key": "key-alice-plain-0123456789",
+                "user": "alice",
+                "scopes": ["copilotkit:plain"],
+            },
+            {
+                "name": "alice-openai",
+                "key": "key-alice-openai-0123456789",
+                "user": "alice",
+                "scopes": ["openai:plain"],
+            },
+            {"name": "nothing", "key": "key-nothing-0123456789", "user": "alice", "scopes": []},
+        ],
+        "jwt": {
+            "issuer": ENVIRONMENT["RS_JWT_ISSUER"],
+            "audience": ENVIRONMENT["RS_JWT_AUDIENCE"],
+            "jwks": ENVIRONMENT["RS_JWKS_URL"],
+        },
+        "cookie": "session",
+    }
+
+
+def storage() -> dict[str, Any]:
+    if "RS_DATABASE_URL" not in ENVIRONMENT:
+        return {"engine": {"type": "dbos"}}
+    database = ENVIRONMENT["RS_DATABASE_URL"]
+    return {
+        "threads": {"type": "sql", "url": database},
+        "log": {"type": "redis", "url": ENVIRONMENT["RS_REDIS_URL"]},
+        "engine": {"type": "dbos", "url": database},
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(configuration(), indent=1))
