@@ -48,9 +48,10 @@ def test_names_are_unique_where_case_is_ignored() -> None:
     assert frame.was == {"price_2": "price", "column_3": "", "price_3": " price\n"}
 
 
-def test_what_is_no_json_is_refused() -> None:
+@pytest.mark.parametrize("text", ["{broken", b'"\xd5"', b"[" * 100_000])
+def test_what_is_no_json_is_refused(text: str | bytes) -> None:
     with pytest.raises(Unreadable, match="no JSON"):
-        read_json("{broken")
+        read_json(text)
 
 
 def test_more_columns_than_a_table_may_have_are_refused() -> None:

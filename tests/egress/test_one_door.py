@@ -1,6 +1,7 @@
 """There is one door out: no other module opens connections, but for those that call what the operator named."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ EXCEPTIONS = {
 
 CLIENTS = frozenset({"aiohttp", "ftplib", "http.client", "httpx", "httpx2", "requests", "smtplib", "telnetlib",
                      "urllib.request", "urllib3", "websockets"})  # fmt: skip
+VALIDATORS = r"jsonschema_rs\.(\w+Validator|validator_for|validate|is_valid|iter_errors|evaluate|bundle|dereference)"
 CALLS = frozenset({"open_connection", "open_unix_connection", "create_connection", "create_unix_connection",
                    "create_datagram_endpoint", "sock_connect", "connect_ex", "urlopen"})  # fmt: skip
 
@@ -35,6 +37,15 @@ def openings(tree: ast.AST) -> Iterator[str]:
                 yield attr
             case ast.Call(func=ast.Attribute(value=ast.Name(id="socket" | "sock"), attr="connect")):
                 yield "socket.connect"
+            case ast.Call(func=func, keywords=given) if fetches(ast.unparse(func), {one.arg for one in given}):
+                yield ast.unparse(func)
+
+
+def fetches(name: str, given: set[str | None]) -> bool:
+    """A validator of JSON Schemas fetches what `$schema` and `$ref` name."""
+    if name.startswith("jsonschema_rs.meta."):
+        return "registry" not in given
+    return "offline" not in given and re.fullmatch(VALIDATORS, name) is not None
 
 
 def is_client(module: str) -> bool:
@@ -58,8 +69,12 @@ async def f(loop, socket):
     await asyncio.open_connection("a", 1)
     await loop.create_connection(P, "a", 1)
     socket.connect(("a", 1))
+    jsonschema_rs.validator_for(schema)
+    jsonschema_rs.is_valid(schema, 1, offline=True)
+    jsonschema_rs.meta.validate(schema)
 """
 
     assert sorted(openings(ast.parse(code))) == [
-        "create_connection", "http", "httpx2", "open_connection", "socket.connect", "urllib.request", "urllib3",
+        "create_connection", "http", "httpx2", "jsonschema_rs.meta.validate", "jsonschema_rs.validator_for",
+        "open_connection", "socket.connect", "urllib.request", "urllib3",
     ]  # fmt: skip

@@ -30,7 +30,7 @@ def read_json(text: str | bytes) -> Frame:
     """A list of objects, of lists or of values; an object of lists, of objects, or of values; or a list within one."""
     try:
         value = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         value = read_loosely(text)
     notes: list[str] = []
     return read_value(value, notes)

@@ -96,6 +96,10 @@ BAD = {
     "too many entries": b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60),
     "a long text": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62),
     "a long array": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IIQ", 9, 8, 1 << 60),
+    "a text in an array that is longer than memory": b"GGUF"
+    + struct.pack("<IQQ", 3, 0, 1)
+    + text("k")
+    + struct.pack("<IIQQ", 9, 8, 2, 2**64 - 6),
     "an array of arrays": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IIQ", 9, 9, 1) + bytes(99),
     "an unknown kind": b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<I", 77) + bytes(99),
 }

@@ -48,7 +48,7 @@ def read(path: Path) -> Header:
                 file.seek(0)
                 try:
                     return _header(_Walk(file.read(most)), size)
-                except struct.error:
+                except (struct.error, OverflowError):  # beyond the end, or beyond what any memory has
                     if size <= most:
                         raise ConfigError(f"{path} is no whole GGUF file: it ends within its head.") from None
     except OSError as error:

@@ -141,7 +141,8 @@ def complete(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, JsonVa
     filled = {**defaults, **params}
     if tool.params:
         try:
-            problems = [error.message for error in jsonschema_rs.validator_for(tool.params).iter_errors(filled)]
+            validator = jsonschema_rs.validator_for(tool.params, offline=True)
+            problems = [error.message for error in validator.iter_errors(filled)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise StepFailed("tool_failed", f"The parameters of {tool.name} are no JSON Schema: {error}") from None
         if problems:

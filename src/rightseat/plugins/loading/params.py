@@ -4,14 +4,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import jsonschema_rs
-
 from rightseat.parts import hint
 from rightseat.plugins import conditions, paths
 from rightseat.plugins.definition import Database, Operation, find_operation
 from rightseat.plugins.loading import placeholders
 from rightseat.plugins.loading.fields import Fields, kind
 from rightseat.plugins.loading.notes import Node, Notes
+from rightseat.wire.json_schema import check_schema
 
 KNOWN: dict[str, tuple[str, ...]] = {
     "api": ("endpoint", "raw"),
@@ -77,8 +76,8 @@ def _check_llm(fields: Fields, name: str, around: Surroundings, notes: Notes) ->
     schema = fields.mapping("output_schema")
     if schema is not None:
         try:
-            jsonschema_rs.meta.validate(schema.value)
-        except (jsonschema_rs.ValidationError, ValueError) as error:
+            check_schema(schema.value)
+        except (ValueError, RecursionError) as error:
             said = getattr(error, "message", str(error))
             fields.wrong(schema, f"`output_schema` is no JSON Schema: {said[:300]}.")
 

@@ -7,13 +7,12 @@ the same in all schemas of a plugin, so that what is put together from several c
 import re
 from typing import Any, Literal
 
-import jsonschema_rs
-
 from rightseat.plugins.definition import Schema
 from rightseat.plugins.loading import keywords
 from rightseat.plugins.loading.limits import Limits
 from rightseat.plugins.loading.notes import Node, Notes
 from rightseat.plugins.loading.references import Key, References, has_reference, key_of
+from rightseat.wire.json_schema import check_schema
 
 Direction = Literal["request", "response"]
 
@@ -55,8 +54,8 @@ class Translator:
 
     def _check(self, node: Node, schema: Schema) -> None:
         try:
-            jsonschema_rs.meta.validate(dict(schema))
-        except (jsonschema_rs.ValidationError, ValueError, RecursionError) as error:
+            check_schema(dict(schema))
+        except (ValueError, RecursionError) as error:
             said = getattr(error, "message", "") or type(error).__name__
             self._notes.add("E231", node, f"this is no JSON Schema: {said[:300]}.")
 

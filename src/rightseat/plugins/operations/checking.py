@@ -31,7 +31,7 @@ class TextPattern:
 
     def __init__(self, parent_schema: dict[str, Any], value: Any, schema_path: Sequence[str | int]) -> None:
         self._pattern = value
-        self._validator = jsonschema_rs.Draft202012Validator({"pattern": value}, pattern_options=LINEAR)
+        self._validator = jsonschema_rs.Draft202012Validator({"pattern": value}, pattern_options=LINEAR, offline=True)
 
     def validate(self, instance: Any) -> None:
         text = shortest(instance)

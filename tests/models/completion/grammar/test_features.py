@@ -197,6 +197,9 @@ REFUSED: list[tuple[str, object]] = [
     ("not", {"type": "string", "not": {"enum": ["x"]}}),
     ("if", {"type": "integer", "if": {"minimum": 0}, "then": {"maximum": 5}}),
     ("uniqueItems", {"type": "array", "items": {"type": "integer"}, "uniqueItems": True, "minItems": 2}),
+    ("propertyNames", {"type": "object", "propertyNames": {"$ref": "#/$defs/"}}),
+    ("propertyNames", {"items": {"propertyNames": {"$ref": ""}}}),
+    ("$ref", {"allOf": [{"$ref": f"#/allOf/{'9' * 5_000}"}]}),
     ("maxContains", {"type": "array", "contains": {"const": 1}, "maxContains": 1}),
     ("oneOf", {"oneOf": [{"type": "string"}, {"type": "string", "maxLength": 3}]}),
     ("oneOf", {"oneOf": [{"type": "integer"}, {"type": "number"}]}),
@@ -294,6 +297,11 @@ def test_a_refusal_says_where() -> None:
     assert refusal.value.message == (
         "tool 'search': parameters/properties/q/items: `pattern` '(?=a)' looks ahead or behind, which no grammar can."
     )
+
+
+def test_a_text_that_is_none_is_refused() -> None:
+    with pytest.raises(Unenforceable, match="half of a surrogate pair"):
+        Builder().value({"enum": ["\ud800"]}, "schema")
 
 
 @pytest.mark.parametrize("schema", ["string", None, 3, []])

@@ -86,7 +86,7 @@ def kind_of(value: object) -> str:
 def _fits(work: "Work", schema: dict[str, Any], value: object) -> bool:
     """True also where it cannot be said."""
     try:
-        return jsonschema_rs.is_valid(references.standing(work.root, schema), value)
+        return jsonschema_rs.is_valid(references.standing(work.root, schema), value, offline=True)
     except (ValueError, jsonschema_rs.ReferencingError):
         return True
 

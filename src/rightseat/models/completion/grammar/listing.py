@@ -40,7 +40,8 @@ def fitting(work: "Work", schema: dict[str, Any], values: list[Any], where: str)
     elif rules or has_both:
         try:
             whole = references.standing(work.root, schema)
-            values = [*filter(jsonschema_rs.validator_for(whole, validate_formats=True).is_valid, values)]
+            fits = jsonschema_rs.validator_for(whole, validate_formats=True, offline=True).is_valid
+            values = [*filter(fits, values)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             work.fail(where, "enum", f"cannot be compared with the keywords beside it: {error}")
     if not values:

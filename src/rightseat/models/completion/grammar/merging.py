@@ -193,7 +193,7 @@ def matches(pattern: str, name: str) -> bool:
 def _compiled(pattern: str) -> jsonschema_rs.Draft202012Validator | None:
     """None: it is no regular expression, and refused where it is built."""
     try:
-        return jsonschema_rs.Draft202012Validator({"pattern": pattern})
+        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True)
     except ValueError:
         return None
 

@@ -5,6 +5,7 @@ none required      a tail1 | b tail2 | c        tail1 is ("," b)? tail2, a rule 
 counted            a rule for each place and each number of members so far
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
@@ -72,12 +73,19 @@ def declarations(work: "Work", schema: dict[str, Any], where: str) -> dict[str, 
         for name in [name for name in declared if matches(pattern, name)]:
             declared[name] = {"allOf": [declared[name], rule]} if declared[name] is not False else False
     if "propertyNames" in schema:
-        names = jsonschema_rs.validator_for(references.standing(work.root, schema["propertyNames"]))
-        declared = {name: inner if names.is_valid(name) else False for name, inner in declared.items()}
+        allowed = name_check(work, schema["propertyNames"], where)
+        declared = {name: inner if allowed(name) else False for name, inner in declared.items()}
     for name in required:
         if declared[name] is False:
             work.impossible(where, "required", f"asks for {name!r}, which other keywords forbid")
     return {name: inner for name, inner in declared.items() if inner is not False}
+
+
+def name_check(work: "Work", schema: Any, where: str) -> Callable[[str], bool]:
+    try:
+        return jsonschema_rs.validator_for(references.standing(work.root, schema), offline=True).is_valid
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
+        work.fail(where, "propertyNames", f"cannot be used by itself: {str(error).partition(chr(10))[0]}")
 
 
 def member(work: "Work", name: str, schema: Any, required: bool, where: str) -> Member:

@@ -27,7 +27,7 @@ def resolve(root: Schema, reference: str) -> Schema:
 def _step(value: Any, piece: str) -> Any:
     if isinstance(value, dict) and piece in value:
         return value[piece]
-    if isinstance(value, list) and piece.isdecimal() and int(piece) < len(value):
+    if isinstance(value, list) and piece.isdecimal() and len(piece) < 10 and int(piece) < len(value):
         return value[int(piece)]
     raise Unresolved("names something that is not there")
 

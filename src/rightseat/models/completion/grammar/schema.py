@@ -20,6 +20,7 @@ from rightseat.models.completion.grammar.keywords import column, significant
 from rightseat.models.completion.grammar.literals import one_of
 from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Repeat, Rule, Until
 from rightseat.models.completion.grammar.work import Work
+from rightseat.wire.json_schema import check_schema
 
 Schema = dict[str, Any] | bool
 
@@ -110,14 +111,16 @@ def checked(schema: object, where: str) -> Schema:
         msgspec.json.encode(schema)  # which goes as deep as Python does
     except RecursionError:
         raise Unenforceable(f"{where}: `properties` or `items` lie within each other too deeply.") from None
+    except UnicodeEncodeError:
+        raise Unenforceable(f"{where}: a text has half of a surrogate pair in it, which is no character.") from None
     try:
-        jsonschema_rs.meta.validate(schema)
+        check_schema(schema)
     except jsonschema_rs.ValidationError as error:
         path = [str(piece) for piece in error.instance_path]
         keyword = next((piece for piece in reversed(path) if column(piece)), "$schema")
         place = "/".join([where, *path[:-1]])
         raise Unenforceable(f"{place}: `{keyword}` is wrong: {error.message}.") from None
-    except (ValueError, jsonschema_rs.ReferencingError) as error:
+    except ValueError as error:
         raise Unenforceable(f"{where}: `$schema` is wrong: {error}.") from None
     return schema
 

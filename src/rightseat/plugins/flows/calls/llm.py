@@ -45,7 +45,7 @@ async def perform(turn: Turn) -> Result:
         return made(said.text, wanted, usage)
     try:
         value = said.value()
-        jsonschema_rs.validate(dict(wanted.schema), value)
+        jsonschema_rs.validate(dict(wanted.schema), value, offline=True)
     except (ValueError, jsonschema_rs.ValidationError) as error:
         raise StepFailed("llm_failed", f"What the model said does not fit the schema of {turn.name}.") from error
     return Result(value, "a value from the model", usage=usage, record=prompt_record(wanted))
