@@ -32,8 +32,9 @@ STATUS = "copilotStatusUpdate"
 
 
 def request_of(name: str) -> dict[str, Any]:
+    """As recorded. Workspace always sends a timezone; recordings of messages alone were made without Workspace."""
     found: dict[str, Any] = json.loads((RECORDINGS / f"{name}.request.json").read_text())
-    return found
+    return found | {"timezone": "UTC"} if found.keys() == {"messages"} else found
 
 
 def answer_of(name: str) -> Sent:

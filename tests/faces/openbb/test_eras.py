@@ -40,5 +40,5 @@ def test_shapes_of_today_are_known(body: dict[str, Any]) -> None:
     assert eras.of({"messages": [HUMAN], **body}) == "new"
 
 
-def test_a_request_without_a_sign_may_be_of_either_time() -> None:
-    assert eras.of({"messages": [HUMAN, {"role": "ai", "content": "Hello"}, None], "context": None}) == "either"
+def test_a_request_of_messages_alone_is_answered_with_what_clients_of_2024_know() -> None:
+    assert eras.of({"messages": [HUMAN, {"role": "ai", "content": "Hello"}, None], "context": None}) == "legacy"

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
-Era = Literal["new", "legacy", "either"]
+Era = Literal["new", "legacy"]
 """By which rules a request is answered. `either` is one that shows no sign: it gets what both kinds of clients know."""
 
 Group = Literal["primary", "secondary", "extra"]

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping
 from importlib import import_module
+from typing import Any
 
 import msgspec
 
@@ -14,9 +15,11 @@ from rightseat.faces.openbb.asking import Data, Fact, Item, Query
 from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.files import Files
 from rightseat.faces.openbb.results import fenced, show
+from rightseat.faces.openbb.widgets import cut
 
 logger = logging.getLogger(__name__)
 
+METADATA_CHARACTERS = 500
 PATIENCE = 8.0  # seconds for all pages together: the user waits for the first word
 
 
@@ -56,7 +59,15 @@ async def known(fact: Fact, desk: Desk, files: Files) -> Context:
     )
     shown = await show(Data(tuple(map(plain, fact.data.items))), source, desk, files)
     title = f"Source [{source.label}]: {fact.name}" + (f" ({fact.description})" if fact.description else "")
-    return Context(title, fenced(shown.text))
+    return Context(title, fenced(describe(fact.metadata) + shown.text))
+
+
+def describe(metadata: Mapping[str, Any]) -> str:
+    """One line of the widget's own facts, such as its symbol, period and source, above its data."""
+    facts = [
+        f"{name}={value}" for name, value in metadata.items() if isinstance(value, str | int | float) and value != ""
+    ]
+    return f"{cut(', '.join(facts), METADATA_CHARACTERS)}\n" if facts else ""
 
 
 def plain(item: Item) -> Item:

@@ -1,7 +1,8 @@
 """By which rules a request is to be answered: its shape says it, request by request.
 
 Before 2025 `widgets` was a list, context had its text in `data.content`, a result was an object or text, and a function
-call named one `widget_uuid`. A request that shows neither shape may be of either time: it gets what both know.
+call named one `widget_uuid`. A request that shows neither shape, such as one with nothing but `messages`, is answered
+with the two events that clients of both times know.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ def of(body: Mapping[str, Any]) -> Era:
         return "legacy"
     if isinstance(widgets, dict) or not NEW.isdisjoint(body) or _have(facts, "items"):
         return "new"
-    return "new" if any(isinstance(one.get("data"), list) or "agent_id" in one for one in messages) else "either"
+    return "new" if any(isinstance(one.get("data"), list) or "agent_id" in one for one in messages) else "legacy"
 
 
 def _have(facts: list[Any], key: str) -> bool:
