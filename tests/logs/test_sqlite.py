@@ -500,3 +500,36 @@ def test_a_journal_reads_what_another_connection_has_committed(path: Path) -> No
     assert two.has("r")
     one.close()
     two.close()
+
+
+async def test_large_entries_wait_for_a_reader_that_is_stuck(path: Path) -> None:
+    large = [TextDelta("m", "a" * 10_000 + str(number)) for number in range(20)]
+    async with asyncio.timeout(20), SqliteLog(path) as log:
+        await log.create("r")
+        run = log._live["r"]
+        async with log.open("r", 1) as writer, aclosing(log.follow("r")) as batches:
+
+            async def write() -> None:
+                for event in large:
+                    await writer.append(event)
+
+            writing = asyncio.create_task(write())
+            seen = [entry.event for entry in await anext(batches)]
+            await log.read("r")
+            assert run.seq <= len(seen) + 1
+
+            while len(seen) < len(large):
+                seen += [entry.event for entry in await anext(batches)]
+            await writing
+
+    assert seen == large
+
+
+async def test_large_entries_that_nobody_reads_are_not_kept_in_memory(path: Path) -> None:
+    async with asyncio.timeout(20), SqliteLog(path) as log:
+        await log.create("r")
+        run = log._live["r"]
+        async with log.open("r", 1) as writer:
+            for number in range(20):
+                await writer.append(TextDelta("m", "a" * 10_000 + str(number)))
+                assert len(run.entries) <= 1

@@ -10,6 +10,7 @@ from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
 from rightseat.access.door import guard_of
+from rightseat.access.heads import check_head
 from rightseat.access.hosts import Hosts
 from rightseat.access.pages import Pages
 from rightseat.app.numbering import Numbered
@@ -79,6 +80,7 @@ class Application(FastAPI):
         origin = Headers(scope=scope).get("origin")
         if "app" not in scope:  # an application around us checks for itself
             try:
+                check_head(scope)
                 self._hosts.check(scope)
                 self._check_page(scope, pages, origin)
             except RightseatError as error:

@@ -6,6 +6,7 @@ import gc
 import socket
 from dataclasses import replace
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import uvicorn
 from rightseat import __version__, app
 from rightseat.cli import start
 from rightseat.cli.first import Terminated
+from rightseat.cli.http_protocol import Deadlines, HttpProtocol
 from rightseat.cli.summary import reason_to_stay_here, summarize, warnings
 from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import ConfigError
@@ -56,12 +58,13 @@ def command(
     with listen(config.server) as listener:
         settings = uvicorn.Config(
             app.application(assembly, config.server),
-            http="httptools",
+            http=HttpProtocol,
             ws="none",
             lifespan="off",  # `OurServer` opens the parts
             log_config=None,
             access_log=access_log,
             server_header=False,
+            timeout_keep_alive=ceil(config.server.read_timeout),  # `Deadlines` is more exact
             timeout_graceful_shutdown=config.server.grace + LAST_WORDS,
             **files,
         )
@@ -119,6 +122,8 @@ class OurServer(uvicorn.Server):
         self._config = config
         self._assembly = assembly
         self._opened = assembly.opened()
+        timeouts = (config.server.read_timeout, config.server.write_timeout)
+        self._deadlines = Deadlines(self.server_state.connections, *timeouts)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await self._opened.__aenter__()
@@ -127,6 +132,10 @@ class OurServer(uvicorn.Server):
         gc.freeze()  # what is loaded now stays: the collector need not look at it with every pass
         for listener in sockets or ():
             announce(self._config, address(listener, "https" if self.config.is_ssl else "http"))
+
+    async def on_tick(self, counter: int) -> bool:
+        self._deadlines.visit()
+        return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._assembly.runtime.is_leaving = True

@@ -62,6 +62,10 @@ class Server(BaseModel):
     """Request headers that such pages may send, beside those that CopilotKit sends."""
     docs: bool = False
     """Serve FastAPI's pages about the HTTP interface, at `/docs`."""
+    read_timeout: float = Field(default=30.0, gt=0)
+    """How many seconds a client has to begin its next request, and how many to send the whole of it."""
+    write_timeout: float = Field(default=60.0, gt=0)
+    """After how many seconds a client that reads nothing of its response is disconnected."""
     grace: int = Field(default=5, ge=0)
     """How many seconds open answers have to end when the server stops."""
     state: Path = Path(".rightseat")

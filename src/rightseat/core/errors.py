@@ -4,6 +4,8 @@
     ├── BadAsk                400  what the client sent cannot be understood
     ├── Misuse                400  the server is not set up for what is asked
     ├── WrongHost             421  the request names a host that this server does not answer for
+    ├── HeadTooLarge          431  the headers of a request are too long together
+    ├── TargetTooLong         414  the path and the query of a request are
     ├── ForeignPage           403  a web page of an origin that may not call
     ├── Refused               401  no credential, or a wrong one
     │   ├── OutOfScope             … 403: a right one, for another face or another agent
@@ -76,6 +78,22 @@ class Misuse(RightseatError):
 class WrongHost(RightseatError):
     code = "wrong_host"
     status = 421
+
+
+class HeadTooLarge(RightseatError):
+    code = "head_too_large"
+    status = 431
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"The request head has {size:,} bytes; at most {limit:,} are accepted.")
+
+
+class TargetTooLong(RightseatError):
+    code = "target_too_long"
+    status = 414
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"The path and the query have {size:,} bytes; at most {limit:,} are accepted.")
 
 
 class ForeignPage(RightseatError):

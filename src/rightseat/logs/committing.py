@@ -20,7 +20,7 @@ from rightseat.core.errors import LogUnwritable, RightseatError, StaleWriter
 from rightseat.core.events import Event
 from rightseat.core.log import Entry
 from rightseat.logs.journal import Journal, Row
-from rightseat.logs.live import BACKLOG, ENDINGS, LEAD, Run
+from rightseat.logs.live import BACKLOG, ENDINGS, LARGE_ENTRY_BYTES, LEAD, Run
 
 logger = logging.getLogger(__name__)
 
@@ -183,7 +183,11 @@ class Pen:
         text = codec.encode(event)
         entry = run.next(self.epoch, event)
         self._put(Said(self, entry, text))
-        if entry.seq - run.forgotten > LEAD and run.is_crowded() and not isinstance(event, ENDINGS):
+        if len(text) > LARGE_ENTRY_BYTES:
+            run.large_seq = entry.seq
+        elif entry.seq - run.forgotten <= LEAD:
+            return entry
+        if run.is_crowded() and not isinstance(event, ENDINGS):
             await run.wait_for_room(self.epoch)
         return entry
 
@@ -196,14 +200,14 @@ class Pen:
         run = self.run
         for one in said:
             run.show(one.entry)
-        if not run.readers and len(run.entries) > BACKLOG:
+        if not run.readers and (len(run.entries) > BACKLOG or run.large_seq > run.forgotten):
             run.forget()
         run.let_writer_go()
 
     def withdraw(self, failure: RightseatError) -> None:
         """Nobody has seen what could not be kept: its numbers are free again."""
         self.failure = failure
-        self.run.seq = self.run.shown
+        self.run.seq = self.run.large_seq = self.run.shown
         self.run.let_writer_go()
 
     def _append_unkept(self, event: Event, failure: RightseatError) -> Entry:

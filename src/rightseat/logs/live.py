@@ -1,7 +1,8 @@
 """A run that is being written in this process: what it has said, who writes it, and those who follow.
 
 A writer waits while the slowest of those who follow is more than `LEAD` entries behind: so one stuck reader costs a few
-entries of memory, and pauses its model. With nobody following, a run goes on unhindered.
+entries of memory, and pauses its model. With nobody following, a run goes on unhindered. After a large entry the writer
+waits until it is kept and all followers have it: 32 of them, or 1,024, would be many megabytes.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from rightseat.core.log import Entry, Tap
 LEAD = 32
 BACKLOG = 1024
 """How many entries may wait to be kept before their writer waits too."""
+LARGE_ENTRY_BYTES = 8192
 ENDINGS = (TextEnded, ThoughtEnded, CallEnded, StepEnded, RunFinished, RunFailed)
 """These never wait: a run must be able to end."""
 
@@ -27,7 +29,19 @@ class Run:
     `forgotten + len(entries)` is still being kept, and nobody sees it.
     """
 
-    __slots__ = ("ended", "entries", "epoch", "forgets", "forgotten", "id", "older", "readers", "room", "seq")
+    __slots__ = (
+        "ended",
+        "entries",
+        "epoch",
+        "forgets",
+        "forgotten",
+        "id",
+        "large_seq",
+        "older",
+        "readers",
+        "room",
+        "seq",
+    )
 
     def __init__(self, id: str, *, forgets: bool, older: Older | None = None, seq: int = 0) -> None:
         self.id = id
@@ -36,6 +50,7 @@ class Run:
         self.epoch = 0
         self.seq = self.forgotten = seq
         self.entries: list[Entry] = []
+        self.large_seq = 0  # the last large entry
         self.ended = False
         self.readers: list[_Reader] = []
         self.room: asyncio.Future[None] | None = None  # the writer waits here
@@ -64,11 +79,12 @@ class Run:
 
     def is_crowded(self) -> bool:
         """Is someone reading, and too far behind? Or does too much wait to be kept?"""
-        needed = self.seq - LEAD
+        needed = max(self.seq - LEAD, self.large_seq)
         for reader in self.readers:
             if reader.seen < needed:
                 return True
-        return self.seq - self.shown > BACKLOG
+        shown = self.shown
+        return self.seq - shown > BACKLOG or shown < self.large_seq
 
     async def wait_for_room(self, epoch: int) -> None:
         while self.epoch == epoch and self.is_crowded():

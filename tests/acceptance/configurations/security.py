@@ -21,9 +21,18 @@ def configuration() -> dict[str, Any]:
         "agents": agents(databases, len(engines)),
         "guards": guards(),
         "faces": faces(),
-        "server": {"state": ENVIRONMENT["RS_STATE_DIR"], "docs": True},
+        "server": server(),
         "access": access(),
         **storage(),
+    }
+
+
+def server() -> dict[str, Any]:
+    return {
+        "state": ENVIRONMENT["RS_STATE_DIR"],
+        "docs": True,
+        "read_timeout": float(ENVIRONMENT["RS_READ_SECONDS"]),
+        "write_timeout": float(ENVIRONMENT["RS_UNREAD_SECONDS"]),
     }
 
 

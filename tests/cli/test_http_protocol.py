@@ -1,0 +1,253 @@
+"""What clients that send too much, too slowly, or never read, cost a server."""
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.types import Receive, Scope, Send
+
+from rightseat.access.heads import MAX_HEAD_BYTES
+from rightseat.cli.http_protocol import Deadlines, HttpProtocol
+from tests.conftest import stop
+
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\ncontent-type: application/json\r\n"
+LOG = "rightseat.cli.http_protocol"
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers with the length of the body; `/early` does not wait for the body, `/slow` takes its time."""
+    size, more = 0, scope["path"] != "/early"
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size += len(message["body"])
+        more = message["more_body"]
+    if scope["path"] == "/slow":
+        await asyncio.sleep(0.6)
+    body = b"%d" % size
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def flood(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(400):
+        await send({"type": "http.response.body", "body": b"a" * 60_000, "more_body": True})
+    await send({"type": "http.response.body", "body": b"end"})
+
+
+async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"first", "more_body": True})
+    await asyncio.sleep(1)
+    await send({"type": "http.response.body", "body": b"last"})
+
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Served:
+    def __init__(self, server: uvicorn.Server, port: int) -> None:
+        self.server = server
+        self.port = port
+
+    @asynccontextmanager
+    async def connect(self, receive_buffer: int | None = None) -> AsyncIterator[Connection]:
+        client = socket.socket()
+        if receive_buffer:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        client.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", self.port))
+        reader, writer = await asyncio.open_connection(sock=client, limit=65_536)
+        try:
+            yield reader, writer
+        finally:
+            writer.close()
+
+    async def exchange(self, sent: bytes) -> bytes:
+        """What comes back until the server closes the connection."""
+        async with asyncio.timeout(5), self.connect() as (reader, writer):
+            writer.write(sent)
+            return await reader.read()
+
+
+@asynccontextmanager
+async def serving(
+    app: Callable[..., Any], read_timeout: float = 30.0, write_timeout: float = 30.0
+) -> AsyncIterator[Served]:
+    settings = uvicorn.Config(app, http=HttpProtocol, ws="none", lifespan="off", log_config=None, access_log=False)
+    settings.load()
+    server = uvicorn.Server(settings)
+    server.lifespan = settings.lifespan_class(settings)
+    deadlines = Deadlines(server.server_state.connections, read_timeout, write_timeout)
+
+    async def visit() -> None:
+        while True:
+            await asyncio.sleep(0.02)
+            deadlines.visit()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        await server.startup(sockets=[listener])
+        visiting = asyncio.create_task(visit())
+        try:
+            yield Served(server, listener.getsockname()[1])
+        finally:
+            visiting.cancel()
+            await stop(server)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (GET + b"x-a: " + b"a" * 40_000 + b"\r\n\r\n", b"431"),
+        (GET + b"x-a: " + b"a" * 400_000, b"431"),
+        (GET + b"".join(b"x-%d: y\r\n" % n for n in range(4000)) + b"\r\n", b"431"),
+        (b"GET /" + b"a" * 40_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", b"414"),
+        (POST + b"transfer-encoding: chunked\r\n\r\n0\r\nx-a: " + b"a" * 80_000, b"431"),
+    ],
+    ids=["one header", "no end", "many headers", "target", "trailer"],
+)
+async def test_a_head_of_more_than_32_kb_is_refused_and_not_read_to_its_end(head: bytes, status: bytes) -> None:
+    async with serving(echo) as served:
+        answer = await served.exchange(head)
+
+    assert answer.split()[1] == status
+    assert b"connection: close" in answer
+
+
+async def test_a_head_of_32_kb_is_answered_in_whatever_pieces_it_comes() -> None:
+    head = GET + b"connection: close\r\nx-a: "
+    head += b"a" * (MAX_HEAD_BYTES - len(head) - 4) + b"\r\n\r\n"
+
+    async with serving(echo) as served, served.connect() as (reader, writer):
+        for start in range(0, len(head), 1000):
+            writer.write(head[start : start + 1000])
+            await writer.drain()
+            await asyncio.sleep(0)
+        answer = await reader.read()
+
+    assert len(head) == MAX_HEAD_BYTES
+    assert answer.split()[1] == b"200"
+
+
+async def test_large_bodies_and_requests_behind_them_are_served() -> None:
+    body = b"a" * 1_000_000
+    posted = POST + b"content-length: %d\r\n\r\n" % len(body) + body
+
+    async with serving(echo) as served:
+        answer = await served.exchange(posted + GET + b"connection: close\r\n\r\n")
+
+    assert answer.count(b"HTTP/1.1 200") == 2
+    assert b"1000000" in answer
+
+
+async def send_for_ever(writer: asyncio.StreamWriter) -> None:
+    writer.write(GET + b"x-a: ")
+    while True:
+        writer.write(b"a" * 65_536)
+        await writer.drain()
+        await asyncio.sleep(0)
+
+
+async def test_a_client_that_sends_a_head_for_ever_is_cut_off() -> None:
+    async with asyncio.timeout(5), serving(echo) as served, served.connect() as (_, writer):
+        with pytest.raises(ConnectionError):
+            await send_for_ever(writer)
+
+
+async def test_a_head_that_is_too_long_does_not_spoil_the_answer_before_it() -> None:
+    slow = b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    async with serving(echo) as served:
+        answer = await served.exchange(slow + GET + b"x-a: " + b"a" * 200_000)
+
+    assert answer.count(b"HTTP/1.1") == 1
+    assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_connection_without_a_request_is_closed_in_silence() -> None:
+    async with serving(echo, read_timeout=0.2) as served:
+        assert await served.exchange(b"") == b""
+
+
+async def test_a_connection_between_requests_is_closed_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, LOG):
+        async with serving(echo, read_timeout=0.2) as served:
+            answer = await served.exchange(GET + b"\r\n")
+
+    assert answer.count(b"HTTP/1.1") == 1
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("sent", [GET + b"x-a: ", POST + b"content-length: 100\r\n\r\n{"], ids=["head", "body"])
+async def test_a_request_that_does_not_end_is_answered_with_408(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async with asyncio.timeout(5), serving(echo, read_timeout=0.3) as served, served.connect() as (reader, writer):
+        writer.write(sent)
+        answering = asyncio.create_task(reader.read())
+        while not answering.done():  # a byte now and then does not help
+            await asyncio.sleep(0.05)
+            writer.write(b"a")
+        answer = await answering
+
+    assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert "was not complete after 0.3 s" in caplog.text
+
+
+async def test_a_body_that_does_not_end_is_not_waited_for_behind_its_answer() -> None:
+    early = b"POST /early HTTP/1.1\r\nHost: localhost\r\ncontent-length: 100\r\n\r\n{"
+
+    async with serving(echo, read_timeout=0.3) as served:
+        answer = await served.exchange(early)
+
+    assert answer.count(b"HTTP/1.1") == 1
+    assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_the_time_that_the_server_takes_is_not_the_clients() -> None:
+    async with serving(echo, read_timeout=0.2) as served:
+        answer = await served.exchange(b"GET /slow HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 200")
+
+
+async def test_a_quiet_stream_is_left_alone() -> None:
+    async with serving(quiet, read_timeout=0.2, write_timeout=0.2) as served:
+        answer = await served.exchange(GET + b"connection: close\r\n\r\n")
+
+    assert b"last" in answer
+
+
+async def test_a_client_that_does_not_read_is_cut_off_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    ended = asyncio.Event()
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        await flood(scope, receive, send)
+        ended.set()
+
+    async with serving(watched, write_timeout=0.3) as served, served.connect(receive_buffer=4096) as (_, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # as a client does that reads nothing
+        writer.write(GET + b"\r\n")
+        async with asyncio.timeout(5):
+            await ended.wait()
+
+        assert not served.server.server_state.connections
+
+    assert "the client read nothing for 0.3 s" in caplog.text
+
+
+async def test_a_client_that_reads_slowly_gets_all_of_its_stream() -> None:
+    size = 0
+    async with serving(flood, write_timeout=0.5) as served, served.connect() as (reader, writer):
+        writer.write(GET + b"connection: close\r\n\r\n")
+        while piece := await reader.read(1_000_000):
+            size += len(piece)
+            await asyncio.sleep(0.002)
+
+    assert size > 400 * 60_000
