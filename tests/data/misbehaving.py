@@ -30,6 +30,11 @@ def do(what: str, payload: bytes) -> Any:
         case "hang":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
             time.sleep(60)
+        case "spin":
+            while True:
+                pass
+        case "pid":
+            return os.getpid()
         case "fill the memory":
             return len(b"x" * 2**31)
         case "write a file":

@@ -1,6 +1,11 @@
 """A child may crash, hang or run wild: the server goes on."""
 
 import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +13,7 @@ from typing import Any
 import pytest
 
 from rightseat.core.errors import Unreadable
-from rightseat.data.child import Child, Lost
+from rightseat.data.child import MAX_IDLE, Child, ChildPool, Lost
 from tests.data.misbehaving import Do
 
 pytestmark = pytest.mark.whole
@@ -98,3 +103,75 @@ async def test_a_request_that_is_given_up_ends_it(child: Child) -> None:
 
     assert not child.is_running
     assert await child.ask(Do("count"), int, 20, b"x") == 1
+
+
+async def test_a_request_has_a_limit_of_processor_time() -> None:
+    child = Child("tests.data.misbehaving", 512 * 2**20, cpu_seconds=0.3)
+
+    with pytest.raises(Lost, match=r"took more than 0\.3 s of processor time"):
+        await child.ask(Do("spin"), type(None), 30)
+
+    for _ in range(3):
+        assert await child.ask(Do("count"), int, 20, b"x") == 1
+    await child.aclose()
+
+
+PARENT = """
+import asyncio
+from rightseat.data.child import Child
+from tests.data.misbehaving import Do
+
+async def main() -> None:
+    child = Child("tests.data.misbehaving", 512 * 2**20)
+    print(await child.ask(Do("pid"), int, 20), flush=True)
+    await child.ask(Do("hang"), type(None), 60)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent, whatever the child does")
+def test_a_child_that_is_busy_ends_with_its_server() -> None:
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, env={**os.environ, **path}) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        ended = os.pidfd_open(pid)
+        parent.send_signal(signal.SIGKILL)
+
+    with os.fdopen(ended) as file:
+        assert select.select([file], [], [], 10)[0]
+
+
+async def test_a_slow_request_of_a_pool_delays_no_other() -> None:
+    pool = ChildPool("tests.data.misbehaving", 512 * 2**20, size=2)
+
+    async def ask(what: str, within: float) -> int:
+        async with pool.child() as child:
+            return await child.ask(Do(what), int, within)
+
+    slow = asyncio.create_task(ask("hang", 30))
+    await asyncio.sleep(0)
+
+    assert await ask("count", 20) == 0
+    assert not slow.done()
+
+    await pool.aclose()
+    with pytest.raises(Lost):
+        await slow
+
+
+async def test_a_pool_has_at_most_its_size_at_work_and_few_idle() -> None:
+    pool = ChildPool("tests.data.misbehaving", 512 * 2**20, size=6)
+
+    async def ask() -> int:
+        async with pool.child() as child:
+            return await child.ask(Do("pid"), int, 60)
+
+    first = set(await asyncio.gather(*(ask() for _ in range(9))))
+    later = [await ask() for _ in range(6)]
+    await pool.aclose()
+
+    assert len(first) <= 6
+    assert len({*later}) <= MAX_IDLE
+    assert {*later} <= first

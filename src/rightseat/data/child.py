@@ -12,7 +12,8 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from typing import TypeVar, cast
 
 import msgspec
@@ -26,6 +27,8 @@ T = TypeVar("T")
 
 GRACE = 1.0  # seconds that the child has to say itself that time is up
 MOST = 64 * 2**20  # bytes of one reply
+MAX_IDLE = 4  # children of one pool that are kept for the next request
+CPU_SIGNAL = getattr(signal, "SIGPROF", 0)  # ends a child whose processor time is used up
 PIECE = 64 * 1024  # characters or bytes of a payload that are sent at once
 
 
@@ -39,12 +42,14 @@ ERRORS: dict[str, type[RightseatError]] = {error.code: error for error in (BadQu
 class Child:
     """Answers one request at a time with the function that `module` builds. It is started with the first request.
 
-    After `Lost` it is started anew with the next request, and knows nothing of the earlier ones.
+    After `Lost` it is started anew with the next request, and knows nothing of the earlier ones. `memory` is bytes of
+    address space, `cpu_seconds` the processor time of one request; 0 leaves it to the time that a request may take.
     """
 
-    def __init__(self, module: str, memory: int) -> None:
+    def __init__(self, module: str, memory: int, cpu_seconds: float = 0) -> None:
         self._module = module
         self._memory = memory
+        self._cpu_seconds = cpu_seconds
         self._process: Process | None = None
         self._busy = asyncio.Lock()
 
@@ -64,6 +69,8 @@ class Child:
                 raise Lost(f"took longer than {within:g} s") from None
             except (asyncio.IncompleteReadError, ConnectionError):
                 await self._end(process)
+                if self._cpu_seconds and process.returncode == -CPU_SIGNAL:
+                    raise Lost(f"took more than {self._cpu_seconds:g} s of processor time") from None
                 logger.warning("a child for %s died with the code %s", self._module, process.returncode)
                 raise Lost(f"ended before its time (code {process.returncode})") from None
             except BaseException:
@@ -86,12 +93,44 @@ class Child:
     async def _start(self) -> Process:
         start = f"import sys; sys.path[:] = {sys.path!r}; from rightseat.data.worker import main; main(*sys.argv[1:])"
         command = [sys.executable, "-I", "-X", "utf8", "-c", start, self._module, str(self._memory)]
+        command.append(str(self._cpu_seconds))
         return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={})
 
     async def _end(self, process: Process) -> None:
         self._process = None
         kill(process)
         await asyncio.shield(ended(process))
+
+
+class ChildPool:
+    """Children of one kind, so that a slow request delays no other. At most `size` work at once, and few stay idle."""
+
+    def __init__(self, module: str, memory: int, size: int, cpu_seconds: float = 0) -> None:
+        self._new = partial(Child, module, memory, cpu_seconds)
+        self._idle: list[Child] = []
+        self._busy: set[Child] = set()
+        self._free = asyncio.Semaphore(size)
+
+    @contextlib.asynccontextmanager
+    async def child(self) -> AsyncIterator[Child]:
+        """One that does nothing else meanwhile."""
+        async with self._free:
+            child = self._idle.pop() if self._idle else self._new()
+            self._busy.add(child)
+            try:
+                yield child
+            finally:  # it has ended its process, where that could not be used again
+                self._busy.discard(child)
+                if len(self._idle) < MAX_IDLE:
+                    self._idle.append(child)
+                else:
+                    await child.aclose()
+
+    async def aclose(self) -> None:
+        """Requests that are under way end with `Lost`."""
+        for child in (*self._busy, *self._idle):
+            await child.aclose()
+        self._idle.clear()
 
 
 async def exchange(process: Process, request: bytes, payload: str | bytes, within: float) -> bytes:

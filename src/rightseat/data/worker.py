@@ -17,19 +17,21 @@ from rightseat.core.errors import RightseatError, Unreadable
 from rightseat.data.frames import HEAD, LENGTH, Exhausted, Reply
 
 GIVEN_UP = 5  # seconds after which a child ends that nobody killed: its parent is gone
+PR_SET_PDEATHSIG = 1
 
 Handle = Callable[[bytes, bytes], Any]
 """What a module's `build()` gives: from a request and its payload to a value. It raises errors of ours."""
 
 
-def main(module: str, memory: str) -> None:
+def main(module: str, memory: str, cpu_seconds: str) -> None:
+    end_with_parent()
     restrict(int(memory))
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints is no reply
     handle: Handle | None = None
     while (received := receive(requests)) is not None:
         request, payload, within = received
-        alarm(math.ceil(within) + GIVEN_UP)
+        alarm(math.ceil(within) + GIVEN_UP, float(cpu_seconds))
         try:
             handle = handle or import_module(module).build()
             reply = Reply(msgspec.Raw(msgspec.msgpack.encode(handle(request, payload))))
@@ -42,7 +44,15 @@ def main(module: str, memory: str) -> None:
             reply = Reply(error="fault", message=traceback.format_exc(limit=-8), spent=True)
         del request, payload, received
         send(replies, msgspec.msgpack.encode(reply))
-        alarm(0)
+        alarm(0, 0)
+
+
+def end_with_parent() -> None:
+    """Only Linux has this. Elsewhere, and before this line, the end of standard input and the alarm end the child."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def restrict(memory: int) -> None:
@@ -56,10 +66,11 @@ def restrict(memory: int) -> None:
             resource.setrlimit(limit, (most, most))
 
 
-def alarm(seconds: int) -> None:
-    """Ends this process by the kernel's hand, unless it is taken back: no code of ours has to run for it."""
+def alarm(seconds: int, cpu_seconds: float) -> None:
+    """The kernel ends this process when either time is over, so no code has to run for it. 0 takes a limit back."""
     if hasattr(signal, "alarm"):
         signal.alarm(seconds)
+        signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
 
 
 def receive(requests: BinaryIO) -> tuple[bytes, bytes, float] | None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import closing
 from dataclasses import replace
@@ -18,7 +19,7 @@ from rightseat.plugins.definition import Database, Identity, Plugin, Step, Words
 from rightseat.plugins.results import Result, StepFailed, Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
-from rightseat.plugins.sql import Binding, Databases, query
+from rightseat.plugins.sql import Binding, Databases, catalog, query
 from rightseat.plugins.sql.rows import distinct, plain
 
 pytestmark = pytest.mark.whole
@@ -124,6 +125,38 @@ async def test_R_8_4_a_large_catalog_is_shortened_to_what_the_question_needs(
     assert len(asked[0].system) < 20_000
     assert "Further tables, not shown here: " in asked[0].system
     assert len(result.record["tables_not_shown"]) > 20  # type: ignore[arg-type]  # a list
+
+
+async def test_a_long_question_does_not_slow_down_the_choice_of_tables() -> None:
+    tables = {f"t{number}": catalog.Table({"region": "where it is"}) for number in range(50)}
+    started = time.monotonic()
+
+    catalog.describe(catalog.Catalog(tables), "wörd " * 80_000, 12_000)
+
+    assert time.monotonic() - started < 1
+
+
+async def test_R_8_7_a_statement_over_a_bound_goes_back_shortened_and_with_the_bound(
+    databases: Databases, tmp_path: Path
+) -> None:
+    many = "SELECT " + ",".join(["*"] * 4000) + " FROM orders"  # noqa: S608
+
+    result, asked = await run(make(tmp_path / "plugin"), databases, sql(many), sql("SELECT id FROM orders"))
+
+    assert len(result.output) == 3  # type: ignore[arg-type]  # a list
+    assert "4,000 stars; at most 50 are allowed" in asked[1].user
+    assert "(8,018 characters)" in asked[1].user
+    assert len(asked[1].user) < 3_000
+
+
+async def test_R_8_3_a_catalog_that_changes_is_read_anew(databases: Databases, tmp_path: Path) -> None:
+    plugin = make(tmp_path / "plugin")
+    before = (await databases.find(plugin, None)).catalog
+    assert (await databases.find(plugin, None)).catalog is before
+
+    (plugin.folder / "catalog.yaml").write_text("tables: {orders: {columns: {id: the number}}}")
+
+    assert (await databases.find(plugin, None)).catalog.columns() == {"orders": ("id",)}
 
 
 async def test_R_8_7_a_refused_statement_goes_back_with_the_reason(databases: Databases, tmp_path: Path) -> None:

@@ -4,9 +4,13 @@ Left out is what reads or writes anything but its arguments (files, settings, se
 and what makes much out of little (`repeat`, `generate_series`, `printf`).
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 Dialect = Literal["sqlite", "postgres", "mysql", "duckdb"]
+
+Columns = Mapping[str, Sequence[str]]
+"""The tables of a catalog, each with its columns."""
 
 
 def words(text: str) -> frozenset[str]:

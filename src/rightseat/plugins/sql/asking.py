@@ -1,5 +1,6 @@
 """A question → SQL → rows. What is refused, or fails, goes back to the model that wrote it, at most twice."""
 
+import asyncio
 import time
 from collections.abc import Mapping
 
@@ -19,6 +20,7 @@ from rightseat.plugins.sql.rows import objects
 ROWS = 500
 SECONDS = 30.0
 ATTEMPTS = 3
+SHOWN = 2_000  # characters of a statement that was refused, for the next attempt
 CATALOG = 12_000  # characters of a catalog that a model is shown
 
 SCHEMA: Mapping[str, JsonValue] = {
@@ -43,7 +45,7 @@ async def query(plugin: Plugin, step: Step, scene: Scene, speaker: Speaker, data
     started = time.monotonic()
     source = await databases.find(plugin, text(step.params.get("database")))
     rows = whole(step.params.get("max_rows"), ROWS)
-    told, left_out = catalogs.describe(source.catalog, scene.question, CATALOG)
+    told, left_out = await asyncio.to_thread(catalogs.describe, source.catalog, scene.question, CATALOG)
     attempts: list[JsonValue] = []
     usage = Usage()
     code: Code = "sql_refused"
@@ -55,7 +57,8 @@ async def query(plugin: Plugin, step: Step, scene: Scene, speaker: Speaker, data
         sql, explanation = "", ""
         try:
             sql, explanation = read(said.value())
-            statement, answer = await run(sql, source, rows, step.timeout or SECONDS)
+            statement = await databases.check(sql, source, rows)
+            answer = await source.engine.run(statement, source.catalog.columns(), step.timeout or SECONDS)
         except (ValueError, Refused) as error:
             code, reason = "sql_refused", f"The query was refused: {error}"
         except BadQuery as error:
@@ -71,19 +74,8 @@ async def query(plugin: Plugin, step: Step, scene: Scene, speaker: Speaker, data
                     "refused": attempts, "tables_not_shown": [*left_out],
                 },
             )  # fmt: skip
-        attempts.append({"sql": sql or said.text[:2000], "reason": reason})
+        attempts.append({"sql": shorten(sql or said.text), "reason": reason})
     raise StepFailed(code, reason, details={"database": source.name, "attempts": attempts})
-
-
-async def run(sql: str, source: Source, rows: int, seconds: float) -> tuple[str, Answer]:
-    """What was run, and what came of it."""
-    try:
-        from rightseat.plugins.sql.guard import guard  # here, because it takes a while to import
-    except ImportError:
-        raise StepFailed("sql_failed", "SQL in flows needs a package: pip install 'rightseat[plugins]'.") from None
-    columns = source.catalog.columns()
-    statement = guard(sql, columns, source.engine.dialect, rows, source.engine.schema)
-    return statement, await source.engine.run(statement, columns, seconds)
 
 
 def write(step: Step, scene: Scene, source: Source, told: str, attempts: list[JsonValue]) -> Wanted:
@@ -108,6 +100,11 @@ def read(value: JsonValue) -> tuple[str, str]:
             return sql, ""
         case _:
             raise ValueError('the answer must be {"sql": "…", "explanation": "…"}.')
+
+
+def shorten(sql: str) -> str:
+    """The model sees its refused statement in the next prompt: a long one only in part, with its length."""
+    return sql if len(sql) <= SHOWN else f"{sql[:SHOWN]} … ({len(sql):,} characters)"
 
 
 def count(answer: Answer, rows: int) -> str:

@@ -22,6 +22,7 @@ from rightseat.plugins.definition import Database, Plugin
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql import catalog as catalogs
 from rightseat.plugins.sql.catalog import Catalog
+from rightseat.plugins.sql.checker import Checker
 from rightseat.plugins.sql.engines import Engine
 from rightseat.plugins.sql.engines.files import FileEngine, build
 from rightseat.plugins.sql.engines.mysql import MySQL
@@ -68,6 +69,8 @@ class Databases:
         self._bindings = bindings or {}
         self._engines: dict[tuple[str, str], Engine] = {}
         self._building = asyncio.Lock()
+        self._checker = Checker()
+        self._catalogs: dict[Path, tuple[tuple[int, int], Catalog]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -78,12 +81,19 @@ class Databases:
         for engine in self._engines.values():
             await engine.aclose()
         self._engines.clear()
+        await self._checker.aclose()
 
     async def find(self, plugin: Plugin, name: str | None) -> Source:
         """Raises `StepFailed`: there is no such database, it is bound to nothing, or it has no catalog."""
         database = self._choose(plugin, name)
         engine = await self._engine(plugin, database)
-        return Source(database.name, engine, self._catalog(plugin, database), database.description)
+        catalog = await asyncio.to_thread(self._catalog, plugin, database)
+        return Source(database.name, engine, catalog, database.description)
+
+    async def check(self, sql: str, source: Source, rows: int) -> str:
+        """The statement to run in place of `sql`. Raises `Refused`."""
+        engine = source.engine
+        return await self._checker.check(sql, source.catalog.columns(), engine.dialect, rows, engine.schema)
 
     async def draft(self, plugin: Plugin, name: str | None = None) -> str:
         """A catalog of everything that can be read there, for the operator to cut and to approve by binding it."""
@@ -110,7 +120,19 @@ class Databases:
                 " one from the database; it is used once the operator has bound it."
             )
             raise StepFailed("sql_refused", message)
-        return catalogs.load(path if path.is_absolute() else plugin.folder / path)
+        return self._load(path if path.is_absolute() else plugin.folder / path)
+
+    def _load(self, path: Path) -> Catalog:
+        """Read anew only where the file has changed: a large one takes a second."""
+        try:
+            stat = path.stat()
+        except OSError:
+            return catalogs.load(path)  # and its message
+        version = (stat.st_mtime_ns, stat.st_size)
+        known = self._catalogs.get(path)
+        if known is None or known[0] != version:
+            known = self._catalogs[path] = (version, catalogs.load(path))
+        return known[1]
 
     def _binding(self, plugin: Plugin, database: Database) -> Binding:
         return self._bindings.get(plugin.id, {}).get(database.name) or Binding()

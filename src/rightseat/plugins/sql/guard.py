@@ -3,41 +3,45 @@
 The model's own text is never run. Whatever its tree holds must be on a list: kinds of nodes, their parts, types,
 functions, tables. What is not known is refused, so that a parser that learns new words opens no door. The second guard
 is the engine's own (`engines/`), because a parser and an engine may read one text in two ways.
+
+It runs in a child process (`checker.py`): the parser takes seconds and gigabytes for some statements.
 """
 
 import re
-from collections.abc import Mapping, Sequence
 
 import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from rightseat.plugins.sql import rewriting
-from rightseat.plugins.sql.allowed import BARE, FUNCTIONS, OURS, Dialect, Refused, words
-
-LONGEST = 10_000  # characters of a statement
-
-Columns = Mapping[str, Sequence[str]]
-"""The tables of a catalog, each with its columns."""
+from rightseat.plugins.sql import bounds, rewriting
+from rightseat.plugins.sql.allowed import BARE, FUNCTIONS, OURS, Columns, Dialect, Refused, words
 
 
 def guard(sql: str, columns: Columns, dialect: Dialect, rows: int, schema: str = "") -> str:
     """The statement to run, which gives one row more than `rows` where there are more. Raises `Refused`."""
-    tree = parse(sql, dialect)
-    check(tree, dialect)
-    rewriting.name_outputs(tree, columns, dialect)
-    rewriting.narrow(tree, columns, dialect, schema)
-    written = write(rewriting.limit(tree, rows + 1), dialect)
-    check_again(written, columns, dialect, schema)
+    try:
+        bounds.check_bound("characters", len(sql), bounds.MAX_CHARACTERS)
+        tree = parse(sql, dialect)
+        bounds.check_size(tree)
+        check(tree, dialect)
+        rewriting.name_outputs(tree, columns, dialect)
+        rewriting.narrow(tree, columns, dialect, schema)
+        bounds.check_tables_read(tree)
+        written = write(rewriting.limit(tree, rows + 1), dialect)
+        bounds.check_bound("characters in the form that is run", len(written), bounds.MAX_WRITTEN_CHARACTERS)
+        check_again(written, columns, dialect, schema)
+    except RecursionError:
+        most = bounds.MAX_DEPTH
+        raise Refused(f"The statement is nested too deeply; at most {most} levels are allowed.") from None
     return written
 
 
-def parse(sql: str, dialect: Dialect, longest: int = LONGEST) -> exp.Expr:
-    if len(sql) > longest or "\0" in sql:
-        raise Refused(f"The statement is too long, or has characters that it cannot have. {longest:,} are allowed.")
+def parse(sql: str, dialect: Dialect) -> exp.Expr:
+    if "\0" in sql:
+        raise Refused("The statement has the character NUL. Leave it out.")
     try:
         trees = sqlglot.parse(sql, dialect=dialect)
-    except (SqlglotError, RecursionError) as error:
+    except SqlglotError as error:
         said = re.sub(r"\x1b\[\d*m", "", str(error)).split("\n")[0][:200]
         raise Refused(f"The statement cannot be parsed: {said}") from None
     statements = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
@@ -54,7 +58,7 @@ def parse(sql: str, dialect: Dialect, longest: int = LONGEST) -> exp.Expr:
 def write(tree: exp.Expr, dialect: Dialect) -> str:
     try:
         return tree.sql(dialect=dialect, identify=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
-    except (SqlglotError, RecursionError) as error:
+    except SqlglotError as error:
         raise Refused(f"The statement cannot be written for {dialect}: {error}") from None
 
 
@@ -92,7 +96,7 @@ def check_function(node: exp.Func, dialect: Dialect) -> None:
 
 def check_again(written: str, columns: Columns, dialect: Dialect, schema: str) -> None:
     """What will be run is read once more, as if somebody else had written it."""
-    tree = parse(written, dialect, longest=20 * LONGEST)
+    tree = parse(written, dialect)
     check(tree, dialect)
     for table in tree.find_all(exp.Table):
         is_listed = table.name in columns and table.db == schema

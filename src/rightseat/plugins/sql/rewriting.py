@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from rightseat.plugins.sql.allowed import OURS, Dialect, Refused
-
-Columns = Mapping[str, Sequence[str]]
+from rightseat.plugins.sql.allowed import OURS, Columns, Dialect, Refused
+from rightseat.plugins.sql.bounds import MAX_COLUMNS, check_bound
 
 Withs = Mapping[str, tuple[str, exp.Expr]]
 """What the names of WITH have become, and the query that each belongs to."""
@@ -128,7 +127,10 @@ def name_outputs(tree: exp.Expr, columns: Columns, dialect: Dialect) -> None:
         inner = inner.this.unnest() if isinstance(inner.this, exp.Subquery) else inner.this
     if not isinstance(inner, exp.Select):
         return
-    outputs = [one for each in inner.expressions for one in expand(each, inner, columns, dialect)]
+    outputs: list[exp.Expr] = []
+    for each in inner.expressions:
+        outputs += expand(each, inner, columns, dialect)
+        check_bound("columns in its result", len(outputs), MAX_COLUMNS)
     seen: Counter[str] = Counter()
     for at, output in enumerate(outputs):
         name = output.alias_or_name

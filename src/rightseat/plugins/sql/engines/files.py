@@ -1,20 +1,19 @@
 """SQLite and DuckDB: a file, read by a child process that can be killed and holds no secrets."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from rightseat.core.errors import BadQuery, Misuse, Unreadable
-from rightseat.data.child import Child, Lost
+from rightseat.data.child import Child, ChildPool, Lost
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.allowed import Dialect
 from rightseat.plugins.sql.engines import Answer
 
 MEMORY = {"sqlite": 512 * 2**20, "duckdb": 1024 * 2**20}  # bytes of address space
-AT_ONCE = 4  # children that are kept for the next query
+MAX_AT_ONCE = 16  # queries of one database
 BUILDING = 30.0  # seconds that the script of a bundled database may take
 
 
@@ -46,12 +45,11 @@ class FileEngine:
         self.dialect: Dialect = dialect
         self._path = path
         self._fixed = fixed
-        self._idle: list[Child] = []
-        self._busy: set[Child] = set()
+        self._pool = ChildPool(worker(dialect), MEMORY[dialect], MAX_AT_ONCE)
 
     async def run(self, sql: str, columns: Mapping[str, Sequence[str]], seconds: float) -> Answer:
         listed = {name: list(each) for name, each in columns.items()}
-        async with self._child() as child:
+        async with self._pool.child() as child:
             try:
                 return await child.ask(Run(str(self._path), self._fixed, sql, listed, seconds), Answer, seconds)
             except Lost as lost:
@@ -62,7 +60,7 @@ class FileEngine:
                 raise StepFailed("sql_failed", error.message) from None
 
     async def describe(self) -> dict[str, list[tuple[str, str]]]:
-        async with self._child() as child:
+        async with self._pool.child() as child:
             try:
                 return await child.ask(
                     Describe(str(self._path), self._fixed), dict[str, list[tuple[str, str]]], BUILDING
@@ -70,25 +68,8 @@ class FileEngine:
             except (Lost, BadQuery, Misuse, Unreadable) as error:
                 raise StepFailed("sql_failed", f"The database {self._path.name} cannot be read: {error}") from None
 
-    @asynccontextmanager
-    async def _child(self) -> AsyncIterator[Child]:
-        """One that does nothing else, so that a slow query keeps nobody waiting."""
-        child = self._idle.pop() if self._idle else Child(worker(self.dialect), MEMORY[self.dialect])
-        self._busy.add(child)
-        try:
-            yield child
-        finally:  # it has ended its process, where that could not be used again
-            self._busy.discard(child)
-            if len(self._idle) < AT_ONCE:
-                self._idle.append(child)
-            else:
-                await child.aclose()
-
     async def aclose(self) -> None:
-        """Whoever still waits for an answer gets none."""
-        for child in (*self._busy, *self._idle):
-            await child.aclose()
-        self._idle.clear()
+        await self._pool.aclose()
 
 
 def worker(dialect: str) -> str:
