@@ -190,7 +190,7 @@ async def test_R_10_5_R_11_6_a_reload_in_between_changes_nothing_for_a_flow_that
         flow = tmp_path / "plugins/host_security/flows/scan_host.yaml"
         flow.write_text(flow.read_text().replace("keys: [task_id, eta_seconds]", "keys: [something_else]"))
         await stage.shelf.reload("host_security")
-        answer = Answer(question.id, "resolved", "allow", memo=question.memo)
+        answer = Answer(question.id, "resolved", {"decision": "allow"}, memo=question.memo)
         later = await stage.ask("yes", answers=(answer,))
 
     assert custom(later, "flow.finished")["status"] == "succeeded"
@@ -206,7 +206,7 @@ async def test_R_12_3_a_flow_does_not_go_on_for_a_user_who_may_not_use_its_plugi
         events = await stage.ask("Scan db-01, quick", principal=Principal("anna"))
         assert isinstance(events[-1], RunFinished)
         (question,) = events[-1].interrupts
-        answer = Answer(question.id, "resolved", "allow", memo=question.memo)
+        answer = Answer(question.id, "resolved", {"decision": "allow"}, memo=question.memo)
         users["host_security"].remove("anna")
 
         with pytest.raises(BadAsk, match="not for you any more"):

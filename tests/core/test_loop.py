@@ -565,14 +565,16 @@ async def test_a_person_is_asked_about_a_call_that_was_cut_off_and_may_not_be_re
     assert [one.reason for one in last.interrupts] == ["outcome_unknown"]
 
 
-@pytest.mark.parametrize(("decision", "made", "answers"), [("repeat", 2, 2), ("skip", 1, 2), ("stop", 1, 1)])
+@pytest.mark.parametrize(
+    ("decision", "made", "answers"), [("repeat", 2, 2), ("skip", 1, 2), ("stop", 1, 1), ("ok", 1, 2)]
+)
 async def test_what_the_person_decides_about_it_is_done(decision: str, made: int, answers: int) -> None:
     events, keys, loop, ask = await cut_off_and_gone_on(repeatable=None)
     fold = Fold()
     for event in events:
         fold.add(event)
     (call,) = [part for message in fold.messages() for part in message.parts if isinstance(part, Call)]
-    answer = Answer("i", "resolved", decision, call)
+    answer = Answer("i", "resolved", decision, call, reason="outcome_unknown")
     again = Ask(messages=(*ask.messages, *fold.messages()), answers=(answer,), durable=True)
 
     async with asyncio.timeout(5):

@@ -490,6 +490,7 @@ async def test_a_database_of_an_earlier_version_is_brought_up_to_date_with_all_t
 def to_version(connection: Connection, version: str) -> None:
     """As that version made it: there is no way back in the migrations themselves."""
     connection.execute(text("DROP INDEX ix_runs_unfinished"))
+    connection.execute(text("DROP INDEX ix_interrupts_open"))
     connection.execute(text("DROP TABLE processes"))
     connection.execute(text("DROP TABLE files"))
     connection.execute(text(f"UPDATE {VERSIONS} SET version_num = '{version}'"))  # noqa: S608

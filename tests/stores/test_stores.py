@@ -3,13 +3,14 @@
 import asyncio
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
-from rightseat.core.threads import Pending, RunRow, Thread, Threads
+from rightseat.core.threads import Expired, Pending, RunRow, Thread, Threads
 from rightseat.core.values import JsonValue
 
 ANNA, BEN = Principal("anna"), Principal("ben")
@@ -380,3 +381,40 @@ async def test_a_question_can_expire(threads: Threads, expires_at: str | None, i
 
     assert [pending.interrupt for pending in found] == [interrupt] * is_open
     assert list(beginning.pending) == found
+
+
+async def test_a_question_that_expired_is_given_once_with_its_owner(threads: Threads) -> None:
+    call = Call("c", "pay", "{}")
+    said = Message("assistant", (call,), id="m")
+    late = msgspec.structs.replace(MAY_I, expires_at="2001-01-01T00:00:00Z")
+    later = Interrupt("later", "approval", "May I?", expires_at="2999-01-01T00:00:00Z")
+    await run(threads, ask(user("Pay")), said, last=RunFinished("waiting", (late, later)))
+
+    first, second = await threads.expire_questions(), await threads.expire_questions()
+
+    assert list(first) == [Expired(ANNA.id, Pending(late, "t", "r", "default", call))]
+    assert list(second) == []
+    assert [one.interrupt for one in await threads.pending(ANNA)] == [later]
+
+
+async def test_a_question_that_is_just_being_answered_does_not_expire(threads: Threads) -> None:
+    late = msgspec.structs.replace(MAY_I, expires_at="2001-01-01T00:00:00Z")
+    await run(threads, ask(), last=RunFinished("waiting", (late,)))
+    answered = ask(run_id="r2", answers=(Answer("i", "resolved", True),))
+    await threads.begin(answered)
+
+    while_busy = await threads.expire_questions()
+    await threads.finish(answered, (), None, DONE)
+
+    assert list(while_busy) == []
+    assert list(await threads.expire_questions()) == []
+
+
+async def test_unfinished_runs_are_those_of_the_owner_and_the_thread(threads: Threads) -> None:
+    await threads.begin(ask(run_id="r1"))
+    await threads.begin(ask(run_id="r2", thread_id="t2"))
+    await run(threads, ask(run_id="r3", thread_id="t3"))
+
+    assert sorted(await threads.unfinished(ANNA)) == ["r1", "r2"]
+    assert list(await threads.unfinished(ANNA, "t2")) == ["r2"]
+    assert list(await threads.unfinished(BEN)) == []

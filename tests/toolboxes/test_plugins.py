@@ -87,7 +87,7 @@ async def test_R_10_5_a_dangerous_step_asks_in_the_middle_of_the_loop_and_goes_o
 
 def answered(question: Interrupt) -> Answer:
     call = Call("call_1", "host_security_scan_host", '{"question": "a quick scan of db-01"}')
-    return Answer(question.id, "resolved", "allow", call, question.memo)
+    return Answer(question.id, "resolved", {"decision": "allow"}, call, question.memo)
 
 
 async def test_flows_that_need_code_which_is_not_allowed_are_no_tools(tmp_path: Path) -> None:

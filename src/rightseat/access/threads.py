@@ -6,7 +6,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
+from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread, Threads
 from rightseat.core.values import JsonValue
 
 
@@ -59,12 +59,18 @@ class Scoped:
         found = await self._threads.pending(principal, thread_id)
         return [one for one in found if principal.may_use(one.agent)]
 
+    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
+        return await self._threads.unfinished(principal, thread_id)
+
     @property
     def reap_every(self) -> float | None:
         return self._threads.reap_every
 
     async def orphans(self) -> Sequence[Ask]:
         return await self._threads.orphans()
+
+    async def expire_questions(self) -> Sequence[Expired]:
+        return await self._threads.expire_questions()
 
     async def expire(self) -> Sequence[str]:
         return await self._threads.expire()

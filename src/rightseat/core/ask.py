@@ -83,13 +83,15 @@ class Topics(msgspec.Struct, frozen=True):
 
 class Answer(msgspec.Struct, frozen=True):
     """A person's answer to an interrupt. `call` is the call that waits for it, and `memo` what the asker wanted back,
-    as they were kept with the question."""
+    as they were kept with the question; `reason` and `subject` are the interrupt's."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
     payload: JsonValue = None
     call: Call | None = None
     memo: JsonValue = None
+    reason: str = ""
+    subject: str = ""
 
 
 WhenBusy = Literal["refuse", "queue", "supersede"]

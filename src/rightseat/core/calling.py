@@ -13,6 +13,7 @@ from functools import partial
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core.approvals import APPROVAL, is_approved
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 REFUSED = "The person refused: the call was not run."
 SKIPPED = "The call was cut off, and nobody knows whether it had an effect. It was not made again."
+DOUBT = "outcome_unknown"
 UNKNOWN: JsonValue = {"type": "string", "enum": ["repeat", "skip", "stop"]}
 NO_OBJECT = "The arguments are not a JSON object."
 NO_RESULT = "The tool ended without a result."
@@ -66,9 +68,10 @@ async def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, 
 
 
 async def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:
-    """The calls that waited for a person: run if the person agreed, else given back as refused.
+    """The calls that waited for a person: run if the person approved them, else given back as refused.
 
-    Last comes `RunFinished` where there is more to ask, or nothing more to say.
+    A call that was cut off is made again if the answer is `repeat`. A question that a tool with a `stream` asked itself
+    is the tool's to read. Last comes `RunFinished` where there is more to ask, or nothing more to say.
     """
     said: list[Event] = []
     agreed: list[tuple[Call, Tool | None, JsonValue]] = []
@@ -77,12 +80,12 @@ async def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncItera
         call = answer.call
         if call is None:
             continue  # the question of an agent, not of a tool
-        if (tool := streaming(call, tools)) and (answer.memo is not None or answer.status == "resolved"):
+        if (tool := streaming(call, tools)) and (is_own_question(answer) or is_approved(answer)):
             *_, before = streams.get(call.id, ((),))
             streams[call.id] = (call, tool, (*before, answer))
-        elif answer.payload in ("skip", "stop"):
-            said.append(CallReturned(call.id, call.name, SKIPPED, "outcome_unknown"))
-        elif answer.status == "resolved":
+        elif answer.reason == DOUBT and answer.status == "resolved" and answer.payload != "repeat":
+            said.append(CallReturned(call.id, call.name, SKIPPED, DOUBT))
+        elif is_approved(answer) or (answer.reason == DOUBT and answer.status == "resolved"):
             agreed.append((call, tools.get(call.name), answer.payload))
         else:
             said.append(CallReturned(call.id, call.name, REFUSED, "refused"))
@@ -104,10 +107,19 @@ async def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncItera
         yield RunFinished("done")
 
 
+def is_own_question(answer: Answer) -> bool:
+    """Did the tool itself ask it? An answer without a reason counts as one to an approval."""
+    return answer.memo is not None or (answer.status == "resolved" and answer.reason not in ("", APPROVAL))
+
+
 def was_stopped(ask: Ask, tools: Mapping[str, Tool]) -> bool:
     """Did the person say that nothing more shall be done, of a call whose outcome is not known?"""
-    plain = [answer for answer in ask.answers if answer.call is None or streaming(answer.call, tools) is None]
-    return any(answer.payload == "stop" for answer in plain)
+    return any(
+        answer.reason == DOUBT
+        and answer.payload == "stop"
+        and (answer.call is None or streaming(answer.call, tools) is None)
+        for answer in ask.answers
+    )
 
 
 def streaming(call: Call, tools: Mapping[str, Tool]) -> Tool | None:
@@ -189,9 +201,7 @@ def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Inte
         tool = tools.get(call.name)
         if tool is not None and tool.approval is not None:
             asked = tool.approval
-            yield Interrupt(
-                new_id("interrupt"), "approval_required", asked.message, call.id, asked.schema, asked.expires_at()
-            )
+            yield Interrupt(new_id("interrupt"), APPROVAL, asked.message, call.id, asked.schema, asked.expires_at())
 
 
 def doubts(calls: Sequence[Call], said: Iterable[Event]) -> Iterator[Interrupt]:
@@ -200,7 +210,7 @@ def doubts(calls: Sequence[Call], said: Iterable[Event]) -> Iterator[Interrupt]:
     for call in calls:
         if call.id not in returned:
             asked = f"{call.name} was cut off: whether it had an effect is not known. Repeat it, skip it, or stop?"
-            yield Interrupt(new_id("interrupt"), "outcome_unknown", asked, call.id, UNKNOWN)
+            yield Interrupt(new_id("interrupt"), DOUBT, asked, call.id, UNKNOWN)
 
 
 def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:

@@ -159,7 +159,8 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     """A question to a person. It is kept until it is answered in a later ask, or until `expires_at`.
 
     `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer, where there are such. `memo` is
-    for whoever asks: it comes back with the answer, and no client sees it.
+    for whoever asks: it comes back with the answer, and no client sees it. `subject` is what an approval is about, for
+    the audit log, where no call says so: the step of a flow.
     """
 
     id: str
@@ -169,6 +170,7 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     schema: JsonValue = None
     expires_at: str | None = None
     memo: JsonValue = None
+    subject: str = ""
 
 
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):

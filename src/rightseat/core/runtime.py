@@ -7,16 +7,18 @@ what a dead process left → goes on or is closed (`orphans`)
 import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from rightseat.core.admitting import Texts
 from rightseat.core.agent import Agent, Roster
+from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE, Artifacts, Stored
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.cancelling import is_cancelled
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, Leaving
+from rightseat.core.errors import AgentNotFound, ConfigError, Leaving, StoreUnreachable
 from rightseat.core.guard import Guard
 from rightseat.core.guarding import guarded
 from rightseat.core.hooks import Hooks
@@ -27,12 +29,14 @@ from rightseat.core.model import Model
 from rightseat.core.observing import NOBODY, Observer
 from rightseat.core.orphans import Orphanage
 from rightseat.core.performing import Performer
-from rightseat.core.starting import ENDING, SOON, Starter
-from rightseat.core.threads import Thread, Threads
+from rightseat.core.starting import Starter
+from rightseat.core.threads import Pending, Thread, Threads
 
 logger = logging.getLogger(__name__)
 
 HOUR = 3600.0
+EXPIRY_INTERVAL_S = 1.0
+"""Between two looks for questions that nobody answered in time."""
 
 
 class Runtime:
@@ -82,7 +86,10 @@ class Runtime:
         await self._engine.open(self._performer.perform)
         await self._orphanage.settle()
         await self._expire()
-        self._housekeeping = [asyncio.create_task(self._every(HOUR, self._expire))]
+        self._housekeeping = [
+            asyncio.create_task(self._every(HOUR, self._expire)),
+            asyncio.create_task(self._every(EXPIRY_INTERVAL_S, self._expire_questions)),
+        ]
         if seconds := self._threads.reap_every:
             self._housekeeping.append(asyncio.create_task(self._every(seconds, self._orphanage.adopt)))
 
@@ -131,14 +138,13 @@ class Runtime:
 
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
         """The thread, with all that was said in a run that has said its last."""
-        clock = asyncio.get_running_loop().time
-        until = clock() + ENDING
-        while True:
-            thread = await self._threads.load(thread_id, principal)
-            live = [run.id for run in thread.runs if run.outcome is None] if thread else []
-            if not live or clock() > until or not await self._starter.is_ending(live[-1]):
-                return thread
-            await asyncio.sleep(SOON)
+        await self._starter.settle(principal, thread_id)
+        return await self._threads.load(thread_id, principal)
+
+    async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
+        """Questions that wait for an answer, with those of a run that has said its last."""
+        await self._starter.settle(principal, thread_id)
+        return await self._threads.pending(principal, thread_id)
 
     async def delete(self, thread_id: str, principal: Principal) -> None:
         """Forget a thread and all that was said in it; a run that it has is stopped first."""
@@ -185,6 +191,11 @@ class Runtime:
     async def _expire(self) -> None:
         if run_ids := await self._threads.expire():
             await self._log.forget(run_ids)
+
+    async def _expire_questions(self) -> None:
+        with suppress(StoreUnreachable):  # the store has said so in the log
+            for owner, one in await self._threads.expire_questions():
+                record_closed(owner, one.agent, one.interrupt, one.call, "expired")
 
 
 def is_durable(agent: Agent | None) -> bool:

@@ -8,7 +8,8 @@ from functools import partial
 
 import msgspec
 
-from rightseat.core.ask import Ask
+from rightseat.core.approvals import record_decisions
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.calling import calls_in
 from rightseat.core.cancelling import to_the_end
 from rightseat.core.cancelling import whole as undone
@@ -60,6 +61,7 @@ class Starter:
             if not await self._engine.start(ask, self._perform):
                 del self._begun[ask.run_id]
                 self._threads.leave(ask.run_id, beginning.epoch)
+            record_decisions(ask)
         except BaseException as error:
             await to_the_end(self._abandon(ask, beginning, error))
             if isinstance(error, RightseatError) or not isinstance(error, Exception):
@@ -67,6 +69,18 @@ class Starter:
             logger.exception("run %s could not be begun", ask.run_id)
             raise InternalError(ask.run_id) from error
         return ask
+
+    async def settle(self, principal: Principal, thread_id: str | None = None) -> None:
+        """Wait until the store has what runs left that have written their last event, of one thread or of all."""
+        if not self._engine.is_lasting:
+            return  # the store has it before the last event is written
+        clock = asyncio.get_running_loop().time
+        until = clock() + ENDING
+        unfinished = await self._threads.unfinished(principal, thread_id)
+        ending = {run_id for run_id in unfinished if await self.is_ending(run_id)}
+        while ending and clock() < until:
+            await asyncio.sleep(SOON)
+            ending.intersection_update(await self._threads.unfinished(principal, thread_id))
 
     async def is_ending(self, run_id: str) -> bool:
         """Is it a durable run that has said its last, and is about to tell the store?"""
@@ -89,6 +103,7 @@ class Starter:
         finds it without its process has nothing else. Questions that are not open any more are refused by the claim."""
         if not ask.answers:
             return ask
+        await self.settle(ask.principal, ask.thread_id)
         pending = await self._threads.pending(ask.principal, ask.thread_id)
         if not {one.interrupt.id for one in pending}.issuperset(one.interrupt_id for one in ask.answers):
             return ask
@@ -168,7 +183,13 @@ def with_calls(ask: Ask, pending: Sequence[Pending]) -> Ask:
     if len({answer.interrupt_id for answer in ask.answers}) < len(ask.answers):
         raise BadAsk("A question is answered twice; send one answer to each.")
     answers = (
-        msgspec.structs.replace(one, call=asked.call, memo=asked.interrupt.memo)
+        msgspec.structs.replace(
+            one,
+            call=asked.call,
+            memo=asked.interrupt.memo,
+            reason=asked.interrupt.reason,
+            subject=asked.interrupt.subject,
+        )
         for one, asked in ((answer, known[answer.interrupt_id]) for answer in ask.answers)
     )
     return msgspec.structs.replace(ask, answers=tuple(answers))

@@ -4,7 +4,7 @@ What is not yours does not exist: it is answered as something that was never the
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -46,6 +46,13 @@ class Pending(msgspec.Struct, frozen=True):
     run_id: str
     agent: str
     call: Call | None = None
+
+
+class Expired(NamedTuple):
+    """A question that was not answered in time, and the id of the principal that it was for."""
+
+    owner: str
+    question: Pending
 
 
 class Thread(msgspec.Struct, frozen=True):
@@ -119,6 +126,10 @@ class Threads(Protocol):
         """Questions that wait for an answer and have not expired."""
         ...
 
+    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
+        """The ids of the principal's runs that are not finished, of one thread or of all."""
+        ...
+
     @property
     def reap_every(self) -> float | None:
         """Seconds between two looks for orphans; None where no other process can have left some since the first."""
@@ -126,6 +137,10 @@ class Threads(Protocol):
 
     async def orphans(self) -> Sequence[Ask]:
         """Asks whose runs were cut off when another process died, each given once, to one who asks."""
+        ...
+
+    async def expire_questions(self) -> Sequence[Expired]:
+        """Close the questions that have expired, a second ago or earlier. Each is given once, to one process."""
         ...
 
     async def expire(self) -> Sequence[str]:

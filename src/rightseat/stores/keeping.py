@@ -8,6 +8,8 @@ from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Pending
 
+EXPIRY_GRACE = timedelta(seconds=1)
+"""For which a question that has expired is left alone: a run that answers it may have been begun just before."""
 NAME = 60
 """About how many characters a thread's first name has."""
 

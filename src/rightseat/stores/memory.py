@@ -12,7 +12,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread, Threads
+from rightseat.core.threads import Beginning, Expired, Pending, RunRow, Summary, Thread, Threads
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
 from rightseat.stores.files import MemoryArtifacts
@@ -132,8 +132,21 @@ class MemoryThreads:
         mine = (kept for kept in self._threads.values() if kept.owner == principal.id)
         return [one for kept in mine for one in live(kept.pending) if thread_id in (None, one.thread_id)]
 
+    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
+        mine = (kept for kept in self._threads.values() if kept.owner == principal.id)
+        return [kept.busy for kept in mine if kept.busy and thread_id in (None, kept.summary.id)]
+
     async def orphans(self) -> Sequence[Ask]:
         return ()  # what dies with the process leaves nothing behind
+
+    async def expire_questions(self) -> Sequence[Expired]:
+        before, found = keeping.now(ago=keeping.EXPIRY_GRACE), list[Expired]()
+        for kept in self._threads.values():
+            expired = [one for one in kept.pending if (keeping.expiry(one) or before) < before]
+            if expired and kept.busy is None:  # else it may just be answered
+                found += [Expired(kept.owner, one) for one in expired]
+                kept.pending = tuple(one for one in kept.pending if one not in expired)
+        return found
 
     async def expire(self) -> Sequence[str]:
         return ()  # old threads go when there are too many

@@ -15,7 +15,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
-from rightseat.core.threads import Beginning, Pending, RunRow, Summary, Thread
+from rightseat.core.threads import Beginning, Expired, Pending, RunRow, Summary, Thread
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
 from rightseat.stores.tables import files, interrupts, messages, processes, runs, threads
@@ -220,6 +220,12 @@ PENDING = (
     .order_by(interrupts.c.created_at, interrupts.c.position)
 )
 
+UNFINISHED_OF = (
+    select(runs.c.id)
+    .where(runs.c.owner == OWNER, runs.c.outcome.is_(None))
+    .where(or_(bindparam("any_thread", type_=Boolean), runs.c.thread == ID))
+)
+
 
 def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
     mine = {"of_thread": thread_id, "of_owner": owner}
@@ -246,6 +252,11 @@ def pending(connection: Connection, owner: str, thread_id: str | None) -> list[P
     return [_pending(row) for row in connection.execute(PENDING, asked)]
 
 
+def unfinished_of(connection: Connection, owner: str, thread_id: str | None) -> list[str]:
+    asked = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None}
+    return list(connection.execute(UNFINISHED_OF, asked).scalars())
+
+
 def _pending(row: Any) -> Pending:
     interrupt = msgspec.json.decode(row.interrupt, type=Interrupt)
     call = msgspec.json.decode(row.call, type=Call) if row.call else None
@@ -267,6 +278,15 @@ EXPIRED = (
     .where(threads.c.busy.is_(None), threads.c.updated_at < bindparam("before"))
     .limit(bindparam("most"))
 )
+
+
+EXPIRED_QUESTION = (
+    (interrupts.c.answered_at.is_(None))
+    & (interrupts.c.expires_at < bindparam("before"))
+    & exists().where(threads.c.id == interrupts.c.thread, threads.c.busy.is_(None))
+)
+HAS_EXPIRED_QUESTIONS = select(exists().where(EXPIRED_QUESTION))
+EXPIRE_QUESTIONS = update(interrupts).where(EXPIRED_QUESTION).values(answered_at=NOW).returning(*interrupts.c)
 
 
 def change(connection: Connection, thread_id: str, owner: str, name: str | None, archived: bool | None) -> Summary:
@@ -293,6 +313,15 @@ def expire(connection: Connection, before: str, most: int) -> tuple[int, list[st
     """How many threads were deleted, and the ids of their runs."""
     found = connection.execute(EXPIRED, {"before": before, "most": most}).all()
     return len(found), [run_id for row in found for run_id in delete_thread(connection, row.id, row.owner)]
+
+
+def has_expired_questions(connection: Connection, before: str) -> bool:
+    return bool(connection.execute(HAS_EXPIRED_QUESTIONS, {"before": before}).scalar())
+
+
+def expire_questions(connection: Connection, before: str) -> list[Expired]:
+    found = connection.execute(EXPIRE_QUESTIONS, {"before": before, "now": keeping.now()}).all()
+    return [Expired(row.owner, _pending(row)) for row in found]
 
 
 # Runs of processes that died

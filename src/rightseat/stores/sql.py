@@ -17,7 +17,7 @@ from rightseat.core.errors import BadAsk, RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
-from rightseat.core.threads import Beginning, Pending, Summary, Thread, Threads
+from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread, Threads
 from rightseat.core.values import JsonValue
 from rightseat.parts import StatePath
 from rightseat.stores import keeping, queries
@@ -126,6 +126,11 @@ class SqlThreads:
             return ()
         return await self._database.look(queries.pending, principal.id, thread_id)
 
+    async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
+        if thread_id is not None and "\0" in thread_id:
+            return ()
+        return await self._database.look(queries.unfinished_of, principal.id, thread_id)
+
     @property
     def reap_every(self) -> float | None:
         return self._database.reap_every
@@ -151,6 +156,12 @@ class SqlThreads:
     def _adopt(self, connection: Connection, other: int) -> Sequence[Ask]:
         is_gone = self._database.is_gone(connection, other)
         return queries.adopt(connection, other, self._database.process) if is_gone else ()
+
+    async def expire_questions(self) -> Sequence[Expired]:
+        before = keeping.now(ago=keeping.EXPIRY_GRACE)
+        if not await self._database.look(queries.has_expired_questions, before):
+            return ()
+        return await self._database.write(queries.expire_questions, before)
 
     async def expire(self) -> Sequence[str]:
         await self._database.write(queries.expire_files, keeping.now(ago=LOOSE))

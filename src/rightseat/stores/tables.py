@@ -27,6 +27,7 @@ metadata = MetaData(
 
 UNFINISHED = text("outcome IS NULL")
 LOOSE = text("thread IS NULL")
+OPEN = text("answered_at IS NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
 
 threads = Table(
@@ -90,6 +91,7 @@ interrupts = Table(
     Column("expires_at", Text),
     Column("answered_at", Text),
     Index("ix_interrupts_owner_answered_at", "owner", "answered_at"),
+    Index("ix_interrupts_open", "expires_at", postgresql_where=OPEN, sqlite_where=OPEN),
 )
 
 files = Table(

@@ -32,10 +32,11 @@ def told(response: dict[str, Any]) -> str:
     ("response", "said"),
     [
         ('{"decision": "allow"}', "The scan has begun. Its number is scan-db-01-1."),
-        ("yes", "The scan has begun. Its number is scan-db-01-1."),
+        ("true", "The scan has begun. Its number is scan-db-01-1."),
         ('{"decision": "edit", "arguments": {"host_id": "web-01"}}', "Its number is scan-web-01-1."),
         ('{"decision": "deny"}', "All right, nothing was scanned."),
         ("false", "All right, nothing was scanned."),
+        ("yes", "All right, nothing was scanned."),
     ],
 )
 async def test_R_10_5_a_client_is_asked_for_an_approval_and_goes_on_with_the_answer(

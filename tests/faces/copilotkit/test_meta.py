@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rightseat.core.approvals import is_approved
 from rightseat.core.ask import Answer
 from rightseat.core.errors import BadAsk
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, StateReplaced, StepEnded, StepStarted
@@ -100,11 +101,20 @@ def test_the_only_question_is_answered_whatever_its_words() -> None:
     assert read_answers([event], pending(ASKED)) == (Answer("i1", "resolved", "Ada"),)
 
 
-def test_a_no_to_a_call_is_a_refusal() -> None:
-    event = MetaEventInput(name=KIND, value="May I?", response="false")
+@pytest.mark.parametrize(
+    ("response", "is_yes"),
+    [
+        *((yes, True) for yes in ("true", '{"approved": true}', '{"decision": "allow"}')),
+        *((no, False) for no in ("ok", "yes", "false", '"true"', "", "True", "1", '{"approved": 1}')),
+    ],
+)
+def test_a_text_approves_a_call_if_it_is_the_json_of_a_yes(response: str, is_yes: bool) -> None:
+    event = MetaEventInput(name=KIND, value="May I?", response=response)
     asked = Interrupt("i1", "approval_required", "May I?", "c1")
 
-    assert read_answers([event], pending(asked)) == (Answer("i1", "cancelled", False),)
+    (answer,) = read_answers([event], pending(asked))
+
+    assert is_approved(answer) is is_yes
 
 
 def test_an_event_without_a_response_answers_nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rightseat.core.agent import Agent
+from rightseat.core.approvals import is_approved
 from rightseat.core.ask import Ask
 from rightseat.core.errors import BadAsk
 from rightseat.core.events import Interrupt
@@ -84,15 +85,15 @@ def test_a_change_of_nothing_is_told() -> None:
         read_reply(Waiting((leave(),), ()), "edit")
 
 
-def test_a_tool_hears_a_yes_as_true_and_a_no_as_a_refusal() -> None:
+def test_a_yes_in_the_chat_approves_a_call_and_a_no_refuses_it() -> None:
     call = Call("c1", "delete", "{}")
     waiting = Waiting((leave(call="c1", schema=None),), (Message("assistant", (call,)),))
 
     (yes,) = read_reply(waiting, "yes") or ()
     (no,) = read_reply(waiting, "no") or ()
 
-    assert (yes.status, yes.payload, yes.call) == ("resolved", True, call)
-    assert (no.status, no.call) == ("cancelled", call)
+    assert (is_approved(yes), yes.call) == (True, call)
+    assert (is_approved(no), no.call) == (False, call)
 
 
 def test_one_word_answers_several_that_ask_for_leave() -> None:

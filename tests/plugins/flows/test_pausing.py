@@ -36,7 +36,12 @@ async def test_R_10_5_a_dangerous_step_shows_all_that_it_would_do_and_waits() ->
 
 async def test_R_10_5_allow_once_sends_what_was_shown_without_asking_a_model_again() -> None:
     play = await ordering(exchange("POST", "/orders", json={"ok": True})).run()
-    payloads: list[JsonValue] = [None, True, "allow", {"decision": "allow"}, {"approved": True}]
+    payloads: list[JsonValue] = [
+        True,
+        {"decision": "allow"},
+        {"approved": True},
+        {"approve": True, "arguments": {"count": 9}},
+    ]
     for payload in payloads:
         again = Play(play.flow, {}, [exchange("POST", "/orders", json={"ok": True})], play.scene)
         again.trace = play.trace
@@ -64,10 +69,11 @@ async def test_R_10_5_edited_arguments_are_checked_again() -> None:
 
 
 async def test_R_10_5_deny_goes_to_on_error_and_nothing_is_sent() -> None:
-    payloads: list[JsonValue] = [None, "deny", False, {"decision": "deny"}]
+    payloads: list[JsonValue] = [None, "deny", "allow", "yes", False, {"decision": "deny"}, {"decision": "edit"}]
+    payloads += [{"arguments": {"count": 1}}, {"approved": True, "decision": "deny"}]
     for payload in payloads:
         play = await ordering().run()
-        await play.go_on(payload, cancelled=payload is None)
+        await play.go_on(payload)
 
         assert play.trace.status() == "failed_handled"
         assert play.trace.error_code() == "denied"
@@ -75,12 +81,12 @@ async def test_R_10_5_deny_goes_to_on_error_and_nothing_is_sent() -> None:
         assert play.problems == []
 
 
-async def test_R_10_5_an_answer_that_is_neither_yes_nor_no_is_asked_for_again() -> None:
+async def test_R_10_5_a_question_that_is_cancelled_is_denied() -> None:
     play = await ordering().run()
-    await play.go_on("perhaps")
+    await play.go_on({"decision": "allow"}, cancelled=True)
 
-    assert is_waiting(play.trace.events)
-    assert "was not understood" in play.question.message
+    assert play.trace.error_code() == "denied"
+    assert play.problems == []
 
 
 async def test_R_10_5_an_operation_that_says_that_it_is_dangerous_asks_too() -> None:

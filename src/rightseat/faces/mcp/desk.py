@@ -13,6 +13,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from rightseat.access.door import Door
 from rightseat.core.agent import Agent, Equipped
+from rightseat.core.approvals import record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.closing import closing
 from rightseat.core.errors import InternalError, RightseatError
@@ -93,6 +94,7 @@ class Desk:
     ) -> tuple[CallReturned | None, list[Interrupt]]:
         """Its result, and what a person has to answer first."""
         ask = self._ask(context, agent, replies)
+        record_decisions(ask)  # the call is no run, so nothing else does
         maker: Agent = self._runtime.guarded(OneCall(call, tool))
         returned: CallReturned | None = None
         asked: list[Interrupt] = []

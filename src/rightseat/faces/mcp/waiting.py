@@ -3,12 +3,13 @@
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import mcp_types as types
 import msgspec
 from pydantic import JsonValue
 
+from rightseat.core.approvals import APPROVAL, record_closed
 from rightseat.core.artifacts import PRIVATE, Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.events import Interrupt
@@ -30,6 +31,7 @@ class Pending(msgspec.Struct, frozen=True):
     call: Call
     asked: tuple[Interrupt, ...]
     until: float
+    agent: str = ""
 
 
 class Waiting:
@@ -44,7 +46,7 @@ class Waiting:
         self._kept: dict[str, Pending] = {}
 
     async def keep(self, ask: Ask, call: Call, asked: Sequence[Interrupt]) -> str:
-        pending = Pending(ask.principal.id, call, tuple(asked), time.time() + LONGEST)
+        pending = Pending(ask.principal.id, call, tuple(asked), time.time() + LONGEST, ask.agent)
         if self._artifacts is not None:
             return await self._artifacts.put(ask, call.name, PRIVATE, msgspec.json.encode(pending))
         while len(self._kept) >= MOST:
@@ -57,7 +59,11 @@ class Waiting:
         pending = self._kept.pop(name, None)
         if self._artifacts is not None and (stored := await self._artifacts.take(name, principal, PRIVATE)):
             pending = msgspec.json.decode(stored.content, type=Pending)
-        return pending if pending is not None and time.time() <= pending.until else None
+        if pending is None or time.time() <= pending.until:
+            return pending
+        for one in pending.asked:
+            record_closed(pending.principal, pending.agent, one, pending.call, "expired")
+        return None
 
 
 def requests(asked: Sequence[Interrupt]) -> dict[str, types.InputRequest]:
@@ -87,7 +93,7 @@ def answers(pending: Pending, given: Mapping[str, types.InputResponse]) -> tuple
 def read_answer(asked: Interrupt, reply: types.InputResponse | None, call: Call) -> Answer:
     content: Any = reply.content if isinstance(reply, types.ElicitResult) and reply.action == "accept" else None
     schema, payload = schema_of(asked), content
-    if content is not None and schema is APPROVE:
+    if content is not None and schema is APPROVE and asked.reason != APPROVAL:
         payload = content.get("approve") is True or None
     elif content is not None and "answer" in schema["properties"] and asked.schema != schema:
         payload = content.get("answer")
@@ -95,4 +101,5 @@ def read_answer(asked: Interrupt, reply: types.InputResponse | None, call: Call)
 
 
 def answered(asked: Interrupt, payload: JsonValue, call: Call) -> Answer:
-    return Answer(asked.id, "cancelled" if payload is None else "resolved", payload, call, asked.memo)
+    status: Literal["resolved", "cancelled"] = "cancelled" if payload is None else "resolved"
+    return Answer(asked.id, status, payload, call, asked.memo, asked.reason, asked.subject)

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from rightseat.core.approvals import Outcome, record_closed
 from rightseat.core.ask import Answer
 from rightseat.core.errors import BadAsk
 from rightseat.core.messages import Message
@@ -51,7 +52,8 @@ class Questions:
         now = time.monotonic()
         self._kept.pop(chat, None)
         while self._kept and (len(self._kept) >= MOST or now - next(iter(self._kept.values()))[0] > LONGEST):
-            del self._kept[next(iter(self._kept))]
+            oldest = next(iter(self._kept))
+            record_unanswered(oldest, self._kept.pop(oldest)[1], "expired")
         self._kept[chat] = (now, waiting)
 
     def take(self, chat: Chat, query: Query) -> Reply | None:
@@ -65,12 +67,22 @@ class Questions:
         since, waiting = self._kept.get(chat, (0.0, None))
         if waiting is None or time.monotonic() - since > LONGEST:
             self._kept.pop(chat, None)
+            if waiting is not None:
+                record_unanswered(chat, waiting, "expired")
             if was_asked(query) and (is_decision(text) or not is_about_leave(query)):
                 raise BadAsk(NOT_OPEN)
             return None
         answers = read_reply(waiting, text)
         del self._kept[chat]
-        return None if answers is None else Reply(answers, waiting)
+        if answers is None:
+            record_unanswered(chat, waiting, "cancelled")
+            return None
+        return Reply(answers, waiting)
+
+
+def record_unanswered(chat: Chat, waiting: Waiting, outcome: Outcome) -> None:
+    for one in waiting.asked:
+        record_closed(chat.principal, chat.agent, one, waiting.call_of(one), outcome)
 
 
 def last_words(query: Query) -> str | None:

@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from rightseat.core.approvals import APPROVAL
 from rightseat.core.ask import Answer
 from rightseat.core.calling import calls_in
 from rightseat.core.errors import BadAsk
 from rightseat.core.events import Interrupt
-from rightseat.core.messages import Message
+from rightseat.core.messages import Call, Message
 from rightseat.core.values import JsonValue
 
 YES = frozenset({"allow", "approve", "approved", "yes", "y", "ok", "okay"})
@@ -39,6 +40,9 @@ class Waiting:
     asked: tuple[Interrupt, ...]
     messages: tuple[Message, ...]
 
+    def call_of(self, asked: Interrupt) -> Call | None:
+        return next((one for one in calls_in(self.messages) if one.id == asked.call_id), None)
+
 
 def how(asked: Sequence[Interrupt]) -> str | None:
     """What says how to answer; None where one message cannot answer all of them."""
@@ -56,7 +60,7 @@ def how(asked: Sequence[Interrupt]) -> str | None:
 
 def is_leave(asked: Interrupt) -> bool:
     """Is it whether something may be done?"""
-    return asked.reason == "approval_required"
+    return asked.reason == APPROVAL
 
 
 def fields(asked: Interrupt) -> Mapping[str, Any]:
@@ -79,7 +83,7 @@ def read_reply(waiting: Waiting, text: str) -> tuple[Answer, ...] | None:
     if word in YES:
         return tuple(answer(waiting, one, decided(one, "allow", payload=True)) for one in waiting.asked)
     if word in NO:
-        return tuple(answer(waiting, one, decided(one, "deny", payload=None)) for one in waiting.asked)
+        return tuple(answer(waiting, one, decided(one, "deny", payload=False)) for one in waiting.asked)
     head, _, rest = text.strip().partition("\n")
     if plain(head) == "edit" and len(waiting.asked) == 1 and "arguments" in fields(waiting.asked[0]):
         changes = {name: guessed(value) for name, value in pairs(rest).items()}
@@ -90,13 +94,14 @@ def read_reply(waiting: Waiting, text: str) -> tuple[Answer, ...] | None:
 
 
 def decided(asked: Interrupt, word: str, *, payload: JsonValue) -> JsonValue:
-    """As whoever asks wants to hear it: a flow by a word, a tool by any answer or none."""
+    """As the question's schema has it: a flow has a field for the decision, a tool takes true or false."""
     return {"decision": word} if "decision" in fields(asked) else payload
 
 
 def answer(waiting: Waiting, asked: Interrupt, payload: JsonValue) -> Answer:
-    call = next((one for one in calls_in(waiting.messages) if one.id == asked.call_id), None)
-    return Answer(asked.id, "cancelled" if payload is None else "resolved", payload, call, asked.memo)
+    call = waiting.call_of(asked)
+    status: Literal["resolved", "cancelled"] = "cancelled" if payload is None else "resolved"
+    return Answer(asked.id, status, payload, call, asked.memo, asked.reason, asked.subject)
 
 
 def read_value(asked: Interrupt, text: str) -> JsonValue:

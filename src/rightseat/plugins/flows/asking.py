@@ -2,11 +2,9 @@
 
 import unicodedata
 from datetime import UTC, datetime, timedelta
-from typing import Literal
 
 import msgspec
 
-from rightseat.core.ask import Answer
 from rightseat.core.events import Interrupt
 from rightseat.core.ids import new_id
 from rightseat.core.values import JsonValue
@@ -15,12 +13,7 @@ from rightseat.plugins.flows.progress import Progress
 from rightseat.plugins.slots import Filled
 from rightseat.plugins.templates import written
 
-INPUT, APPROVAL, UNKNOWN = "input_required", "approval_required", "outcome_unknown"
-
-Decision = Literal["allow", "edit", "deny"]
-
-YES: tuple[JsonValue, ...] = (None, True, "allow", "approve", "approved", "yes", "ok")
-NO: tuple[JsonValue, ...] = (False, "deny", "denied", "reject", "no")
+INPUT, UNKNOWN = "input_required", "outcome_unknown"
 
 
 def interrupt(turn: Turn, progress: Progress, reason: str, message: str, schema: JsonValue) -> Interrupt:
@@ -28,7 +21,8 @@ def interrupt(turn: Turn, progress: Progress, reason: str, message: str, schema:
     end = datetime.now(UTC) + timedelta(seconds=turn.means.expires_after)
     expires_at = end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     shown = turn.means.redactor.text(message)
-    return Interrupt(new_id("interrupt"), reason, shown, None, schema, expires_at, progress.memo())
+    subject = f"{turn.plugin.id}.{progress.flow}.{turn.name}"
+    return Interrupt(new_id("interrupt"), reason, shown, None, schema, expires_at, progress.memo(), subject)
 
 
 def missing_text(turn: Turn, filled: Filled, note: str = "") -> str:
@@ -75,29 +69,6 @@ def approval_schema(filled: Filled | None) -> JsonValue:
     if filled is not None:
         properties["arguments"] = {"type": "object", "description": "What changes, for the decision `edit`."}
     return {"type": "object", "properties": properties, "required": ["decision"]}
-
-
-def decision(answer: Answer) -> tuple[Decision, dict[str, JsonValue]] | None:
-    """What the person decided, with the arguments of an edit; None where the answer says neither yes nor no."""
-    payload = answer.payload
-    if answer.status == "cancelled":
-        return "deny", {}
-    if isinstance(payload, dict):
-        arguments = payload.get("arguments")
-        said = payload.get("decision", payload.get("approved"))
-        if is_one_of(said, NO):
-            return "deny", {}
-        if isinstance(arguments, dict) and (said in ("edit", None) or is_one_of(said, YES)):
-            return "edit", arguments
-        return ("allow", {}) if is_one_of(said, YES) else None
-    if is_one_of(payload, NO):
-        return "deny", {}
-    return ("allow", {}) if is_one_of(payload, YES) else None
-
-
-def is_one_of(value: JsonValue, known: tuple[JsonValue, ...]) -> bool:
-    """1 is not True here."""
-    return any(type(value) is type(one) and value == one for one in known)
 
 
 def edited(filled: Filled, arguments: dict[str, JsonValue]) -> Filled:

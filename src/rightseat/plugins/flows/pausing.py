@@ -2,6 +2,7 @@
 
 import msgspec
 
+from rightseat.core.approvals import APPROVAL, is_approved, read_decision
 from rightseat.core.ask import Answer
 from rightseat.core.events import Event, RunFinished
 from rightseat.core.values import JsonValue
@@ -30,7 +31,7 @@ def ask_to_allow(course: Course, turn: Turn, what: dict[str, JsonValue], filled:
     if not turn.scene.is_attended:
         return [course.fail(turn, Problem("denied", UNATTENDED, turn.name))]
     text = asking.approval_text(turn, what, course.note)
-    return wait(course, turn, asking.APPROVAL, text, asking.approval_schema(filled), filled, what)
+    return wait(course, turn, APPROVAL, text, asking.approval_schema(filled), filled, what)
 
 
 def ask_what_became(course: Course, turn: Turn, filled: Filled | None) -> list[Event]:
@@ -60,7 +61,7 @@ def take(course: Course, answer: Answer) -> list[Event]:
     turn = course.turn(step)
     if pause.reason == asking.INPUT:
         take_values(course, answer, pause)
-    elif pause.reason == asking.APPROVAL:
+    elif pause.reason == APPROVAL:
         return take_decision(course, answer, turn, pause)
     elif answer.status == "resolved" and answer.payload == "skip":
         return course.go_on(turn, Result(message="skipped: what became of it is not known"))
@@ -88,19 +89,26 @@ def take_values(course: Course, answer: Answer, pause: Pause) -> None:
 
 
 def take_decision(course: Course, answer: Answer, turn: Turn, pause: Pause) -> list[Event]:
-    """An answer that cannot be used leaves the pause as it was, so that the same is asked again, with a note."""
-    read, call = asking.decision(answer), call_of(turn.step)
-    if read is None:
-        course.note = 'The answer was not understood: "allow", "edit" with arguments, or "deny".'
-    elif read[0] == "deny":
-        return [course.fail(turn, Problem("denied", "The person did not allow it.", turn.name))]
-    elif read[0] == "edit" and pause.filled is not None and isinstance(call, Armed):
-        changed = asking.edited(pause.filled, {**pause.filled.arguments, **read[1]})
-        problems = asking.fixed(pause.filled, read[1]) | call.check(turn, dict(changed.arguments))
+    """Arguments that cannot be used leave the pause as it was, so that the same is asked again, with a note."""
+    call, arguments = call_of(turn.step), edited_arguments(answer)
+    if is_approved(answer):
+        course.progress.pause = msgspec.structs.replace(pause, allows=True)
+    elif arguments is not None and pause.filled is not None and isinstance(call, Armed):
+        changed = asking.edited(pause.filled, {**pause.filled.arguments, **arguments})
+        problems = asking.fixed(pause.filled, arguments) | call.check(turn, dict(changed.arguments))
         wrong = (f"{name or 'This'} cannot be used: {problem}" for name, problem in problems.items())
         course.note = "\n".join(wrong)
         if not problems:
             course.progress.pause = Pause(pause.reason, changed, allows=True)
     else:
-        course.progress.pause = msgspec.structs.replace(pause, allows=True)
+        return [course.fail(turn, Problem("denied", "The person did not allow it.", turn.name))]
     return []
+
+
+def edited_arguments(answer: Answer) -> dict[str, JsonValue] | None:
+    """What the person changed, where the decision is `edit`."""
+    payload = answer.payload
+    if answer.status == "cancelled" or not isinstance(payload, dict) or read_decision(payload) != "edit":
+        return None
+    arguments = payload["arguments"]
+    return arguments if isinstance(arguments, dict) else None

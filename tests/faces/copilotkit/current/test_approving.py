@@ -10,13 +10,17 @@ import pytest
 from rightseat.core.ask import Ask
 from rightseat.core.calling import REFUSED
 from rightseat.core.engine import Steps
-from rightseat.core.events import Event, Interrupt, RunFinished, TextDelta, TextEnded, TextStarted
+from rightseat.core.events import Event, Interrupt, RunFailed, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.history import NOT_RUN
 from rightseat.core.loop import Loop
-from rightseat.core.messages import Result
+from rightseat.core.messages import Message, Result
 from rightseat.core.model import Prompt
+from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Approval, Invocation, Tool
 from rightseat.core.values import JsonValue
+from rightseat.engines.local import LocalEngine
+from rightseat.logs.memory import MemoryLog
+from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import Answer, ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 from tests.conftest import Serve
@@ -25,6 +29,7 @@ from tests.faces.copilotkit.serving import runtime
 
 RUN, CONNECT, STREAM = "/agent/files/run", "/agent/files/connect", "/threads/t-1/stream"
 SCHEMA: JsonValue = {"type": "object", "properties": {"approved": {"type": "boolean"}}}
+YES = {"status": "resolved", "payload": {"approved": True}}
 PAINT = {"name": "paint", "description": "Paint it.", "parameters": {"type": "object"}}
 
 
@@ -58,7 +63,7 @@ def approvals(frames: list[Frame]) -> list[dict[str, Any]]:
     return found
 
 
-def resume(interrupt: str, status: str = "resolved", payload: object = None) -> list[dict[str, Any]]:
+def resume(interrupt: str, status: str = "resolved", payload: object = True) -> list[dict[str, Any]]:
     return [{"interruptId": interrupt, "status": status, "payload": payload}]
 
 
@@ -144,7 +149,7 @@ async def test_an_answer_comes_from_another_device_while_a_third_looks_on(serve:
     ):
         frames = read((await client.post(RUN, json=asking("Delete it"))).content)
         (id,) = await open_questions(client)
-        answer = await client.post(f"/approvals/{id}", json={"status": "resolved"}, headers={"x-tenant": "acme"})
+        answer = await client.post(f"/approvals/{id}", json=YES, headers={"x-tenant": "acme"})
         last = {"last-event-id": frames[-1].id or ""}
         async with (
             Reader.open(url, CONNECT, asking(None)) as third,
@@ -185,6 +190,90 @@ async def test_a_refusal_is_told_to_the_model_and_nothing_is_run(serve: Serve, b
     assert (files.deleted, left) == ([], [])
 
 
+NO: list[object] = [
+    None,
+    False,
+    "yes",
+    "true",
+    1,
+    [],
+    {},
+    {"approved": False},
+    {"approved": "true"},
+    {"decision": "deny"},
+]
+
+
+@pytest.mark.parametrize("by", ["REST", "run"])
+@pytest.mark.parametrize("payload", NO)
+async def test_what_is_no_explicit_yes_is_a_refusal(serve: Serve, by: str, payload: object) -> None:
+    files = Files()
+
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
+        id = await asked(client)
+        if by == "run":
+            await client.post(RUN, json=await going_on(client, resume=resume(id, payload=payload)))
+        else:
+            await client.post(f"/approvals/{id}", json={"status": "resolved", "payload": payload})
+        history = read((await client.post(CONNECT, json=asking(None))).content)
+        left = await open_questions(client)
+
+    assert text_of(history) == REFUSED
+    assert (files.deleted, left) == ([], [])
+
+
+async def test_an_answer_without_a_payload_is_a_refusal(serve: Serve) -> None:
+    files = Files()
+
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
+        id = await asked(client)
+        await client.post(f"/approvals/{id}", json={"status": "resolved"})
+        history = read((await client.post(CONNECT, json=asking(None))).content)
+
+    assert (text_of(history), files.deleted) == (REFUSED, [])
+
+
+# While the store is still being told of the run's end
+
+
+class Lasting(LocalEngine):
+    """An engine for durable runs, whose last event is in their log before the store has it."""
+
+    is_lasting = True
+
+
+class Slow(MemoryThreads):
+    async def finish(
+        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+    ) -> None:
+        await asyncio.sleep(0.3)
+        await super().finish(ask, said, state, last)
+
+
+@pytest.mark.parametrize("query", [{}, {"threadId": "t-1"}])
+async def test_a_question_is_listed_as_soon_as_its_run_has_ended(serve: Serve, query: dict[str, str]) -> None:
+    files = Files()
+    agent = Loop(files.model, files.agent.toolboxes, durable=True)
+    slow = Runtime({"files": agent}, log=MemoryLog(), threads=Slow(), engine=Lasting())
+
+    async with serve(app(slow)) as url, visiting(url) as client:
+        id = await asked(client)
+        listed = (await client.get("/approvals", params=query)).json()["approvals"]
+
+    assert [one["id"] for one in listed] == [id]
+
+
+async def test_a_question_is_answered_as_soon_as_its_run_has_ended(serve: Serve) -> None:
+    files = Files()
+    agent = Loop(files.model, files.agent.toolboxes, durable=True)
+    slow = Runtime({"files": agent}, log=MemoryLog(), threads=Slow(), engine=Lasting())
+
+    async with serve(app(slow)) as url, visiting(url) as client:
+        answer = await client.post(f"/approvals/{await asked(client)}", json=YES)
+
+    assert answer.status_code == 202
+
+
 # Once
 
 
@@ -201,7 +290,7 @@ async def test_a_question_that_is_answered_twice_at_once_is_answered_once(serve:
         async with Reader.open(url, RUN, asking("Delete it", resume=resume(id))) as first:
             await first.until("RUN_STARTED")
             second = asyncio.create_task(client.post(RUN, json=asking("Delete it", resume=resume(id))))
-            by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"})
+            by_rest = await client.post(f"/approvals/{id}", json=YES)
             files.may_end.set()
             await first.rest()
             answer = await second
@@ -219,7 +308,7 @@ async def test_a_question_that_was_answered_cannot_be_answered_again(serve: Serv
     async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         read((await client.post(RUN, json=asking("Delete it", resume=resume(id)))).content)
-        by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"})
+        by_rest = await client.post(f"/approvals/{id}", json=YES)
         by_run = await client.post(RUN, json=asking("Delete it", resume=resume(id)))
 
     assert by_rest.status_code == 404
@@ -279,7 +368,7 @@ async def test_a_question_that_expired_cannot_be_answered_and_the_model_is_told(
     async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
         listed = await open_questions(client)
-        by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"})
+        by_rest = await client.post(f"/approvals/{id}", json=YES)
         by_run = await client.post(RUN, json=asking("Delete it", resume=resume(id)))
         await client.post(RUN, json=await going_on(client, said("And now?")))
 
@@ -297,7 +386,7 @@ async def test_a_run_without_an_answer_leaves_the_question_open(serve: Serve) ->
         (second,) = approvals(frames)
         both = await open_questions(client)
         for question in both:
-            await client.post(f"/approvals/{question}", json={"status": "resolved"})
+            await client.post(f"/approvals/{question}", json=YES)
             await client.post(CONNECT, json=asking(None))  # to the end of the run
         left = await open_questions(client)
 
@@ -315,7 +404,7 @@ async def test_questions_are_their_owners(serve: Serve) -> None:
     ):
         id = await asked(client, **ALICE)
         theirs = await open_questions(client, **BOB)
-        by_rest = await client.post(f"/approvals/{id}", json={"status": "resolved"}, headers=BOB)
+        by_rest = await client.post(f"/approvals/{id}", json=YES, headers=BOB)
         given = asking("Mine!", thread="t-2", resume=resume(id))
         by_run = await client.post(RUN, json=given, headers=BOB)
         left = await open_questions(client, **ALICE)
@@ -333,7 +422,7 @@ async def test_a_question_goes_with_its_thread(serve: Serve) -> None:
         id = await asked(client)
         await client.delete("/threads/t-1")
         left = await open_questions(client)
-        answer = await client.post(f"/approvals/{id}", json={"status": "resolved"})
+        answer = await client.post(f"/approvals/{id}", json=YES)
 
     assert (left, answer.status_code, files.deleted) == ([], 404, [])
 

@@ -107,13 +107,13 @@ class Keeping:
         return answer({"deleted": True, "id": call.ids["threadId"]})
 
     async def approvals(self, call: Call) -> Response:
-        pending = await self._runtime.threads.pending(call.principal, call.query.get("threadId"))
+        pending = await self._runtime.pending(call.principal, call.query.get("threadId"))
         return answer({"approvals": [write_pending(one) for one in pending]})
 
     async def decide(self, call: Call) -> Response:
         """Answer a question from anywhere: the run goes on, and whoever is connected to the thread sees it."""
         decision = call.read(Decision)
-        pending = await self._runtime.threads.pending(call.principal)
+        pending = await self._runtime.pending(call.principal)
         found = [one for one in pending if one.interrupt.id == call.ids["interruptId"]]
         if not found:
             raise NotFound("There is no such open question: it was answered, or it expired.")

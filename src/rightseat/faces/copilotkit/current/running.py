@@ -225,7 +225,7 @@ class Running:
         command = ask.properties.get("command")
         if not isinstance(command, dict) or "resume" not in command:
             return ()
-        pending = await self._runtime.threads.pending(ask.principal, ask.thread_id)
+        pending = await self._runtime.pending(ask.principal, ask.thread_id)
         legacy = [one.interrupt.id for one in pending if one.interrupt.reason == "on_interrupt"]
         return (Answer(legacy[0], "resolved", command["resume"]),) if len(legacy) == 1 else ()
 

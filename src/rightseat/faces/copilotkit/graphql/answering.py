@@ -108,7 +108,7 @@ class GraphQL:
             return await runtime.start(ask)
         ask = msgspec.structs.replace(ask, agent=await self._desk.offered(ask))
         if data.metaEvents:
-            pending = await runtime.threads.pending(principal, ask.thread_id)
+            pending = await runtime.pending(principal, ask.thread_id)
             ask = msgspec.structs.replace(ask, answers=read_answers(data.metaEvents, pending))
         return await runtime.start(ask)
 

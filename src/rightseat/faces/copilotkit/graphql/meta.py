@@ -68,10 +68,9 @@ def read_answers(events: Iterable[MetaEventInput] | None, pending: Sequence[Pend
 
 
 def read_answer(asked: Pending, response: str) -> Answer:
-    """A response is JSON, or else a text. To the question whether a call may be made, `false` is a no."""
+    """A response is JSON, or else a text. Whether it approves a call is decided by `core.approvals`."""
     try:
         payload = json.decode(response)
     except DecodeError:
         payload = response
-    refused = asked.interrupt.call_id is not None and payload is False
-    return Answer(asked.interrupt.id, "cancelled" if refused else "resolved", payload)
+    return Answer(asked.interrupt.id, "resolved", payload)
