@@ -1,5 +1,6 @@
 """Agents that speak AG-UI: what they are sent, and how they fail. What they say is in `tests/contracts`."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from rightseat.agents.agui import AGUI, Options
 from rightseat.agents.keeping import Confused
 from rightseat.core.ask import Answer, Ask, Context, ToolOffer
-from rightseat.core.errors import AgentError, AgentRefused, AgentUnreachable, NothingThere
+from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
 from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFailed, RunFinished, TextDelta, TextEnded
 from rightseat.core.events import TextStarted as Started
 from rightseat.core.messages import Call, Message, user
@@ -23,6 +24,7 @@ from rightseat.core.values import JsonValue
 from rightseat.engines.local import _once
 from rightseat.wire.agui import BadEvent
 from tests.conftest import Serve
+from tests.tcp import Visit, playing
 
 BEGIN = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}
 END = {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}
@@ -273,6 +275,19 @@ async def test_an_answer_without_an_end_broke_off(serve: Serve) -> None:
     async with agent(serve, Script(BEGIN)) as built:
         with pytest.raises(AgentUnreachable, match="its answer broke off"):
             await said(built)
+
+
+async def test_a_server_that_only_sends_comments_is_silent() -> None:
+    async def script(visit: Visit) -> None:
+        await visit.request()
+        await visit.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+        while True:
+            await visit.send(b": still here\n\n")
+            await asyncio.sleep(0.02)
+
+    async with playing(script) as server, asyncio.timeout(5), AGUI(Options(url=server.url, patience=0.2)) as silent:
+        with pytest.raises(AgentTimeout, match=r"sent no event for 0\.2 s.*`patience`"):
+            await said(silent)
 
 
 async def test_nobody_at_the_address_is_said_at_once() -> None:

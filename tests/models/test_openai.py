@@ -15,7 +15,15 @@ from pydantic import ValidationError
 
 from rightseat import config
 from rightseat.core.ask import Named, Parameters, ToolChoice
-from rightseat.core.errors import ConfigError, ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
+from rightseat.core.errors import (
+    ConfigError,
+    ModelBusy,
+    ModelError,
+    ModelRefused,
+    ModelRefusedKey,
+    ModelTimeout,
+    ModelUnreachable,
+)
 from rightseat.core.events import CallDelta, CallStarted
 from rightseat.core.framing import frame
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
@@ -717,8 +725,11 @@ async def test_silence_is_an_error() -> None:
     async with model_of(script, patience=0.1) as (model, server):
         _, error = await failure(model)
 
-    assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server cannot be relied on: It was silent for 0.1 s."
+    assert isinstance(error, ModelTimeout)
+    assert error.message == (
+        f"The model 'gpt-4o-mini' at {server.url}/v1 sent no content for 0.1 s, so the answer was ended. "
+        "Raise `patience` of the model if it needs longer."
+    )
     assert len(server.requests) == 1
 
 

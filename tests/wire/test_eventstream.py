@@ -7,7 +7,8 @@ import zlib
 
 import pytest
 
-from rightseat.wire.eventstream import MOST, Decoder
+from rightseat.wire.eventstream import Decoder
+from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong
 from rightseat.wire.sse import StreamError
 
 CHUNK = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
@@ -130,11 +131,18 @@ def test_no_damaged_byte_goes_unnoticed(place: int) -> None:
         list(Decoder().feed(bytes(damaged)))
 
 
-@pytest.mark.parametrize(("total", "headers"), [(MOST + 1, 0), (15, 0), (20, 5), (16, 2**32 - 1), (0, 0)])
+@pytest.mark.parametrize(("total", "headers"), [(15, 0), (20, 5), (16, 2**32 - 1), (0, 0)])
 def test_lengths_that_cannot_be_are_refused_before_anything_is_kept(total: int, headers: int) -> None:
     prelude = struct.pack(">II", total, headers)
 
     with pytest.raises(StreamError, match="cannot be"):
+        list(Decoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
+
+
+def test_a_frame_that_is_too_long_is_refused_before_it_is_kept() -> None:
+    prelude = struct.pack(">II", MAX_LINE_BYTES + 1, 0)
+
+    with pytest.raises(LineTooLong, match="longer than 4 MB"):
         list(Decoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
 
 

@@ -4,13 +4,16 @@ Lines end with LF or CRLF. The standard also lets a CR alone end a line; no mode
 telling it from half a CRLF would cost every piece a look, so here a CR alone is part of its line.
 """
 
+import tracemalloc
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rightseat.wire.sse import Decoder
+from rightseat.wire import lines
+from rightseat.wire.lines import LineTooLong
+from rightseat.wire.sse import Decoder, Named
 
 STREAM = (
     ": a comment before anything\n\n"
@@ -100,3 +103,41 @@ def test_a_comment_inside_an_event_is_no_part_of_it() -> None:
 
 def test_a_carriage_return_alone_ends_no_line() -> None:
     assert decode(b"data: 1\rdata: 2\n\n") == [b"1\rdata: 2"]
+
+
+@pytest.mark.parametrize("make", [Decoder, Named, lines.Decoder])
+def test_a_line_without_an_end_is_cut_at_its_bound(make: type[Decoder] | type[Named] | type[lines.Decoder]) -> None:
+    decoder = make(1000)
+
+    decoder.feed(b"data: " + b"a" * 900)
+    with pytest.raises(LineTooLong, match="a line of the stream is longer than"):
+        decoder.feed(b"a" * 200)
+
+
+@pytest.mark.parametrize("make", [Decoder, Named])
+def test_an_event_of_many_lines_is_cut_at_its_bound(make: type[Decoder] | type[Named]) -> None:
+    decoder = make(1000)
+
+    with pytest.raises(LineTooLong, match="an event of the stream is longer than"):
+        decoder.feed(b"data: %b\n" % (b"a" * 300) * 4)
+
+
+@pytest.mark.parametrize("make", [Decoder, Named])
+def test_many_events_may_be_longer_together_than_one(make: type[Decoder] | type[Named]) -> None:
+    decoder = make(1000)
+
+    assert len(decoder.feed(b"data: %b\ndata: b\n\n" % (b"a" * 300) * 100)) == 100
+
+
+def test_the_work_for_a_long_line_grows_with_its_length_and_not_with_its_square() -> None:
+    """Counted in bytes that are copied: a line in 4,000 pieces would be copied 4,000 times."""
+    pieces = [bytes(1000)] * 4000
+    decoder = Decoder()
+
+    tracemalloc.start()
+    for piece in pieces:
+        decoder.feed(piece)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 1_000_000  # the pieces are kept as they came: none was copied

@@ -35,6 +35,7 @@ from rightseat.wire.agui.asking import LEGACY, write_input
 from rightseat.wire.agui.reading import read_interrupt
 from rightseat.wire.agui.snapshots import Said, unsaid
 from rightseat.wire.agui.versions import Json
+from rightseat.wire.lines import MAX_AGENT_LINE_BYTES
 
 logger = logging.getLogger(__name__)
 
@@ -83,19 +84,25 @@ class AGUI:
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         hearing = Hearing(ask, self._options)
-        async with self._service.post("", write_input(ask), forwarded(ask.headers, self._options.forward)) as answer:
-            check_kind(answer)
-            decoder = sse.Decoder()
-            async for piece in answer:
-                for data in decoder.feed(piece):
+        headers = forwarded(ask.headers, self._options.forward)
+        with self._service.deadlines() as deadlines:
+            async with self._service.post("", write_input(ask), headers) as answer:
+                check_kind(answer)
+                decoder = sse.Decoder(MAX_AGENT_LINE_BYTES)
+                async for piece in answer:
+                    deadlines.pause()
+                    events = decoder.feed(piece)
+                    for data in events:
+                        for event in hearing.hear(data):
+                            yield event
+                    if hearing.is_over:
+                        await answer.finish()
+                        return
+                    deadlines.resume(bool(events))
+                deadlines.pause()
+                for data in decoder.rest():
                     for event in hearing.hear(data):
                         yield event
-                if hearing.is_over:
-                    await answer.finish()
-                    return
-            for data in decoder.rest():
-                for event in hearing.hear(data):
-                    yield event
         if not hearing.is_over:
             raise AgentUnreachable(f"{WHAT} cannot be relied on: its answer broke off.")
 

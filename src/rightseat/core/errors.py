@@ -32,6 +32,7 @@
     ├── AppRefused            403  the page of an MCP App asks for what it may not have
     ├── TooManyRounds         500  model and tools went round in circles
     ├── AnswerTooLong         502  a model does not stop talking
+    ├── TooManyCalls          502  a model calls more tools in one answer than anyone could want
     ├── InternalError         500  our own fault; the log has more
     ├── ModelError            502  the model's server failed us
     │   ├── ModelRefusedKey        … it does not accept our key
@@ -42,10 +43,12 @@
     │   ├── ModelLoading           … 503: it is being loaded, and says how far it is
     │   ├── BadTemplate            … its chat template is wrong, or does not come to an end
     │   └── ModelUnreachable       … no answer, a broken one, or 5xx
+    │       └── ModelTimeout       … 504: silent for too long, or an answer that takes too long
     ├── AgentError            502  an agent that is elsewhere failed us
     │   ├── AgentRefused           … its server does not accept our request (4xx)
     │   │   └── NothingThere       … because there is nothing at the address (404)
     │   └── AgentUnreachable       … no answer, a broken one, or 5xx
+    │       └── AgentTimeout       … 504: silent for too long
     └── ConfigError           500  the configuration file is wrong
 
 `code` is for programs and never changes. The message is for people: it says what is wrong and what would be right,
@@ -293,6 +296,16 @@ class AnswerTooLong(RightseatError):
         )
 
 
+class TooManyCalls(RightseatError):
+    code = "too_many_calls"
+    status = 502
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The model called more than {limit:,} tools in one answer. The answer was ended, and none of them was run."
+        )
+
+
 class InternalError(RightseatError):
     code = "internal_error"
 
@@ -346,6 +359,11 @@ class ModelUnreachable(ModelError):
     code = "model_unreachable"
 
 
+class ModelTimeout(ModelUnreachable):
+    code = "model_timeout"
+    status = 504
+
+
 class AgentError(RightseatError):
     code = "agent_error"
     status = 502
@@ -361,6 +379,11 @@ class NothingThere(AgentRefused):
 
 class AgentUnreachable(AgentError):
     code = "agent_unreachable"
+
+
+class AgentTimeout(AgentUnreachable):
+    code = "agent_timeout"
+    status = 504
 
 
 class ConfigError(RightseatError):

@@ -6,15 +6,18 @@ No adapter makes an id or an end: it is done here, once, for every model.
 2. A call opens when its name is known. All calls stay open until the answer ends, because only the end tells that no
    further piece of any of them will come: pieces are told apart by their index, in whatever order they arrive.
    A call keeps the id that it came with, unless an earlier call of the run has it.
-3. An answer is in memory until it has come to its end, so it has a bound. One that goes on beyond it is ended there.
+3. An answer is in memory until it has come to its end, so it has a bound, and so has the number of its calls. One that
+   goes on beyond it is ended there.
 4. An answer that breaks off closes what is open before the error goes on, so no client is left waiting for an end.
 """
 
 from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import assert_never
 
+import msgspec
+
 from rightseat.core.closing import closing
-from rightseat.core.errors import AnswerTooLong, ModelUnreachable
+from rightseat.core.errors import AnswerTooLong, ModelUnreachable, TooManyCalls
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -37,6 +40,14 @@ from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChu
 ANSWER_LIMIT = 10_000_000
 """Characters of one answer. The longest that models give today have a twentieth of that."""
 
+CALL_LIMIT = 1000
+"""Calls of one answer. A model that is asked for many at once makes some dozens."""
+
+BESIDE = 10
+"""How many times as long as an answer what stands beside it may be: names of calls, probabilities of tokens."""
+
+_encode = msgspec.json.Encoder().encode
+
 
 async def frame(
     chunks: AsyncIterator[Chunk],
@@ -53,7 +64,7 @@ async def frame(
     every call gets an id of ours: an answer that is given anew may come with the ids of the one that broke off.
     `opened` are the ids of a text and of a thought that are open already, and go on.
     Text, thoughts and arguments of calls may have `limit` characters together, of which `said` were said already;
-    raises `AnswerTooLong` beyond.
+    raises `AnswerTooLong` beyond, and `TooManyCalls` for more calls than `CALL_LIMIT`.
     """
     framer = Framer(taken, renamed=renamed, opened=opened, limit=limit, said=said)
     feed = framer.feed
@@ -87,6 +98,7 @@ class Framer:
         self._renamed = renamed
         self._limit = limit
         self._left = limit - said
+        self._left_beside = BESIDE * limit
         self._text, self._thought = opened
         self._spoken = self._text  # the message that calls belong to
         self._calls: dict[int, _Call] = {}  # by the model's index
@@ -119,6 +131,7 @@ class Framer:
             case StopChunk(reason=reason):
                 self._reason = reason
             case NoteChunk(name=name, value=value):
+                self._count_beside(len(_encode(value)))
                 return (Custom(f"model.{name}", value),)
             case _:
                 assert_never(chunk)
@@ -141,6 +154,11 @@ class Framer:
     def _count(self, text: str) -> None:
         self._left -= len(text)
         if self._left < 0:
+            raise AnswerTooLong(self._limit)
+
+    def _count_beside(self, size: int) -> None:
+        self._left_beside -= size
+        if self._left_beside < 0:
             raise AnswerTooLong(self._limit)
 
     def _begin_text(self, text: str) -> Iterator[Event]:
@@ -173,24 +191,29 @@ class Framer:
         self._count(chunk.arguments)
         call = self._calls.get(chunk.index)
         if call is None or call.is_another(chunk):
+            if len(self._opened) >= CALL_LIMIT:
+                raise TooManyCalls(CALL_LIMIT)
             call = self._calls[chunk.index] = _Call()
             self._opened.append(call)
         call.given = call.given or chunk.id
         if call.id:
             return (CallDelta(call.id, chunk.arguments),) if chunk.arguments else ()
-        call.early += chunk.arguments
+        if chunk.arguments:
+            call.early.append(chunk.arguments)
         return self._begin_call(call, chunk.name) if chunk.name else ()
 
     def _begin_call(self, call: "_Call", name: str) -> Iterator[Event]:
         yield from self._end_thought()
         yield from self._end_text()
+        self._count_beside(len(name) + len(call.given))
         call.name = name
         keeps = call.given and not self._renamed and call.given not in self._taken
         call.id = call.given if keeps else new_id("call")
         self._taken.add(call.id)
         yield CallStarted(call.id, name, self._spoken)
-        if call.early:
-            yield CallDelta(call.id, call.early)
+        if early := "".join(call.early):
+            yield CallDelta(call.id, early)
+        call.early.clear()
 
 
 class _Call:
@@ -202,7 +225,7 @@ class _Call:
         self.given = ""
         self.name = ""
         self.id = ""
-        self.early = ""
+        self.early: list[str] = []
 
     def is_another(self, chunk: CallChunk) -> bool:
         """Some servers put every call at index 0. Then a new name begins the next one, or a new id beside a name.

@@ -47,16 +47,17 @@ class Answer:
 
     async def text(self, most: int = 65536, within: float = 5.0) -> str:
         """The body of a short answer, such as an error; cut at `most` bytes, or where it breaks off or stalls."""
-        body = b""
+        pieces, size = [], 0
         try:
             async with asyncio.timeout(within):
                 async for piece in self:
-                    body += piece
-                    if len(body) >= most:
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size >= most:
                         break
         except (TimeoutError, Unreachable):
             pass  # what came is all there is to tell
-        return body[:most].decode("utf-8", "replace")
+        return b"".join(pieces)[:most].decode("utf-8", "replace")
 
     async def finish(self, within: float = 0.1) -> None:
         """Skip what nobody needs any more, so that the connection can be kept; if that takes longer, it is not."""

@@ -85,7 +85,7 @@ class Endpoint:
     async def execute(self, body: Any, ask: Ask) -> AsyncIterator[dict[str, Any]]:
         """The lines that an agent answers with."""
         async with self._service.post("/agents/execute", body, self._headers(ask)) as answer:
-            decoder = lines.Decoder()
+            decoder = lines.Decoder(lines.MAX_AGENT_LINE_BYTES)
             async for piece in answer:
                 for line in decoder.feed(piece):
                     yield read(line)

@@ -8,7 +8,8 @@ import base64
 import html
 import json
 import logging
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import quote, quote_plus
 
@@ -16,16 +17,24 @@ from rightseat.core.values import JsonValue
 
 MASK = "••••"
 SHORTEST = 4  # characters: anything shorter stands in every other text
+SHORTEST_NAMED = 6  # characters of a text that is a secret by its name alone
+SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+LIKE_A_SECRET = re.compile(r"(?=\S*[A-Za-z])(?=\S*[0-9])\S{16,}")
 PASSING = 500  # values that come and go, such as tokens; of more, the oldest are forgotten
 
 
 class Redactor:
     """Learns values, and covers them from then on. One serves all plugins: no secret of one is for another."""
 
-    def __init__(self) -> None:
+    def __init__(self, mask: str = MASK, secrets: Iterable[str] = ()) -> None:
+        """Of `secrets`, those of fewer characters than `SHORTEST_NAMED` are left alone."""
+        self._mask = mask
         self._lasting: dict[str, tuple[str, ...]] = {}
         self._passing: dict[str, tuple[str, ...]] = {}
         self._forms: tuple[str, ...] = ()
+        for secret in secrets:
+            if len(secret) >= SHORTEST_NAMED:
+                self.learn(secret)
 
     def learn(self, value: str, *, passing: bool = False) -> None:
         """`passing` values end by themselves. Raises `ValueError` for one that is too short to be told apart."""
@@ -42,13 +51,13 @@ class Redactor:
     def text(self, text: str) -> str:
         for form in self._forms:
             if form in text:
-                text = text.replace(form, MASK)
+                text = text.replace(form, self._mask)
         return text
 
     def content(self, content: bytes) -> bytes:
         for form in self._forms:
             if (raw := form.encode()) in content:
-                content = content.replace(raw, MASK.encode())
+                content = content.replace(raw, self._mask.encode())
         return content
 
     def value(self, value: JsonValue) -> JsonValue:
@@ -64,7 +73,7 @@ class Redactor:
                 return value
             case _:
                 shown = json.dumps(value)
-                return MASK if self.text(shown) != shown else value
+                return self._mask if self.text(shown) != shown else value
 
 
 def forms(value: str) -> Iterator[str]:
@@ -92,6 +101,25 @@ def in_base64(encoded: str, offset: int, length: int) -> Iterator[str]:
     inner = encoded[first:last]
     if len(inner) >= SHORTEST:
         yield inner
+
+
+def secrets_in(value: JsonValue, name: str = "") -> Iterator[str]:
+    """Texts of the operator's that are sent along as they are, and may be credentials.
+
+    Those are texts under a name that says so, and texts that look like one: long, without spaces, with letters and
+    digits. Ordinary words (`high`, `auto`) are none: to cover them would garble every message.
+    """
+    match value:
+        case str():
+            is_named = SECRET_NAME.search(name) is not None and len(value) >= SHORTEST_NAMED
+            if is_named or (name not in ("model", "models") and LIKE_A_SECRET.fullmatch(value)):
+                yield value
+        case list():
+            for item in value:
+                yield from secrets_in(item, name)
+        case dict():
+            for key, item in value.items():
+                yield from secrets_in(item, key)
 
 
 class RedactingFilter(logging.Filter):

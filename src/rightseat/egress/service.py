@@ -13,9 +13,11 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import SecretStr
 
-from rightseat.core.errors import AgentError, AgentRefused, AgentUnreachable, NothingThere
+from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
+from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
+from rightseat.wire.lines import LineTooLong
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ class Service:
         *,
         what: str,
         accept: str = "application/json",
-        patience: float = 300.0,
+        patience: float = SILENCE_SECONDS,
         connect_within: float = 10.0,
     ) -> None:
         ours = {"accept": accept, "accept-encoding": "identity", "user-agent": "rightseat"}
@@ -43,6 +45,7 @@ class Service:
         self._root = "/" if urlsplit(url).path in ("", "/") or urlsplit(url).path.endswith("/") else ""
         self._where = url.partition("?")[0]
         self._what = what
+        self._patience = patience
         self._own = {"host", "content-type", *ours, *theirs}
         self._secrets = [value for value in theirs.values() if len(value) >= SECRET]
 
@@ -69,6 +72,19 @@ class Service:
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             raise AgentUnreachable(f"{self._what} cannot be relied on: {error}") from error
+        except LineTooLong as error:
+            logger.warning("%s: its answer was ended: %s", self._where, error)
+            raise AgentUnreachable(f"{self._what} cannot be relied on: {error}.") from None
+
+    def deadlines(self) -> Deadlines:
+        """For a stream: comments are silence there, too. It may go on for as long as it is not silent."""
+        return Deadlines(Timeouts(self._patience, None), self._timeout)
+
+    def _timeout(self, _: str) -> AgentTimeout:
+        return AgentTimeout(
+            f"{self._what} at {self._where} sent no event for {self._patience:g} s, so the run was ended. "
+            "Raise `patience` if it needs longer."
+        )
 
     async def ask(
         self, path: str, body: Any, headers: Mapping[str, str] | None = None, *, within: float | None = None
@@ -88,11 +104,13 @@ class Service:
             return await self._json(path, answer)
 
     async def _json(self, path: str, answer: Answer) -> Any:
-        said = b""
+        pieces, size = [], 0
         async for piece in answer:
-            said += piece
-            if len(said) > MOST:
+            pieces.append(piece)
+            size += len(piece)
+            if size > MOST:
                 raise AgentUnreachable(f"{self._what} answered with more than {MOST} bytes.")
+        said = b"".join(pieces)
         try:
             return msgspec.json.decode(said)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

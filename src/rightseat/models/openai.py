@@ -15,14 +15,25 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
+from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, Prompt, Vectors
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
-from rightseat.models.upstream import Address, HeaderName, Sendable, Upstream, choose_model, warn_of_no_key
+from rightseat.egress.redaction import secrets_in
+from rightseat.models.upstream import (
+    MAX_BODY_BYTES,
+    Address,
+    HeaderName,
+    Sendable,
+    Upstream,
+    choose_model,
+    warn_of_no_key,
+)
 from rightseat.wire.openai_chat import Reader, write_format, write_message, write_tool, write_tool_choice
 
 OPENAI = "https://api.openai.com/v1"
+MAX_VECTOR_BYTES = 2**18  # of one vector, as JSON: 8,192 numbers of 32 characters
 OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
 
 
@@ -47,8 +58,11 @@ class Options(BaseModel):
     """Fields added to every request as they are, for what only this server knows."""
     usage: bool = True
     """Ask for token counts. Switch it off for a server that refuses `stream_options`."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before an answer is given up."""
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
@@ -78,7 +92,9 @@ class OpenAI:
         ours = {"authorization": f"Bearer {key}"} if key else {}
         options = self.options
         tokens = entra.credentials(options.entra) if options.entra else None
-        self._upstream = Upstream(options.base_url, ours | headers, (key, *headers.values()), options.patience, tokens)
+        timeouts = Timeouts(options.patience, options.answer_timeout)
+        secrets = (key, *headers.values(), *secrets_in(options.extra))
+        self._upstream = Upstream(options.base_url, ours | headers, secrets, timeouts, tokens, model=options.model)
 
     async def __aenter__(self) -> Self:
         return self
@@ -95,7 +111,8 @@ class OpenAI:
         body: dict[str, object] = {"model": self.options.model, "input": texts, "encoding_format": "float"}
         if dimensions is not None:
             body["dimensions"] = dimensions
-        return read_vectors(await self._upstream.post("/embeddings", _encode(body)), len(texts))
+        most = min(MAX_BODY_BYTES, MAX_VECTOR_BYTES * (1 + len(texts)))
+        return read_vectors(await self._upstream.post("/embeddings", _encode(body), most), len(texts))
 
 
 class _Embedding(msgspec.Struct):

@@ -4,12 +4,14 @@ Every model that speaks HTTP itself asks through an `Upstream`. What differs bet
 how an event is read; both are theirs.
 """
 
+import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol
 
+from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import (
     ConfigError,
     ModelBusy,
@@ -25,6 +27,7 @@ from rightseat.egress.credentials import Credentials
 from rightseat.egress.http import Pool
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.wire import sse
+from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error
 
 __all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model", "warn_of_no_key"]
@@ -39,6 +42,8 @@ SAID = 500  # characters of a server's own words that are passed on
 BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
 BUSY = (429, 529)  # 529 is Anthropic's
 SSE = sse.Decoder.media_type
+MAX_BODY_BYTES = 64 * 2**20  # of an answer that is not streamed
+MAX_READ_BYTES = 65536  # that are decoded before other tasks have their turn
 
 
 class Reader(Protocol):
@@ -65,7 +70,7 @@ class Decoder(Protocol):
 
 
 class Upstream:
-    """Connections to one server. `secrets` are taken out of whatever the server says.
+    """Connections to the server of `model`. `secrets` are taken out of whatever the server says.
 
     `credentials` say with each request who asks, where that is no key in `headers`.
     """
@@ -75,14 +80,18 @@ class Upstream:
         base_url: str,
         headers: Mapping[str, str],
         secrets: Iterable[str],
-        patience: float,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
         credentials: Credentials | None = None,
+        *,
+        model: str = "",
     ) -> None:
         ours = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
         if credentials is not None and "authorization" in headers:
             raise ConfigError("The header `authorization` is made with each request here: take it out of `headers`.")
-        self._pool = Pool(base_url, {**ours, **headers}, patience=patience)
+        self._pool = Pool(base_url, {**ours, **headers}, patience=timeouts.silence)
         self._where = base_url.partition("?")[0]
+        self._timeouts = timeouts
+        self._timeout = model_timeout(f"The model {model!r} at {self._where}", timeouts)
         self._secrets = [secret for secret in secrets if len(secret) >= SECRET]
         self._credentials = credentials
 
@@ -107,26 +116,40 @@ class Upstream:
         decoder = decoder or sse.Decoder()
         feed, read = decoder.feed, reader.read
         try:
-            async with self._asking(path, body) as answer:
-                del body  # a prompt may be long, and its answer take its time
-                await self._check_begin(answer, decoder.media_type)
-                for chunk in first:
-                    yield chunk
-                async for piece in answer:
-                    for data in feed(piece):
+            with Deadlines(self._timeouts, self._timeout) as deadlines:
+                async with self._asking(path, body) as answer:
+                    del body  # a prompt may be long, and its answer take its time
+                    await self._check_begin(answer, decoder.media_type)
+                    deadlines.pause()
+                    for chunk in first:
+                        yield chunk
+                    deadlines.resume(False)
+                    async for piece in answer:
+                        deadlines.pause()
+                        heard = False
+                        for part in (piece,) if len(piece) <= MAX_READ_BYTES else slices(piece):
+                            for data in feed(part):
+                                for chunk in read(data):
+                                    heard = heard or has_content(chunk)
+                                    yield chunk
+                            if part is not piece:
+                                await asyncio.sleep(0)
+                        if reader.done:
+                            await answer.finish()
+                            return
+                        deadlines.resume(heard)
+                    deadlines.pause()
+                    for data in decoder.rest():
                         for chunk in read(data):
                             yield chunk
-                    if reader.done:
-                        await answer.finish()
-                        return
-                for data in decoder.rest():
-                    for chunk in read(data):
-                        yield chunk
-                self._check_end(reader, answer, decoder.media_type)
+                    self._check_end(reader, answer, decoder.media_type)
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             if not reader.ended:
                 raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+        except LineTooLong as error:
+            logger.warning("%s: its answer was ended: %s", self._where, error)
+            raise ModelUnreachable(f"The model's server cannot be relied on: {error}.") from None
         except sse.StreamError as error:
             logger.warning("%s: an error inside the answer: %s", self._where, self._said(str(error)))
             # without its cause: that holds the server's words as they came
@@ -136,12 +159,20 @@ class Upstream:
                 raise self._refusal(400, self._said(str(error))) from None
             raise ModelUnreachable("The model's server broke its answer off with an error.") from None
 
-    async def post(self, path: str, body: bytes) -> bytes:
+    async def post(self, path: str, body: bytes, max_bytes: int = MAX_BODY_BYTES) -> bytes:
         """An answer that is not streamed, whole."""
+        pieces, size = [], 0
         try:
-            async with self._asking(path, body) as answer:
+            async with asyncio.timeout(self._timeouts.answer), self._asking(path, body) as answer:
                 await self._check_status(answer)
-                return b"".join([piece async for piece in answer])
+                async for piece in answer:
+                    pieces.append(piece)
+                    size += len(piece)
+                    if size > max_bytes:
+                        raise ModelUnreachable(f"The model's server answered with more than {max_bytes:,} bytes.")
+                return b"".join(pieces)
+        except TimeoutError:
+            raise self._timeout("answer") from None
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
@@ -212,6 +243,11 @@ class Upstream:
         for secret in (*self._secrets, *(secret for secret in passing if len(secret) >= SECRET)):
             text = text.replace(secret, "[key]")
         return " ".join(text.split())[:SAID]
+
+
+def slices(piece: bytes) -> Iterator[bytes]:
+    for start in range(0, len(piece), MAX_READ_BYTES):
+        yield piece[start : start + MAX_READ_BYTES]
 
 
 def read_seconds(header: str) -> float | None:

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong
 from rightseat.wire.sse import StreamError
 
 MEDIA_TYPE = "application/vnd.amazon.eventstream"
-MOST = 24 * 2**20  # bytes of a frame; AWS sends none that is larger
 PRELUDE = struct.Struct(">III")
 OVERHEAD = PRELUDE.size + 4  # bytes of a frame without headers and payload
 
@@ -33,7 +33,7 @@ REFUSED = ("validationException",)
 
 class Decoder:
     """Feed it bytes, take the data of the events that are whole. Raises `StreamError` for a frame that says a failure,
-    and for one that is damaged: what follows it cannot be trusted."""
+    and for one that is damaged: what follows it cannot be trusted. Raises `LineTooLong`, too."""
 
     __slots__ = ("_head", "_headers", "_rest")
 
@@ -50,7 +50,9 @@ class Decoder:
             total, headers, crc = PRELUDE.unpack_from(self._rest)
             if zlib.crc32(self._rest[:8]) != crc:
                 raise StreamError("the CRC of a frame's prelude is wrong")
-            if total > MOST or OVERHEAD + headers > total:
+            if total > MAX_LINE_BYTES:
+                raise LineTooLong("a frame of the stream", MAX_LINE_BYTES)
+            if OVERHEAD + headers > total:
                 raise StreamError(f"a frame of {total} bytes with headers of {headers} cannot be")
             if len(self._rest) < total:
                 return

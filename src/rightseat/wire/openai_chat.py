@@ -14,7 +14,7 @@ from rightseat.core.messages import Call, File, Image, Message, Part, Result, Te
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
-from rightseat.wire.sse import StreamError
+from rightseat.wire.sse import SHOWN_BYTES, StreamError
 
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
 
@@ -137,7 +137,7 @@ class Reader:
         if data.startswith(b"[DONE]"):
             self.done = self.ended = True
         elif data.strip():
-            raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
         return ()
 
     def _chunks(self, event: "_Event") -> Iterable[Chunk]:

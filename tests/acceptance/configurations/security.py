@@ -45,6 +45,7 @@ def hosted_model() -> dict[str, Any]:
         "headers": {"x-extra": ENVIRONMENT["RS_SECRET_HEADER"]},
         "extra": {"user": ENVIRONMENT["RS_SECRET_EXTRA"]},
         "patience": float(ENVIRONMENT["RS_SILENCE_SECONDS"]),
+        "answer_timeout": float(ENVIRONMENT["RS_ANSWER_SECONDS"]),
     }
 
 

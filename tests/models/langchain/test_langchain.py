@@ -1,5 +1,6 @@
 """LangChain's chat models, of any kind. What all models must do is in tests/contracts/test_models.py."""
 
+import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -148,15 +149,17 @@ async def test_an_error_of_the_providers_package_is_one_of_ours() -> None:
         await collect(LangChain(Pieces(pieces=[AIMessageChunk(content="Hi")], failure=Busy("slow down"))))
 
 
-async def test_words_of_an_unknown_error_stay_in_the_log_without_the_key(caplog: pytest.LogCaptureFixture) -> None:
+async def test_words_of_an_unknown_error_are_in_the_debug_log_without_the_key(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG, "rightseat")
     failing = Pieces(pieces=[AIMessageChunk(content="Hi")], failure=RuntimeError("the key sk-123456 broke"))
 
     with pytest.raises(ModelUnreachable) as caught:
-        await collect(LangChain(failing, secret="sk-123456"))
+        await collect(LangChain(failing, secrets=("sk-123456",)))
 
     assert "RuntimeError" in caught.value.message
     assert "broke" not in caught.value.message
     assert "the key [key] broke" in caplog.text
+    assert all("broke" not in one.getMessage() for one in caplog.records if one.levelno > logging.DEBUG)
 
 
 def test_a_status_is_found_where_packages_keep_it() -> None:

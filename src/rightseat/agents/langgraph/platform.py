@@ -19,6 +19,7 @@ from rightseat.core.events import Event
 from rightseat.egress.service import Service, forwarded
 from rightseat.wire import sse
 from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
+from rightseat.wire.lines import MAX_AGENT_LINE_BYTES
 
 WHAT = "The LangGraph server"
 
@@ -59,14 +60,18 @@ class Platform:
         values = await self._values(thread, headers)
         saying = Saying(ask, Reader(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
         body = self._request(ask, values)
-        async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as answer:
-            decoder = sse.Named()
-            async for piece in answer:
-                for mode, data in decoder.feed(piece):
-                    for event in saying.feed(mode, read(data)):
-                        yield event
-                        if saying.is_over:
-                            return
+        with self._service.deadlines() as deadlines:
+            async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as answer:
+                decoder = sse.Named(MAX_AGENT_LINE_BYTES)
+                async for piece in answer:
+                    deadlines.pause()
+                    events = decoder.feed(piece)
+                    for mode, data in events:
+                        for event in saying.feed(mode, read(data)):
+                            yield event
+                            if saying.is_over:
+                                return
+                    deadlines.resume(bool(events))
         for event in saying.end():
             yield event
 

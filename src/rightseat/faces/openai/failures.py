@@ -18,7 +18,7 @@ CODES = {PromptTooLong.code: "context_length_exceeded", "refused": "invalid_api_
 
 STATUSES = {PromptTooLong.code: 400, "denied": 400, "approval_required": 403, "answer_required": 403, "cancelled": 503}
 
-FINAL = {"model_refused", "model_refused_key", "too_many_rounds", "answer_too_long"}
+FINAL = {"model_refused", "model_refused_key", "too_many_rounds", "too_many_calls", "answer_too_long"}
 """Asking again would bring the same; OpenAI's clients do so at any status from 500 on, unless they are told."""
 
 

@@ -10,9 +10,11 @@ import msgspec
 
 from rightseat.core.closing import closing
 from rightseat.core.continuing import Known
+from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError, ModelError, ModelRefused
 from rightseat.core.model import Begun, CannotContinue, Chunk, NoteChunk, Prompt, UsageChunk
 from rightseat.egress.credentials import Credentials, aws, entra, google_cloud
+from rightseat.egress.redaction import secrets_in
 from rightseat.models.anthropic.options import SERVICES, Options
 from rightseat.models.anthropic.prefill import counted, unsent, write_prefill
 from rightseat.models.anthropic.reading import Reader
@@ -37,9 +39,10 @@ class Anthropic:
         self._upstream = Upstream(
             options.address,
             introduce(options, key) | headers,
-            (key, *headers.values()),
-            options.patience,
+            (key, *headers.values(), *secrets_in(options.extra)),
+            Timeouts(options.patience, options.answer_timeout),
             find_credentials(options, headers),
+            model=options.model,
         )
 
     async def __aenter__(self) -> Self:

@@ -6,6 +6,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.models.upstream import Address, HeaderName, Sendable
@@ -82,8 +83,11 @@ class Options(BaseModel):
     """Sent with every request, for example `anthropic-beta`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Fields added to every request as they are."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before an answer is given up."""
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_platform(self) -> Self:

@@ -11,7 +11,7 @@ import msgspec
 from rightseat.core.events import StopReason
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.values import JsonValue
-from rightseat.wire.sse import StreamError
+from rightseat.wire.sse import SHOWN_BYTES, StreamError
 
 REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
@@ -24,18 +24,24 @@ REASONS: dict[str, StopReason] = {
 }
 PAUSED = "The provider paused a long turn of its own tools, and the answer ends here. Ask it to go on."
 BUSY = ("overloaded_error", "rate_limit_error")
+MAX_KEPT_CHARACTERS = 16 * 2**20  # of thoughts and their signatures
+MAX_BLOCKS = 10_000  # of one answer
+
+_Kept = dict[str, list[str]]
+"""The pieces of a thought, of its signature, or of one that only the provider can read."""
 
 
 class Reader:
     """Reads the events of one answer of `model`. Signed thoughts of an answer with calls end up in a note `kept`."""
 
-    __slots__ = ("_calls", "_input", "_kept", "_model", "_other", "_output", "done", "ended", "read_any")
+    __slots__ = ("_calls", "_input", "_kept", "_kept_size", "_model", "_other", "_output", "done", "ended", "read_any")
 
     def __init__(self, model: str) -> None:
         self.done = self.ended = self.read_any = False
         self._model = model
         self._calls: set[int] = set()
-        self._kept: dict[int, dict[str, JsonValue]] = {}  # thoughts, by their place in the answer
+        self._kept: dict[int, _Kept] = {}  # thoughts, by their place in the answer
+        self._kept_size = 0
         self._other: set[str] = set()
         self._input = (0, 0, 0)  # all, from the cache, into the cache
         self._output = 0
@@ -44,7 +50,7 @@ class Reader:
         try:
             event = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
         self.read_any = True
         if event.type == "content_block_delta" and event.delta is not None:
             if event.delta.type == "text_delta":  # nearly every event is this one
@@ -78,11 +84,12 @@ class Reader:
                 given = msgspec.json.encode(block.input).decode() if block.input else ""
                 yield CallChunk(index, given, block.id, block.name)
             case "thinking":
-                self._kept[index] = {"type": "thinking", "thinking": block.thinking, "signature": block.signature}
+                self._keep(index, "thinking", block.thinking)
+                self._keep(index, "signature", block.signature)
                 yield ThoughtChunk(block.thinking)
             case "redacted_thinking":
-                self._kept[index] = {"type": "redacted_thinking", "data": block.data}
-            case other if other not in self._other:
+                self._keep(index, "data", block.data)
+            case other if other not in self._other and len(self._other) < MAX_BLOCKS:
                 self._other.add(other)
                 yield NoteChunk("warning", f"The answer holds a {other!r} of the provider's, which is not shown.")
 
@@ -98,8 +105,10 @@ class Reader:
         return ()
 
     def _keep(self, index: int, name: str, text: str) -> None:
-        block = self._kept.setdefault(index, {"type": "thinking", "thinking": "", "signature": ""})
-        block[name] = f"{block[name]}{text}"
+        self._kept_size += len(text)
+        if self._kept_size > MAX_KEPT_CHARACTERS or len(self._kept) > MAX_BLOCKS:
+            raise StreamError(f"thoughts and signatures have more than {MAX_KEPT_CHARACTERS:,} characters")
+        self._kept.setdefault(index, {}).setdefault(name, []).append(text)
 
     def _count(self, usage: "_Usage | None") -> None:
         """What was read from a cache or written into one has been read, too. Later figures replace earlier ones."""
@@ -119,11 +128,19 @@ class Reader:
         if delta.stop_details is not None and delta.stop_details.explanation:
             yield NoteChunk("warning", f"The provider says why it stopped: {delta.stop_details.explanation}")
         if self._calls and self._kept:
-            blocks: list[JsonValue] = [[index, block] for index, block in sorted(self._kept.items())]
+            blocks: list[JsonValue] = [[index, write_kept(kept)] for index, kept in sorted(self._kept.items())]
             yield NoteChunk("kept", {"anthropic": {"model": self._model, "thoughts": blocks}})
         yield StopChunk(REASONS.get(delta.stop_reason, "stop"))
         whole, cached, written = self._input
         yield UsageChunk(whole, self._output, cached, written)
+
+
+def write_kept(kept: _Kept) -> dict[str, JsonValue]:
+    """A thought as the provider wants to see it again."""
+    said = {name: "".join(pieces) for name, pieces in kept.items()}
+    if "data" in said:
+        return {"type": "redacted_thinking", "data": said["data"]}
+    return {"type": "thinking", "thinking": said.get("thinking", ""), "signature": said.get("signature", "")}
 
 
 class _Details(msgspec.Struct):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from rightseat.core.deadlines import Timeouts
 from rightseat.core.model import Model
 from rightseat.models.completion import engines, explaining
 from rightseat.models.completion.model import Completion
@@ -58,6 +59,7 @@ def build(options: Options) -> Model:
         signatures=options.signatures,
         temperature=options.temperature,
         max_tokens=options.max_tokens,
+        timeouts=Timeouts(options.engine.patience, options.engine.answer_timeout),
     )
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from rightseat.core.ask import Parameters
 from rightseat.core.closing import closing
+from rightseat.core.deadlines import Deadlines, Timeouts, model_timeout
 from rightseat.core.errors import PromptTooLong
 from rightseat.core.events import StopReason
 from rightseat.core.model import Begun, Chunk, NoteChunk, Prompt, StopChunk, UsageChunk
@@ -43,12 +44,15 @@ class Completion:
         signatures: Signatures | None = None,
         temperature: float | None = None,
         max_tokens: int | None = None,
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
     ) -> None:
         self._engine = engine
         self._style = style
         self._signatures = signatures
         self._temperature = temperature
         self._max_tokens = max_tokens
+        self._timeouts = timeouts
+        self._timeout = model_timeout(f"The model of {getattr(engine, 'place', 'the engine')}", timeouts)
         self._templates = Templates()
         self._known: _Known | None = None
 
@@ -88,19 +92,22 @@ class Completion:
             rest = await continuing.prepare(self._engine, plan, request, reader, begun)
             request = rest.request
         try:
-            async with closing(self._engine.generate(request)) as pieces:
-                async for piece in pieces:
-                    if type(piece) is Piece:
-                        chunks = reader.feed(piece.text)
-                        if piece.logprobs:
-                            chunks.insert(0, NoteChunk("logprobs", list(piece.logprobs)))
-                        for chunk in chunks if rest is None else rest.new(chunks):
-                            yield chunk
-                    elif type(piece) is End:
-                        end = piece if rest is None else rest.whole(piece)
-                        chunks = finish(reader, end, prompt.parameters)
-                        for chunk in chunks if rest is None else rest.new(chunks):
-                            yield chunk
+            with Deadlines(self._timeouts, self._timeout) as deadlines:
+                async with closing(self._engine.generate(request)) as pieces:
+                    async for piece in pieces:
+                        deadlines.pause()
+                        if type(piece) is Piece:
+                            chunks = reader.feed(piece.text)
+                            if piece.logprobs:
+                                chunks.insert(0, NoteChunk("logprobs", list(piece.logprobs)))
+                            for chunk in chunks if rest is None else rest.new(chunks):
+                                yield chunk
+                        elif type(piece) is End:
+                            end = piece if rest is None else rest.whole(piece)
+                            chunks = finish(reader, end, prompt.parameters)
+                            for chunk in chunks if rest is None else rest.new(chunks):
+                                yield chunk
+                        deadlines.resume(True)
         except PromptTooLong as error:
             raise too_long(error, plan.tools, text) from None
 

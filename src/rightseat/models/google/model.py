@@ -7,8 +7,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from rightseat.core.deadlines import Timeouts
 from rightseat.core.model import Chunk, NoteChunk, Prompt
 from rightseat.egress.credentials import google_cloud
+from rightseat.egress.redaction import secrets_in
 from rightseat.models.google.options import Options
 from rightseat.models.google.reading import Reader
 from rightseat.models.google.writing import write_request
@@ -28,7 +30,9 @@ class Google:
         needs_token = options.platform == "vertex" and not key and "authorization" not in headers
         tokens = google_cloud.credentials(options.credentials) if needs_token else None
         ours = {"x-goog-api-key": key} if key else {}
-        self._upstream = Upstream(options.address, ours | headers, (key, *headers.values()), options.patience, tokens)
+        timeouts = Timeouts(options.patience, options.answer_timeout)
+        secrets = (key, *headers.values(), *secrets_in(options.extra))
+        self._upstream = Upstream(options.address, ours | headers, secrets, timeouts, tokens, model=options.model)
 
     async def __aenter__(self) -> Self:
         return self

@@ -12,7 +12,7 @@ import msgspec
 from rightseat.core.events import StopReason
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.values import JsonValue
-from rightseat.wire.sse import StreamError
+from rightseat.wire.sse import SHOWN_BYTES, StreamError
 
 FILTERED = {
     "SAFETY",
@@ -43,7 +43,7 @@ class Reader:
         try:
             event = _decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
         self.read_any = True
         if event.error is not None:
             raise StreamError(f"{event.error.status}: {event.error.message}", is_busy=event.error.code in BUSY)

@@ -10,9 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat import parts
+from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
-from rightseat.models.upstream import Sendable
+from rightseat.egress.options import Sendable
+from rightseat.egress.redaction import secrets_in
 from rightseat.parts import Reference
 
 
@@ -28,6 +30,12 @@ class Options(BaseModel):
     """What else `init_chat_model` is given, for example `{temperature: 0}`."""
     accepts: tuple[str, ...] = ()
     """Parameters of an ask that the model takes with a call: `temperature`, `max_tokens`, `response_format`, …"""
+
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
@@ -47,7 +55,9 @@ def build(options: Options) -> Model:
     if not hasattr(model, "astream"):
         raise ConfigError(f"{options.object!r} is no chat model of LangChain's: it cannot be streamed.")
     key = options.api_key.get_secret_value() if options.api_key else ""
-    built: Model = adapter.LangChain(model, options.accepts, key)
+    timeouts = Timeouts(options.patience, options.answer_timeout)
+    name = options.model or options.object or ""
+    built: Model = adapter.LangChain(model, options.accepts, (key, *secrets_in(options.arguments)), timeouts, name)
     return built
 
 

@@ -10,10 +10,12 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from rightseat.core.ask import Named, Parameters, ToolChoice
 from rightseat.core.calling import read_arguments
 from rightseat.core.closing import closing
+from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, File, Image, Message, Result
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.egress.redaction import Redactor
 from rightseat.wire.openai_chat import write_format, write_tool
 
 logger = logging.getLogger(__name__)
@@ -38,10 +40,19 @@ CALLS = {"tool_call", "tool_call_chunk", "invalid_tool_call", "tool_use", "input
 class LangChain:
     """`LangChain(ChatMistralAI(…))` in Python. `accepts` are parameters that the model takes with a call."""
 
-    def __init__(self, model: Any, accepts: Sequence[str] = (), secret: str = "") -> None:
+    def __init__(
+        self,
+        model: Any,
+        accepts: Sequence[str] = (),
+        secrets: Iterable[str] = (),
+        timeouts: Timeouts = Timeouts(),  # noqa: B008
+        name: str = "",
+    ) -> None:
         self.model = model
         self._accepts = accepts
-        self._secret = secret
+        self._redactor = Redactor("[key]", secrets)
+        self._timeouts = timeouts
+        self._timeout = model_timeout(f"The LangChain model {name or type(model).__name__!r}", timeouts)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         notes: list[str] = []
@@ -51,15 +62,20 @@ class LangChain:
             yield NoteChunk("warning", note)
         reader = Reader()
         try:
-            async with closing(model.astream(write_messages(prompt.messages), **arguments)) as chunks:
-                async for chunk in chunks:
-                    for read in reader.read(chunk):
-                        yield read
+            with Deadlines(self._timeouts, self._timeout) as deadlines:
+                async with closing(model.astream(write_messages(prompt.messages), **arguments)) as chunks:
+                    async for chunk in chunks:
+                        deadlines.pause()
+                        heard = False
+                        for read in reader.read(chunk):
+                            heard = heard or has_content(read)
+                            yield read
+                        deadlines.resume(heard)
         except ModelError:
             raise
         except Exception as error:  # whatever the provider's own package raises
-            said = str(error).replace(self._secret, "[key]") if self._secret else str(error)
-            logger.warning("the LangChain model failed: %s: %s", type(error).__name__, said)
+            logger.warning("the LangChain model failed: %s", type(error).__name__)
+            logger.debug("the LangChain model failed: %s", self._redactor.text(str(error)))  # it may repeat the prompt
             raise read_failure(error) from None
         for read in reader.end():
             yield read

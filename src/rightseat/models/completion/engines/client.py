@@ -21,7 +21,8 @@ from rightseat.core.errors import (
 )
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
-from rightseat.wire import sse
+from rightseat.wire import lines, sse
+from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error
 
 logger = logging.getLogger(__name__)
@@ -102,6 +103,9 @@ class Client:
         except Unreachable as error:
             logger.warning("%s: %s", self.where, error)
             raise ModelUnreachable(f"The model's engine cannot be relied on: {error}") from error
+        except LineTooLong as error:
+            logger.warning("%s: its answer was ended: %s", self.where, error)
+            raise ModelUnreachable(f"The model's engine cannot be relied on: {error}.") from None
 
     def refusal(self, status: int, body: str) -> ModelError:
         """The engine's own words go to our log; to the client only where they help it."""
@@ -157,14 +161,12 @@ async def _read_events(answer: Answer) -> AsyncIterator[bytes]:
 
 
 async def _read_lines(answer: Answer) -> AsyncIterator[bytes]:
-    rest = b""
+    decoder = lines.Decoder()
     async for piece in answer:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            if line.strip():
-                yield line
-    if rest.strip():
-        yield rest
+        for line in decoder.feed(piece):
+            yield line
+    for line in decoder.rest():
+        yield line
 
 
 _encode = msgspec.json.Encoder().encode

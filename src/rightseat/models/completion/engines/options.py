@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, SecretStr, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.http import read_address, write_headers
 from rightseat.parts import BesidePath, StatePath
 
@@ -40,8 +41,11 @@ class Served(BaseModel):
     """Where the engine answers, for example `http://127.0.0.1:8000`."""
     api_key: Key | None = None
     """Sent as `Authorization: Bearer …`, where the engine wants one."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before an answer is given up."""
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
 
     @property
     def place(self) -> str:
@@ -94,8 +98,11 @@ class LlamaCppOptions(BaseModel):
     api_key: Key | None = None
     """Sent as `Authorization: Bearer …`, for a server that was started with `--api-key`; the one we start takes no
     other."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before an answer is given up."""
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
     llguidance: bool = False
     """The engine was built with LLGuidance, and may be sent grammars for it. A build without it would end over one."""
     binary: Path | None = None
