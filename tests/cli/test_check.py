@@ -223,3 +223,17 @@ def test_a_fallback_says_which_models_it_asks(run: Run) -> None:
     )
 
     assert "  model    default  fallback a, then b\n" in run("check").stdout
+
+
+def test_where_code_of_plugins_is_allowed_it_says_which_layers_of_its_sandbox_hold(run: Run) -> None:
+    Path("plugins").mkdir()
+    Path("rightseat.yaml").write_text("toolboxes: {ops: {type: plugins, folders: [plugins]}}")
+    without = run("check").stdout
+    Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{type: plugins, folders: [plugins], lib: [{'a' * 64}]}}}}")
+
+    said = run("check").stdout
+
+    assert "sandbox" not in without
+    assert "  ops:\n    sandbox of the plugins' code:\n" in said
+    for layer in ("seccomp", "landlock", "user", "files", "network", "limits", "disk"):
+        assert f"\n      {layer:8} " in said

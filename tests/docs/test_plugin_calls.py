@@ -7,7 +7,7 @@ import pytest
 
 from rightseat import config
 from rightseat.plugins.definition import Identity, Plugin, Words
-from rightseat.plugins.lib import Consent, Workshop
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
 from rightseat.plugins.sql import catalog
@@ -41,8 +41,10 @@ async def test_the_tool_on_the_page_runs(tmp_path: Path) -> None:
         (tmp_path / "lib" / name).write_text(block)
     plugin = Plugin(Identity("p", "1.0.0", "d"), tmp_path, Words("P", "A plugin."), lib="d")
 
-    async with Workshop({"d": Consent()}) as workshop:
-        result = await workshop.run(plugin, "count_words", {"least": 3}, Scene("?", data="to be or not to be"), Mute())
+    async with ToolRunner(["d"]) as tool_runner:
+        result = await tool_runner.run(
+            plugin, "count_words", {"least": 3}, Scene("?", data="to be or not to be"), Mute()
+        )
 
     assert (result.output, result.message) == (1, "1 words")
 

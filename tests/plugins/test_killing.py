@@ -30,9 +30,9 @@ from rightseat.logs.sqlite import SqliteLog
 from rightseat.plugins.cases.playing import ScriptedVoice
 from rightseat.plugins.collection import Collection
 from rightseat.plugins.flows import Means
-from rightseat.plugins.lib import Consent, Workshop
 from rightseat.plugins.loading import Operator, load
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.shelf import Shelf
 from rightseat.plugins.speaking import Said, Wanted
 from rightseat.plugins.sql import Databases
@@ -128,9 +128,9 @@ async def serving(folder: Path, name: str, halt: int | None = None) -> AsyncIter
     shelf = Shelf([plugin.folder], folder / "state", operator=lambda id: Operator(lib=frozenset([digest])))
     redactor, voice = Redactor(), Noting(FLOWS[name], folder / "asked")
     sender = Sender(Door(), Secrets(KEYS), redactor, lambda plugin: plugin.allow_private)
-    databases, workshop = Databases(folder / "state"), Workshop({digest: Consent()})
-    means = Means(voice, sender, redactor, databases, workshop)
-    collection = Collection(shelf, lambda model: means, (databases, workshop))
+    databases, tool_runner = Databases(folder / "state"), ToolRunner([digest])
+    means = Means(voice, sender, redactor, databases, tool_runner)
+    collection = Collection(shelf, lambda model: means, (databases, tool_runner))
     options = Options(toolbox="-", flow=name, durable=True, suggestions=False)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(collection)

@@ -22,7 +22,7 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
     """Say what FILE would serve, or all that is wrong with it.
 
     Without FILE it looks at rightseat.yaml of this folder, or at what is served without one. Engines are asked which
-    model they have; none is started.
+    model they have; none is started. Where code of plugins is allowed, the layers of its sandbox are tried and named.
     """
     if wants_schema:
         click.echo(json.dumps(schema.whole(), indent=2))
@@ -42,14 +42,17 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
 
 
 def explanations(config: Config) -> Iterator[str]:
-    """What models have to say of themselves, below their names."""
-    for name, model in config.models.items():
-        if explain := getattr(model.module, "explain", None):
-            yield f"  {name}:"
-            try:
-                yield from asyncio.run(_gather(explain(model.options)))
-            except ConfigError as error:
-                raise ConfigError(f"models.{name}: {error.message}") from error
+    """What models and toolboxes report of themselves, below their names."""
+    for section, parts in (("models", config.models), ("toolboxes", config.toolboxes)):
+        for name, part in parts.items():
+            if explain := getattr(part.module, "explain", None):
+                try:
+                    lines = asyncio.run(_gather(explain(part.options)))
+                except ConfigError as error:
+                    raise ConfigError(f"{section}.{name}: {error.message}") from error
+                if lines:
+                    yield f"  {name}:"
+                    yield from lines
 
 
 async def _gather(lines: AsyncIterator[str]) -> list[str]:

@@ -93,7 +93,7 @@ class Child:
     async def _start(self) -> Process:
         start = f"import sys; sys.path[:] = {sys.path!r}; from rightseat.data.worker import main; main(*sys.argv[1:])"
         command = [sys.executable, "-I", "-X", "utf8", "-c", start, self._module, str(self._memory)]
-        command.append(str(self._cpu_seconds))
+        command += [str(self._cpu_seconds), str(os.getpid())]
         return await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={})
 
     async def _end(self, process: Process) -> None:

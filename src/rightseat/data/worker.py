@@ -14,17 +14,17 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rightseat.core.errors import RightseatError, Unreadable
+from rightseat.core.parent_death import die_with_parent
 from rightseat.data.frames import HEAD, LENGTH, Exhausted, Reply
 
 GIVEN_UP = 5  # seconds after which a child ends that nobody killed: its parent is gone
-PR_SET_PDEATHSIG = 1
 
 Handle = Callable[[bytes, bytes], Any]
 """What a module's `build()` gives: from a request and its payload to a value. It raises errors of ours."""
 
 
-def main(module: str, memory: str, cpu_seconds: str) -> None:
-    end_with_parent()
+def main(module: str, memory: str, cpu_seconds: str, parent: str) -> None:
+    die_with_parent(int(parent))
     restrict(int(memory))
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whatever a library prints is no reply
@@ -45,14 +45,6 @@ def main(module: str, memory: str, cpu_seconds: str) -> None:
         del request, payload, received
         send(replies, msgspec.msgpack.encode(reply))
         alarm(0, 0)
-
-
-def end_with_parent() -> None:
-    """Only Linux has this. Elsewhere, and before this line, the end of standard input and the alarm end the child."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def restrict(memory: int) -> None:

@@ -4,6 +4,7 @@ The flows' own questions to people (values that are missing, dangerous steps) ar
 agent's policy is.
 """
 
+import asyncio
 import hashlib
 import logging
 import re
@@ -34,9 +35,10 @@ from rightseat.plugins.choosing import candidates
 from rightseat.plugins.collection import Collection
 from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.flows import Means, Progress
-from rightseat.plugins.lib import Consent, Workshop
 from rightseat.plugins.loading import Operator
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.sandbox import ToolRunner
+from rightseat.plugins.sandbox.process import find_layers
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.shelf import Shelf
 from rightseat.plugins.speaking import ModelSpeaker
@@ -104,17 +106,17 @@ def build(options: Options, parts: Parts) -> Toolbox:
     shelf = Shelf(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
     sender = Sender(Door(), secrets, redactor, allowed, lambda plugin: options.user_tokens.get(plugin.id, ()))
     databases = Databases(options.state, options.databases)
-    workshop = Workshop({digest: Consent() for digest in options.lib})
+    tool_runner = ToolRunner(options.lib)
     roles = {role: parts.model(name) for role, name in options.roles.items()}
 
     def means(model: Model) -> Means:
         voice = ModelSpeaker(model, roles)
-        return Means(voice, sender, redactor, databases, workshop, expires_after=options.expires_after)
+        return Means(voice, sender, redactor, databases, tool_runner, expires_after=options.expires_after)
 
     collection = Collection(
         shelf,
         means,
-        (databases, workshop),
+        (databases, tool_runner),
         window=options.window,
         users=options.users,
         artifacts=parts.artifacts,
@@ -132,6 +134,16 @@ def warn(options: Options) -> Iterator[str]:
     yield from doubts.of_needs(plugins, secrets, options.allow_private, options.databases)
     yield from in_vain(options.allow_private, plugins)
     yield from untrusted(options.user_tokens, plugins)
+    if options.lib and (problem := asyncio.run(find_layers()).problem()):
+        yield f"No code in `lib` is run: {problem}"
+
+
+async def explain(options: Options) -> AsyncIterator[str]:
+    """What `rightseat check` says of the sandbox, where code of plugins is allowed: what holds on this machine."""
+    if options.lib:
+        yield "sandbox of the plugins' code:"
+        for name, text in (await find_layers()).describe():
+            yield f"  {name:8} {text}"
 
 
 class Plugins:

@@ -15,8 +15,8 @@ from rightseat.plugins.cases.reading import Exchange
 from rightseat.plugins.cases.running import Plainly, Trace
 from rightseat.plugins.definition import Auth, Body, Flow, Identity, Operation, Parameter, Plugin, Step, Words
 from rightseat.plugins.flows import Means, Progress, read, run
-from rightseat.plugins.lib import Workshop
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.sql import Databases
 
@@ -94,7 +94,7 @@ class Play:
     redactor: Redactor = field(default_factory=Redactor)
     sender: Sender | None = None  # one that knows the redactor; without it, what is recorded in `http` answers
     databases: Databases | None = None
-    workshop: Workshop | None = None
+    tool_runner: ToolRunner | None = None
 
     def __post_init__(self) -> None:
         self.plugin = replace(self.plugin or plugin_of(), flows={self.flow.name: self.flow})
@@ -110,7 +110,9 @@ class Play:
 
         assert self.plugin is not None
         sender = self.sender or Sender(self.network, MadeUpSecrets(), self.redactor)
-        means = Means(self.voice, sender, self.redactor, self.databases, self.workshop, is_dry=self.is_dry, sleep=pause)
+        means = Means(
+            self.voice, sender, self.redactor, self.databases, self.tool_runner, is_dry=self.is_dry, sleep=pause
+        )
         self.trace = Trace()
         async for event in run(
             self.plugin, self.flow, self.scene, means, steps or Plainly(), progress=progress, answer=answer

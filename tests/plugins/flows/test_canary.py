@@ -16,9 +16,9 @@ from rightseat.egress.redaction import Redactor, covering_logs
 from rightseat.egress.secrets import Secrets
 from rightseat.plugins.cases.playing import ScriptedVoice
 from rightseat.plugins.definition import Auth, Database, Flow, Step
-from rightseat.plugins.lib import Consent, Workshop
 from rightseat.plugins.operations import Sender
 from rightseat.plugins.results import Code
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
 from rightseat.plugins.sql import Databases
@@ -99,8 +99,8 @@ async def played(code: str, flow: Flow, model: dict[str, Any], folder: Path, sce
     database = Database("words", "words", Path("catalog.yaml"), Path("words.sql"))
     plugin = replace(plugin_of(auth=AUTH), folder=folder, databases={"words": database}, lib="d1")
     http = [exchange("GET", "/items", json=ECHO)] * 9
-    async with Databases(folder / "state") as databases, Workshop({"d1": Consent()}) as workshop:
-        play = Play(flow, model, http, scene, plugin, databases=databases, workshop=workshop)
+    async with Databases(folder / "state") as databases, ToolRunner(["d1"]) as tool_runner:
+        play = Play(flow, model, http, scene, plugin, databases=databases, tool_runner=tool_runner)
         play.voice = Odd(model, code)
         with covering_logs(play.redactor):  # as it is while a toolbox of plugins is open
             yield play

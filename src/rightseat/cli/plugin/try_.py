@@ -28,9 +28,9 @@ from rightseat.plugins import flows
 from rightseat.plugins.cases.running import Plainly
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.flows import Means
-from rightseat.plugins.lib import Consent, Workshop
 from rightseat.plugins.loading import Operator, load
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene, Upload
 from rightseat.plugins.speaking import ModelSpeaker
 from rightseat.plugins.sql import Databases
@@ -129,14 +129,14 @@ async def ready(
     redactor = Redactor()
     places = plugin.allow_private if allow_private else ()
     sender = Sender(Door(), Secrets(environment(PREFIX)), redactor, lambda plugin: places)
-    workshop = Workshop({plugin.lib: Consent()} if plugin.lib and allow_lib else {})
+    tool_runner = ToolRunner([plugin.lib] if plugin.lib and allow_lib else [])
     with TemporaryDirectory() as state:
-        async with assembly.opened(), Databases(Path(state)) as databases, workshop:
+        async with assembly.opened(), Databases(Path(state)) as databases, tool_runner:
             models = assembly.runtime.models
             if model not in models:
                 raise ConfigError(f"No model is named {model!r}. Configured: {', '.join(models) or 'none'}.")
             await wait_for([models[model]])
-            yield Means(ModelSpeaker(models[model]), sender, redactor, databases, workshop, is_dry=dry_run)
+            yield Means(ModelSpeaker(models[model]), sender, redactor, databases, tool_runner, is_dry=dry_run)
 
 
 def uploaded(file: Path) -> Upload:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import msgspec
 
+from rightseat.core import parent_death
 from rightseat.core.errors import BadAsk, BadTemplate
 
 logger = logging.getLogger(__name__)
@@ -130,9 +131,8 @@ class Renderer:
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-I",
-            str(PROGRAM),
+            *parent_death.launcher(),
+            *(sys.executable, "-I", str(PROGRAM)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -17,9 +17,9 @@ from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, Scri
 from rightseat.plugins.cases.reading import BadCases, Case, Expected, read
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.flows import Means, run
-from rightseat.plugins.lib import Consent, Workshop
 from rightseat.plugins.loading import Operator, load
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene, Upload
 from rightseat.plugins.sql import Databases
 
@@ -99,17 +99,17 @@ async def run_all(folder: Path, *, allow_lib: bool = False) -> list[Report]:
     loaded = load(folder, operator=Operator(lib=frozenset([digest]))) if digest and allow_lib else first
     if loaded.plugin is None:
         raise BadCases(f"The plugin cannot be loaded: {loaded.errors[0]}")
-    consent = {digest: Consent()} if digest and allow_lib else {}
+    allowed = [digest] if digest and allow_lib else []
     reports: list[Report] = []
     with tempfile.TemporaryDirectory() as state:
-        async with Databases(Path(state)) as databases, Workshop(consent) as workshop:
+        async with Databases(Path(state)) as databases, ToolRunner(allowed) as tool_runner:
             for case in read(folder):
-                problems = await try_case(loaded.plugin, case, databases, workshop)
+                problems = await try_case(loaded.plugin, case, databases, tool_runner)
                 reports.append(Report(case.name, tuple(problems)))
     return reports
 
 
-async def try_case(plugin: Plugin, case: Case, databases: Databases, workshop: Workshop) -> list[str]:
+async def try_case(plugin: Plugin, case: Case, databases: Databases, tool_runner: ToolRunner) -> list[str]:
     """What was not as the case says."""
     flow = plugin.flow(case.flow)
     if flow is None:
@@ -119,7 +119,7 @@ async def try_case(plugin: Plugin, case: Case, databases: Databases, workshop: W
     redactor, trace = Redactor(), Trace()
     voice, network = ScriptedVoice(case.model), RecordedNetwork(case.http)
     sender = Sender(network, MadeUpSecrets(), redactor, lambda plugin: plugin.allow_private)
-    means = Means(voice, sender, redactor, databases, workshop, sleep=no_pause)
+    means = Means(voice, sender, redactor, databases, tool_runner, sleep=no_pause)
     async for event in run(plugin, flow, scene_of(case), means, Plainly()):
         trace.add(event)
     problems = [*voice.unlisted, *network.problems, *network.left()]

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from rightseat.core.values import JsonValue
 from rightseat.plugins.definition import Flow, Plugin, Step
-from rightseat.plugins.lib import Workshop
 from rightseat.plugins.operations import Sender
 from rightseat.plugins.results import Result
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Voice
 from rightseat.plugins.sql import Databases
@@ -31,7 +31,7 @@ class Means:
     sender: Sender
     redactor: Redacting
     databases: Databases | None = None
-    workshop: Workshop | None = None
+    tool_runner: ToolRunner | None = None
     is_dry: bool = False
     expires_after: float = 7 * 24 * 3600.0
     """Seconds after which a question to a person is no longer open."""

@@ -16,7 +16,7 @@ from pydantic import SecretStr, ValidationError
 
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.models.completion.engine import End, Request
-from rightseat.models.completion.engines import Spawned, binaries, leash, spawning
+from rightseat.models.completion.engines import Spawned, binaries, spawning
 from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
 from tests.models.completion.test_gguf import WHOLE, head
 
@@ -149,16 +149,6 @@ async def test_when_we_are_killed_it_is_ended_too(options: LlamaCppOptions) -> N
     await parent.wait()
 
     await until(lambda: not is_running(pid))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a program with its parent")
-def test_a_program_whose_parent_is_gone_already_is_not_started() -> None:
-    done = subprocess.run(
-        [sys.executable, leash.__file__, "1", sys.executable, "-c", "print('here')"], capture_output=True
-    )
-
-    assert done.returncode == 1
-    assert done.stdout == b""
 
 
 async def test_a_port_that_somebody_has_is_not_taken_for_ours(options: LlamaCppOptions) -> None:

@@ -11,7 +11,6 @@ import logging
 import os
 import signal
 import socket
-import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -19,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from rightseat.core import parent_death
 from rightseat.core.closing import closing
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.models.completion import gguf
@@ -30,7 +30,6 @@ from rightseat.models.completion.engines.sessions import Sessions, Slot
 
 logger = logging.getLogger(__name__)
 
-LEASH = Path(__file__).with_name("leash.py")
 LOOK_EVERY = 0.1  # seconds between two looks at whether it is ready
 TELL_EVERY = 2.0  # seconds between two lines about how far it is
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # seconds before it is started again
@@ -180,10 +179,7 @@ class Spawned:
         self._since = time.monotonic()
         try:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-I",
-                str(LEASH),
-                str(os.getpid()),
+                *parent_death.launcher(),
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

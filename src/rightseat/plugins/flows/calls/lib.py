@@ -3,13 +3,13 @@
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting, slots
 from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.lib import Workshop
 from rightseat.plugins.results import Result, StepFailed
+from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.slots import Filled
 
 
 async def prepare(turn: Turn, given: dict[str, JsonValue], earlier: Filled | None) -> Filled:
-    known = await workshop(turn).tools(turn.plugin)
+    known = await tool_runner(turn).tools(turn.plugin)
     if turn.step.call not in known:
         listed = ", ".join(known) or "none"
         raise StepFailed("tool_failed", f"The plugin has no tool {turn.step.call!r}. It has: {listed}.")
@@ -30,7 +30,7 @@ async def prepare(turn: Turn, given: dict[str, JsonValue], earlier: Filled | Non
 async def perform(turn: Turn, filled: Filled) -> Result:
     if turn.means.is_dry:
         return Result(message=f"{turn.step.call} was not run: a dry run", record={"dry_run": True})
-    return await workshop(turn).run(
+    return await tool_runner(turn).run(
         turn.plugin,
         turn.step.call,
         filled.arguments,
@@ -41,10 +41,10 @@ async def perform(turn: Turn, filled: Filled) -> Result:
     )
 
 
-def workshop(turn: Turn) -> Workshop:
-    if turn.means.workshop is None:
+def tool_runner(turn: Turn) -> ToolRunner:
+    if turn.means.tool_runner is None:
         raise StepFailed("tool_failed", "This server runs no tools of plugins.")
-    return turn.means.workshop
+    return turn.means.tool_runner
 
 
 def check(turn: Turn, arguments: dict[str, JsonValue]) -> dict[str, str]:

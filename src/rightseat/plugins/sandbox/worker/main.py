@@ -1,25 +1,30 @@
-"""The program in which a plugin's tools run. It is started as a file, knows nothing of ours, and speaks JSON lines.
+"""Reads orders as lines of JSON, isolates its own process, and runs one tool.
 
-To it, first: {"lib", "work", "limits", "network"}. Then one order: {"list": true}, or {"run": tool, "params", "scene"}.
-From it: {"held": …} when the walls stand; {"ask": "llm" | "read_file" | "write_file", …}, answered by {"answer": …} or
-{"refused": …}; and last {"tools": […]}, {"result": …, "message": …} or {"failed": …}.
+To it, first: {"lib", "folder", "limits", "disk", "parent"}. Then one order: {"list": true}, or
+{"run": tool, "params", "scene"}. From it: {"layers": …} when the process is isolated;
+{"ask": "llm" | "read_file" | "write_file", …}, answered by {"answer": …} or {"refused": …}; and last {"tools": […]},
+{"result": …, "message": …} or {"failed": …}.
 """
 
+import _thread
 import asyncio
 import base64
 import inspect
 import json
 import os
+import select
 import sys
 import traceback
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO
 
-SAID = 2000  # characters of what went wrong
+from . import isolation
+
+LONGEST_ERROR = 2000  # characters
 
 
-class Line:
+class Channel:
     """One message at a time, each way. Whatever a tool prints is no message."""
 
     def __init__(self) -> None:
@@ -29,6 +34,17 @@ class Line:
         for stream in (0, 1, 2):
             os.dup2(nowhere, stream)
         self._turn: asyncio.Lock | None = None
+
+    def end_with_server(self) -> None:
+        """Watches for the end of the server in a thread, for where the kernel may not tell this process of it."""
+
+        def watch() -> None:
+            closed = select.poll()
+            closed.register(self._orders.fileno(), 0)
+            closed.poll()
+            os._exit(0)
+
+        _thread.start_new_thread(watch, ())
 
     def receive(self) -> dict[str, Any]:
         line = self._orders.readline()
@@ -55,51 +71,45 @@ class Line:
 class Context(SimpleNamespace):
     """What a tool can see. The fields are those of the scene; the rest is asked of the server."""
 
-    _line: Line
+    _channel: Channel
 
     async def llm(self, prompt: str) -> str:
-        return str(await self._line.ask("llm", prompt=str(prompt)))
+        return str(await self._channel.ask("llm", prompt=str(prompt)))
 
     async def read_file(self, name: str) -> bytes:
-        return base64.b64decode(await self._line.ask("read_file", name=str(name)))
+        return base64.b64decode(await self._channel.ask("read_file", name=str(name)))
 
     async def write_file(self, name: str, content: bytes) -> None:
-        await self._line.ask("write_file", name=str(name), data=base64.b64encode(content).decode())
+        await self._channel.ask("write_file", name=str(name), data=base64.b64encode(content).decode())
 
 
 def main() -> None:
-    line = Line()
-    start = line.receive()
-    sys.path[:0] = [str(Path(__file__).parent)]
-    import walls  # type: ignore[import-not-found]  # the file beside this one
-
-    sys.path.pop(0)
-    folders = [
-        str(Path(start["lib"]).parent),
-        *{str(Path(os.__file__).parent), sys.base_prefix, "/usr", "/lib", "/lib64"},
-    ]
-    os.chdir(start["work"])
-    line.send({"held": walls.shut(start["limits"], folders, start["work"], start["network"])})
-    order = line.receive()
+    channel = Channel()
+    start = channel.receive()
+    code = str(Path(start["lib"]).parent)
+    layers = isolation.isolate(code, start["folder"], start["limits"], start["disk"], start["parent"])
+    channel.send({"layers": layers})
+    order = channel.receive()
+    channel.end_with_server()
     try:
-        answer = work(start["lib"], order, line)
+        answer = work(start["lib"], order, channel)
     except MemoryError:
         answer = {"failed": "It needs more memory than it may use."}
     except BaseException as error:
-        trace = "".join(traceback.format_exception(error))[-SAID:]
-        answer = {"failed": f"{type(error).__name__}: {error}"[:SAID], "trace": trace}
-    line.send(answer)
+        trace = "".join(traceback.format_exception(error))[-LONGEST_ERROR:]
+        answer = {"failed": f"{type(error).__name__}: {error}"[:LONGEST_ERROR], "trace": trace}
+    channel.send(answer)
     os._exit(0)  # whatever threads a tool has left behind
 
 
-def work(lib: str, order: dict[str, Any], line: Line) -> dict[str, Any]:
+def work(lib: str, order: dict[str, Any], channel: Channel) -> dict[str, Any]:
     found = tools(lib)
     if "list" in order:
         return {"tools": [describe(name, tool) for name, tool in found.items()]}
     tool = found.get(order["run"])
     if tool is None:
         return {"failed": f"There is no tool {order['run']!r} in lib. It has: {', '.join(found) or 'none'}."}
-    context = Context(**order["scene"], _line=line)
+    context = Context(**order["scene"], _channel=channel)
     given = asyncio.run(call(tool, context, order["params"]))
     if isinstance(given, dict) and "output" in given and not given.keys() - {"output", "message"}:
         return {"result": given["output"], "message": str(given.get("message") or "")}
@@ -147,7 +157,3 @@ async def call(tool: Any, context: Context, params: dict[str, Any]) -> Any:
 
 async def finished(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
-
-
-if __name__ == "__main__":
-    main()

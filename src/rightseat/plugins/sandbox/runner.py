@@ -3,8 +3,7 @@
 import base64
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from pathlib import PurePath
 from types import TracebackType
 from typing import Self
@@ -15,24 +14,17 @@ import msgspec
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting
 from rightseat.plugins.definition import Plugin
-from rightseat.plugins.lib import process
-from rightseat.plugins.lib.process import Limits, Message
 from rightseat.plugins.results import Artifact, Result, StepFailed, Usage
+from rightseat.plugins.sandbox import process
+from rightseat.plugins.sandbox.process import Limits, Message
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Speaker, Wanted
 
-SECONDS = 60.0
-LISTING = 20.0  # seconds
+TIMEOUT = 60.0  # seconds
+LIST_TIMEOUT = 20.0  # seconds
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 FILES = 20  # files that one call may write
 LONGEST_PROMPT = 200_000  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """What the operator allows to the code of one digest."""
-
-    network: bool = False
 
 
 class LibTool(msgspec.Struct, frozen=True):
@@ -44,11 +36,11 @@ class LibTool(msgspec.Struct, frozen=True):
     original: bool = False
 
 
-class Workshop:
-    """`allowed` is by the digest of `lib/`: code that has changed is other code, and nobody has allowed it yet."""
+class ToolRunner:
+    """`allowed` has digests of `lib/`: code that has changed has another digest, and is not allowed yet."""
 
-    def __init__(self, allowed: Mapping[str, Consent] | None = None, limits: Limits | None = None) -> None:
-        self._allowed = allowed or {}
+    def __init__(self, allowed: Collection[str] = (), limits: Limits | None = None) -> None:
+        self._allowed = frozenset(allowed)
         self._limits = limits or Limits()
         self._known: dict[str, Mapping[str, LibTool]] = {}
 
@@ -65,12 +57,10 @@ class Workshop:
 
     async def tools(self, plugin: Plugin) -> Mapping[str, LibTool]:
         """By name; asked of the code itself, in its process, once for each digest."""
-        digest, consent = self._consent(plugin)
+        digest = self._allowed_digest(plugin)
         if digest not in self._known:
-            said = await process.call(
-                plugin.folder / "lib", {"list": True}, nothing, limits=self._limits, seconds=LISTING,
-                network=consent.network,
-            )  # fmt: skip
+            order = {"list": True}
+            said = await process.call(plugin.folder / "lib", order, refuse, limits=self._limits, seconds=LIST_TIMEOUT)
             self._known[digest] = read_tools(said)
         return self._known[digest]
 
@@ -86,25 +76,23 @@ class Workshop:
         name: str = "",
     ) -> Result:
         """`name` is the step that runs it. Raises `StepFailed`: `tool_failed`, `timeout`, `slot_missing`."""
-        _, consent = self._consent(plugin)
         known = await self.tools(plugin)
         if tool not in known:
             listed = ", ".join(known) or "none"
             raise StepFailed("tool_failed", f"The plugin {plugin.id} has no tool {tool!r} in lib. It has: {listed}.")
-        desk = Desk(scene, speaker, name or tool)
+        requests = ToolRequests(scene, speaker, name or tool)
         filled = complete(known[tool], params)
         order: Message = {"run": tool, "params": filled, "scene": shown(scene)}
         started = time.monotonic()
         said = await process.call(
-            plugin.folder / "lib", order, desk.answer, limits=self._limits, seconds=seconds or SECONDS,
-            network=consent.network,
-        )  # fmt: skip
+            plugin.folder / "lib", order, requests.answer, limits=self._limits, seconds=seconds or TIMEOUT
+        )
         milliseconds = round((time.monotonic() - started) * 1000)
         return Result(
             output=said.get("result"),
             message=str(said.get("message", "")),
-            artifacts=tuple(desk.written.values()),
-            usage=Usage(desk.usage.input_tokens, desk.usage.output_tokens, milliseconds),
+            artifacts=tuple(requests.written.values()),
+            usage=Usage(requests.usage.input_tokens, requests.usage.output_tokens, milliseconds),
             record={
                 "tool": tool,
                 "params": filled,
@@ -112,14 +100,13 @@ class Workshop:
             },
         )
 
-    def _consent(self, plugin: Plugin) -> tuple[str, Consent]:
+    def _allowed_digest(self, plugin: Plugin) -> str:
         if plugin.lib is None:
             raise StepFailed("tool_failed", f"The plugin {plugin.id} has no lib.")
-        consent = self._allowed.get(plugin.lib)
-        if consent is None:
+        if plugin.lib not in self._allowed:
             message = f"The code in lib of the plugin {plugin.id} is not allowed. The operator can allow {plugin.lib}."
             raise StepFailed("tool_failed", message)
-        return plugin.lib, consent
+        return plugin.lib
 
 
 def read_tools(said: Message) -> dict[str, LibTool]:
@@ -165,7 +152,7 @@ def shown(scene: Scene) -> Message:
     }
 
 
-class Desk:
+class ToolRequests:
     """Answers what a tool asks while it runs: a model, the conversation's own files, a place for new ones."""
 
     def __init__(self, scene: Scene, speaker: Speaker, name: str) -> None:
@@ -204,6 +191,6 @@ class Desk:
         return {"answer": None}
 
 
-async def nothing(asked: Message) -> Message:
+async def refuse(asked: Message) -> Message:
     """While tools are listed there is nothing to ask."""
     return {"refused": "Nothing can be asked while tools are listed."}

@@ -2,91 +2,31 @@
 
 import asyncio
 import base64
-import os
 import shutil
-import socket
 import sys
 import time
 from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from rightseat.core.ask import Principal
 from rightseat.core.values import JsonValue
-from rightseat.plugins.definition import Identity, Plugin, Words
-from rightseat.plugins.lib import Consent, Limits, Workshop
-from rightseat.plugins.results import Result, StepFailed, Usage
+from rightseat.plugins.results import Result, StepFailed
+from rightseat.plugins.sandbox import Limits, ToolRunner
 from rightseat.plugins.scene import Scene, Upload
-from rightseat.plugins.speaking import Said, Wanted
+from tests.plugins.sandbox.tools import Script, failure, make, plugin, run, write
 
 pytestmark = pytest.mark.whole
-
-LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the walls are those of Linux")
-
-
-class Script:
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.asked: list[Wanted] = []
-        self.was_asked = asyncio.Event()
-
-    async def say(self, wanted: Wanted) -> Said:
-        self.asked.append(wanted)
-        self.was_asked.set()
-        return Said(self.replies.pop(0), Usage(3, 4))
-
-
-def make(folder: Path, body: str, head: str = "", digest: str = "d1") -> Plugin:
-    """A plugin with one tool `t` whose `run` has that body."""
-    lib = folder / "lib"
-    lib.mkdir(parents=True, exist_ok=True)
-    indented = dedent(body).strip().replace("\n", "\n        ")
-    code = f"{dedent(head)}\n\nclass T:\n    name = 't'\n    description = 'A tool.'\n    params = {{}}\n\n"
-    code += f"    async def run(self, ctx, **params):\n        {indented}\n"
-    (lib / "tool.py").write_text(code)
-    (lib / "__init__.py").write_text("from .tool import T\nexported = [T]\n")
-    return plugin(folder, digest)
-
-
-def plugin(folder: Path, digest: str = "d1") -> Plugin:
-    return Plugin(Identity("p", "1.0.0", "whole"), folder, Words("P", "A plugin."), lib=digest)
-
-
-def write(folder: Path, code: str) -> Plugin:
-    (folder / "lib").mkdir(parents=True, exist_ok=True)
-    (folder / "lib" / "__init__.py").write_text(dedent(code))
-    return plugin(folder)
-
-
-async def run(
-    one: Plugin,
-    params: dict[str, JsonValue] | None = None,
-    scene: Scene | None = None,
-    script: Script | None = None,
-    limits: Limits | None = None,
-    seconds: float = 20,
-    network: bool = False,
-    tool: str = "t",
-) -> Result:
-    async with Workshop({"d1": Consent(network=network)}, limits) as workshop:
-        return await workshop.run(one, tool, params or {}, scene or Scene("?"), script or Script(), seconds=seconds)
-
-
-async def failure(one: Plugin, *, limits: Limits | None = None, seconds: float = 20) -> StepFailed:
-    with pytest.raises(StepFailed) as failed:
-        await run(one, limits=limits, seconds=seconds)
-    return failed.value
 
 
 async def test_R_9_1_R_9_3_code_that_is_not_allowed_is_neither_imported_nor_run(tmp_path: Path) -> None:
     sign = tmp_path / "was-here"
     one = write(tmp_path / "p", f"open({str(sign)!r}, 'w').write('x')\nexported = []\n")
 
-    async with Workshop({"another digest": Consent()}) as workshop:
-        assert not workshop.allows(one)
-        for attempt in (workshop.tools(one), workshop.run(one, "t", {}, Scene("?"), Script())):
+    async with ToolRunner(["another digest"]) as tool_runner:
+        assert not tool_runner.allows(one)
+        for attempt in (tool_runner.tools(one), tool_runner.run(one, "t", {}, Scene("?"), Script())):
             with pytest.raises(StepFailed, match=r"is not allowed\. The operator can allow d1") as failed:
                 await attempt
             assert failed.value.code == "tool_failed"
@@ -111,8 +51,8 @@ async def test_R_9_3_tools_are_listed_by_their_own_process(tmp_path: Path) -> No
         _exported = [New, Old]
     """
 
-    async with Workshop({"d1": Consent()}) as workshop:
-        found = await workshop.tools(write(tmp_path, code))
+    async with ToolRunner(["d1"]) as tool_runner:
+        found = await tool_runner.tools(write(tmp_path, code))
 
     assert [(tool.name, tool.original) for tool in found.values()] == [("new", False), ("old", True)]
     assert found["new"].params["properties"] == {"n": {"type": "integer"}}
@@ -248,76 +188,6 @@ async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
     assert (await run(make(tmp_path, body))).output == [False, False, True]
 
 
-@LINUX
-async def test_R_9_2_it_has_no_network(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        body = f"socket.create_connection(('127.0.0.1', {listener.getsockname()[1]}), 2)"
-        one = make(tmp_path, f"{body}\nreturn 'connected'", "import socket")
-
-        failed = await failure(one)
-        allowed = await run(one, network=True)
-
-    assert "PermissionError" in failed.message
-    assert allowed.output == "connected"
-
-
-@LINUX
-@pytest.mark.parametrize(
-    "attempt",
-    [
-        "socket.socket(socket.AF_UNIX)",
-        "os.fork()",
-        "subprocess.run(['true'])",
-        "os.execv('/bin/true', ['true'])",
-        "os.kill(os.getppid(), 0)",
-        "open(f'/proc/{os.getppid()}/environ', 'rb').read()",
-        "open('/etc/passwd').read()",
-        "open('/tmp/rightseat-lib-loot', 'w')",
-        "open(os.path.join(os.path.dirname(__file__), 'x'), 'w')",
-        "os.listdir('/tmp')",
-        "os.listdir('/')",
-        "os.setuid(1)",
-        "os.chroot('.')",
-    ],
-)
-async def test_R_9_2_it_reaches_nothing_else(tmp_path: Path, attempt: str) -> None:
-    failed = await failure(make(tmp_path, attempt, "import os, socket, subprocess"))
-
-    assert failed.code == "tool_failed"
-    assert "PermissionError" in failed.message or "Operation not permitted" in failed.message
-
-
-@LINUX
-async def test_R_9_2_it_cannot_raise_its_own_limits(tmp_path: Path) -> None:
-    body = "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))"
-
-    assert "not allowed to raise maximum limit" in (await failure(make(tmp_path, body, "import resource"))).message
-
-
-@LINUX
-async def test_R_9_2_it_is_another_user_where_the_server_is_root(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if os.getuid() != 0 or not await asyncio.to_thread(Path("/usr/bin/python3").exists):
-        pytest.skip("this needs root, and a Python that everybody may read")
-    monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
-
-    result = await run(make(tmp_path, "return [os.getuid(), os.geteuid(), os.getgid(), os.getgroups()]", "import os"))
-
-    assert result.output == [65534, 65534, 65534, []]
-
-
-@LINUX
-async def test_R_9_2_it_may_write_in_its_own_folder_and_use_threads(tmp_path: Path) -> None:
-    body = """
-        import asyncio, pathlib
-        await asyncio.to_thread(pathlib.Path("a.txt").write_text, "x")
-        return pathlib.Path("a.txt").read_text()
-    """
-
-    assert (await run(make(tmp_path, body))).output == "x"
-
-
 # How it ends.
 
 
@@ -378,8 +248,8 @@ async def test_R_9_5_parallel_runs_share_nothing(tmp_path: Path) -> None:
     """
     one = make(tmp_path, body, "seen = []")
 
-    async with Workshop({"d1": Consent()}) as workshop:
-        calls = [workshop.run(one, "t", {"n": number}, Scene("?"), Script()) for number in range(4)]
+    async with ToolRunner(["d1"]) as tool_runner:
+        calls = [tool_runner.run(one, "t", {"n": number}, Scene("?"), Script()) for number in range(4)]
         results = await asyncio.gather(*calls)
 
     assert [result.output for result in results] == [[[number], str(number)] for number in range(4)]
@@ -389,8 +259,8 @@ async def test_R_9_2_a_call_that_is_cancelled_leaves_no_process_behind(tmp_path:
     one = make(tmp_path, "await ctx.llm('ready')\nwhile True: pass")
     script = Script("go")
     before = await asyncio.to_thread(children)
-    async with Workshop({"d1": Consent()}) as workshop:
-        running = asyncio.create_task(workshop.run(one, "t", {}, Scene("?"), script, seconds=30))
+    async with ToolRunner(["d1"]) as tool_runner:
+        running = asyncio.create_task(tool_runner.run(one, "t", {}, Scene("?"), script, seconds=30))
         async with asyncio.timeout(20):
             await script.was_asked.wait()
         assert await asyncio.to_thread(children) - before, "the call has no process of its own to leave behind"
