@@ -158,6 +158,34 @@ async def test_nothing_leaks(face: str, name: str, serve: Serve, tmp_path: Path)
         await check_owner(here, example)
 
 
+BODIES = [(face, name) for face, name in operations() if not name.startswith("GET")]
+DEEP = b'{"a":' * 65 + b"1" + b"}" * 65
+
+
+@pytest.mark.parametrize(("face", "name"), BODIES)
+async def test_a_body_is_taken_only_as_json_and_not_nested_too_deeply(
+    face: str, name: str, serve: Serve, tmp_path: Path
+) -> None:
+    async with world(serve, tmp_path) as here:
+        example = example_of(face, name, here.assembly)
+        before = await here.snapshot()
+
+        async def post(content: bytes, kind: dict[str, str]) -> int:
+            headers = {"x-api-key": "key-alice", "accept": "application/json, text/event-stream"} | kind
+            url, query = example.path, example.query
+            return (
+                await here.client.request(example.method, url, params=query, headers=headers, content=content)
+            ).status_code
+
+        whole = json.dumps(example.body or {}).encode()
+        forms = () if "transcri" in name else ("multipart/form-data; boundary=x",)
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "text/plain; application/json", *forms):
+            assert await post(whole, {"content-type": kind}) == 415
+        assert await post(whole, {}) == 415
+        assert await post(DEEP, {"content-type": "application/json"}) == 400
+        assert await here.snapshot() == before
+
+
 async def check_strangers(here: World, example: Example) -> None:
     """Who is not known here is refused in one way, however the credential comes; so is who is known elsewhere."""
     nobody = await here.ask(example, {})

@@ -18,7 +18,8 @@ from rightseat.core.errors import (
     RightseatError,
     Unenforceable,
 )
-from rightseat.faces.openai import NotJson, failures, fields
+from rightseat.faces.answers import JsonTooDeep, NotJson
+from rightseat.faces.openai import failures, fields
 from rightseat.faces.openai.failures import Failure, ModelNotFound
 from rightseat.faces.openai.reading import KNOWN
 from tests.conftest import Serve
@@ -72,7 +73,8 @@ def test_no_field_is_spoken_of_that_means_nothing() -> None:
         PromptTooLong("", 400),
         Unenforceable(""),
         ModelNotFound("x"),
-        NotJson(""),
+        NotJson(),
+        JsonTooDeep(),
         failures.BadRequest("", code="unsupported_parameter"),
         failures.BadRequest(""),
     ],

@@ -1,5 +1,9 @@
-"""Answers that every face gives: JSON bodies, and bodies that are read with a limit."""
+"""Answers that every face gives, and the one way in which all of them read the body of a request.
 
+A body is JSON, is sent as JSON, and has bounds: a web page of another origin cannot send JSON without asking first.
+"""
+
+import asyncio
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.errors import BadAsk
+from rightseat.wire.json_depth import MAX_JSON_DEPTH, is_within_depth
 
 encode = msgspec.json.Encoder().encode
 
@@ -16,6 +21,8 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What reading JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""
 
 SURROGATES = re.compile(rb"\\u[dD](?:[89abAB]..(?:\\u[dD][c-fC-F]..)?|[c-fC-F]..)", re.DOTALL)
+LARGE_BODY_BYTES = 2**20  # below it, the check of its depth takes less than 4 ms
+FORM = "multipart/form-data"
 BACKSLASH = rb"\\"
 
 
@@ -27,21 +34,72 @@ class BodyTooLarge(BadAsk):
         super().__init__(f"The request is too large: at most {most / 2**20:g} MB are taken.")
 
 
+class NotJson(BadAsk):
+    code = "not_json"
+    status = 415
+
+    def __init__(self) -> None:
+        super().__init__("Send the request as application/json.")
+
+
+class JsonTooDeep(BadAsk):
+    code = "json_too_deep"
+
+    def __init__(self) -> None:
+        super().__init__(f"The JSON is nested too deeply: at most {MAX_JSON_DEPTH} levels are read.")
+
+
 def answer(
     body: Any, status: int = 200, content_type: str = "application/json", headers: Mapping[str, str] | None = None
 ) -> Response:
     return Response(encode(body), status, headers, media_type=content_type)
 
 
-async def read_body(request: Request, most: int) -> bytes:
-    """The whole body, if it is no larger than `most` bytes; it is not kept in the request."""
+async def read_body(request: Request, most: int, *, forms: bool = False) -> bytes:
+    """The whole body; it is not kept in the request. Without a body, the content type may be left out.
+
+    Raises `NotJson`, `BodyTooLarge` (more than `most` bytes), `JsonTooDeep`, or `BadAsk` where brackets do not match.
+    With `forms` it may be a form as well.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_form = forms and kind == FORM
+    if kind and not (is_json(kind) or is_form):
+        raise NotJson
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
         if size > most:
             raise BodyTooLarge(most)
         pieces.append(piece)
-    return b"".join(pieces)
+    body = b"".join(pieces)
+    if body and not kind:
+        raise NotJson
+    if not is_form:
+        await check_depth(body)
+    return body
+
+
+def is_json(kind: str) -> bool:
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+async def check_depth(body: bytes) -> None:
+    """Raises `JsonTooDeep`, or `BadAsk` where brackets or quotes do not match."""
+    if len(body) <= LARGE_BODY_BYTES:
+        is_fine = is_within_depth(body)
+    else:
+        is_fine = await asyncio.to_thread(is_within_depth, body)  # without the interpreter's lock
+    if not is_fine:
+        raise reason_not_to_read(body)
+
+
+def reason_not_to_read(body: bytes) -> BadAsk:
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except UNREADABLE as error:
+        if not isinstance(error, RecursionError):
+            return BadAsk(f"The body cannot be read ({error}).")
+    return JsonTooDeep()
 
 
 def mended(body: bytes) -> bytes:

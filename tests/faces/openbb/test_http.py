@@ -660,7 +660,7 @@ async def test_feedback_is_kept(serve: Serve, tmp_path: Path) -> None:
     face = app(ScriptedModel([]), feedback=tmp_path / "said.jsonl")
     async with serve(face) as url, httpx2.AsyncClient(base_url=url) as client:
         kept = await client.post("/v1/feedback", json={"vote": "up"}, headers={"x-trace-id": "chat-1"})
-        refused = await client.post("/v1/feedback", content=b"nothing")
+        refused = await client.post("/v1/feedback", content=b"nothing", headers={"content-type": "application/json"})
 
     assert (kept.status_code, refused.status_code) == (200, 400)
     assert json.loads((tmp_path / "said.jsonl").read_text())["trace_id"] == "chat-1"

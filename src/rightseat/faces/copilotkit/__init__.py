@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from rightseat.access.door import Door
 from rightseat.core.ask import Principal, WhenBusy
-from rightseat.core.errors import RightseatError
+from rightseat.core.errors import BadAsk, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options as Transcription
-from rightseat.faces.answers import UNREADABLE, BodyTooLarge, answer, mended, read_body
+from rightseat.faces.answers import UNREADABLE, answer, check_depth, mended, read_body
 from rightseat.faces.copilotkit.current.keeping import Keeping
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
 from rightseat.faces.copilotkit.current.running import Running
@@ -64,12 +64,10 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     current = Serving(operations(runtime, options, door), most)
 
     async def post(request: Request, principal: Principal) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return refusal(415, "Send the request as application/json.")
         try:
             body = decode(await read_body(request, most))
-        except BodyTooLarge as error:
-            return refusal(error.status, error.message)
+        except BadAsk as error:
+            return refusal(error.status, f"{error.message} {WANTED}" if error.status == 400 else error.message)
         except ClientDisconnect:
             return Response()  # for nobody
         except UNREADABLE as error:
@@ -85,6 +83,10 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
         if "query" not in given:
             return refusal(405, f"Send a POST, or a GraphQL query in the parameter `query`. {WANTED}", allow="POST")
         variables = msgspec.Raw((given.get("variables") or "null").encode())
+        try:
+            await check_depth(bytes(variables))
+        except BadAsk as error:
+            return refusal(error.status, error.message)
         operation = Operation(given["query"], variables, given.get("operationName"))
         return await graphql.answer(operation, request, principal, only_queries=True)
 

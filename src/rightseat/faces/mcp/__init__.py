@@ -9,16 +9,16 @@ from fastapi import APIRouter
 from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from rightseat.access.door import Door
 from rightseat.core.ask import Principal
 from rightseat.core.errors import Leaving, RightseatError
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import answer
+from rightseat.faces.answers import answer, read_body
 from rightseat.faces.mcp.desk import PRINCIPAL, Desk
 from rightseat.parts import AgentName
 
@@ -47,21 +47,34 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
         return answer({"error": error.code, "message": error.message}, error.status)
 
     async def speak(request: Request, principal: Principal) -> Response:
-        return refuse(Leaving()) if runtime.is_leaving else Exchange(server, principal, most)
+        if runtime.is_leaving:
+            return refuse(Leaving())
+        try:
+            return Exchange(server, principal, await read_body(request, most))
+        except ClientDisconnect:
+            return Response()  # for nobody
+        except RightseatError as error:
+            return refuse(error)
 
     return APIRouter(routes=[Route(options.path, door.guard(speak, refuse), methods=["POST"])])
 
 
 class Exchange(Response):
-    """One request, answered by the SDK."""
+    """One request, answered by the SDK, which finds the body as if it had not been read yet."""
 
-    def __init__(self, server: Server, principal: Principal, most: int) -> None:
+    def __init__(self, server: Server, principal: Principal, read: bytes) -> None:
         super().__init__()
         self._server = server
         self._principal = principal
-        self._most = most
+        self._read = read
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=self._most)
+        messages = [{"type": "http.request", "body": self._read, "more_body": False}]
+
+        async def replay() -> Message:
+            return messages.pop() if messages else await receive()
+
+        most = max(len(self._read), 1)
+        manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=most)
         async with manager.run():
-            await manager.handle_request({**scope, PRINCIPAL: self._principal}, receive, send)
+            await manager.handle_request({**scope, PRINCIPAL: self._principal}, replay, send)

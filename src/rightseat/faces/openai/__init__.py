@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from rightseat.access.door import Door, Handler
 from rightseat.core.ask import Principal
-from rightseat.core.errors import BadAsk, InternalError, RightseatError
+from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options as Transcription
@@ -49,8 +49,8 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     names = Names(runtime, options.models, door)
     chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
-    def add(path: str, method: str, answering: Answering) -> None:
-        handler = handling(answering, int(options.max_body_mb * 2**20))
+    def add(path: str, method: str, answering: Answering, *, forms: bool = False) -> None:
+        handler = handling(answering, int(options.max_body_mb * 2**20), forms=forms)
         router.add_route(options.path.rstrip("/") + path, door.guard(handler, refuse), methods=[method])
 
     async def models(body: bytes, request: Request, principal: Principal) -> Response:
@@ -66,7 +66,8 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
 
     add("/chat/completions", "POST", chat.complete)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
-    add("/audio/transcriptions", "POST", Transcriptions(options.transcription, runtime.texts).transcribe)
+    transcriptions = Transcriptions(options.transcription, runtime.texts)
+    add("/audio/transcriptions", "POST", transcriptions.transcribe, forms=True)
     add("/files/{file}", "GET", file)
     add("/files/{file}/content", "GET", file)
     add("/models", "GET", models)
@@ -74,13 +75,12 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     return router
 
 
-def handling(answering: Answering, most: int) -> Handler:
+def handling(answering: Answering, most: int, *, forms: bool) -> Handler:
     """Reads the body, and puts what goes wrong into words."""
 
     async def handle(request: Request, principal: Principal) -> Response:
         try:
-            body = await read_body(request, most) if request.method == "POST" else b""
-            check_kind(request)
+            body = await read_body(request, most, forms=forms) if request.method == "POST" else b""
             return await answering(body, request, principal)
         except ClientDisconnect:
             return Response()  # for nobody
@@ -92,15 +92,3 @@ def handling(answering: Answering, most: int) -> Handler:
             return refuse(InternalError(id))
 
     return handle
-
-
-def check_kind(request: Request) -> None:
-    """JSON, or a form: a page of another origin cannot send JSON without asking first."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if request.method == "POST" and kind not in ("application/json", "multipart/form-data"):
-        raise NotJson("Send the request as application/json.")
-
-
-class NotJson(BadAsk):
-    code = "not_json"
-    status = 415

@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Principal
-from rightseat.core.errors import BadAsk, InternalError, RightseatError
+from rightseat.core.errors import InternalError, RightseatError
 from rightseat.faces.answers import mended, read_body
 from rightseat.faces.copilotkit.current.routing import Call, Envelope, Routes, find, refusal, unpack
 
@@ -16,11 +16,6 @@ logger = logging.getLogger(__name__)
 
 FORMS = ("transcribe",)
 """Where a form may be sent instead of JSON."""
-
-
-class NotJson(BadAsk):
-    code = "not_json"
-    status = 415
 
 
 class Serving:
@@ -62,16 +57,9 @@ class Serving:
             return refusal(InternalError(what))
 
     async def _body(self, request: Request, path: str) -> bytes:
-        """JSON, or nothing: a page of another origin cannot send JSON without asking first."""
         if request.method == "GET":
             return b""
-        body = await read_body(request, self._most)
-        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == "application/json":
-            return mended(body)
-        if (kind or body) and not (kind == "multipart/form-data" and path in FORMS):
-            raise NotJson("Send the request as application/json.")
-        return body
+        return mended(await read_body(request, self._most, forms=path in FORMS))
 
 
 def below(request: Request) -> str:

@@ -46,11 +46,12 @@ def read_arguments(document: Document, variables: bytes) -> tuple[Arguments, Var
     definitions = document.operation.variable_definitions or ()
     for one in definitions:
         leave_out_unknown(one, given)
-    values = get_variable_values(bare, definitions, given, max_errors=10)
+    values = get_variable_values(bare, definitions, given, max_errors=10, hide_suggestions=True)
     if isinstance(values, list):
         raise Invalid(values)
     try:
-        return msgspec.convert(get_argument_values(MUTATION, document.root, values), Arguments), values
+        found = get_argument_values(MUTATION, document.root, values, hide_suggestions=True)
+        return msgspec.convert(found, Arguments), values
     except GraphQLError as error:
         raise Invalid([error]) from error
 

@@ -99,7 +99,6 @@ class Invalid(Exception):
 class Documents:
     def __init__(self, *, introspection: bool = True) -> None:
         self._rules = (*specified_rules, *(() if introspection else (NoSchemaIntrospectionCustomRule,)))
-        self._is_secret = not introspection  # then errors do not suggest names either
         self._known: OrderedDict[tuple[str, str | None], Document] = OrderedDict()
 
     def read(self, text: str, operation_name: str | None) -> Document:
@@ -121,7 +120,7 @@ class Documents:
             raise Invalid([error]) from error
         fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
         check_written(node)  # before validation, which takes time with the square of it
-        if errors := validate(bare, node, self._rules, max_errors=10, hide_suggestions=self._is_secret):
+        if errors := validate(bare, node, self._rules, max_errors=10, hide_suggestions=True):
             raise Invalid(errors)
         operation = get_operation_ast(node, operation_name)
         if operation is None:
