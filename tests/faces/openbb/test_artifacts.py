@@ -95,7 +95,7 @@ async def test_a_key_of_another_sort_of_chart_is_not_used_and_the_model_is_told(
         ("create_table", {"name": "T", "data": ROWS, "sql": "SELECT 1"}, "Give one of data, sql and source"),
         ("create_table", {"name": "T", "sql": "SELECT 1"}, "There is no table to query"),
         ("create_html", {"name": "H", "content": " "}, "content must be a text"),
-        ("create_html", {"name": "H", "content": "<script>"}, "has a <script>"),
+        ("create_html", {"name": "H", "content": "<script>"}, "Nothing of the HTML can be shown. Removed: <script>"),
         ("create_text", {"name": "H", "content": ["x"]}, "content must be a text"),
         ("create_html", {"name": "H", "content": "x" * 200_001}, "at most 200,000"),
     ],
@@ -110,9 +110,19 @@ async def test_what_cannot_be_drawn_is_refused_with_what_would_be_right(
 async def test_html_is_shown_as_it_is() -> None:
     html = '<div style="padding:8px"><b>€124.5K</b></div>'
 
-    _, (card,) = await use(desk_of(), "create_html", {"name": "Card", "content": html})
+    told, (card,) = await use(desk_of(), "create_html", {"name": "Card", "content": html})
 
     assert (card["type"], card["content"]) == ("html", html)
+    assert told == "Shown to the user as 'Card'."
+
+
+async def test_what_is_removed_from_html_is_told_to_the_model() -> None:
+    html = "<b onclick=alert(1)>x</b><script>alert(1)</script>"
+
+    told, (card,) = await use(desk_of(), "create_html", {"name": "Card", "content": html})
+
+    assert card["content"] == "<b>x</b>"
+    assert told.startswith("Shown to the user as 'Card'. Removed from it: <script>, onclick of <b>. Text, tables,")
 
 
 async def test_a_text_of_its_own_is_shown_as_it_is() -> None:

@@ -45,6 +45,7 @@ def test_the_dashboard_is_touched_only_where_the_user_switched_it_on() -> None:
         ),
         ("update_widget_in_dashboard", {"data_sources": [{"widget_uuid": UUID, "input_args": {"symbol": "MSFT"}}]}),
         ("add_generative_widget", {"widget_type": "note", "data": "# Hello", "name": "Note", "description": "A note"}),
+        ("add_generative_widget", {"widget_type": "html", "data": "<b>Hello</b>", "name": "Card"}),
         (
             "add_generative_widget",
             {
@@ -81,6 +82,12 @@ def test_right_arguments_are_those_of_the_wire(name: str, arguments: dict[str, A
         ("add_generative_widget", {"widget_type": "note", "name": "x", "data": [1]}, "data of a note must be a text"),
         ("add_generative_widget", {"widget_type": "table", "name": "x", "data": "x"}, "data must be a list"),
         ("add_generative_widget", {"widget_type": "chart", "name": "x", "data": [{"a": 1}]}, "needs chart_params"),
+        (
+            "add_generative_widget",
+            {"widget_type": "html", "name": "x", "data": "<b onclick=x>x</b><script>1</script>"},
+            "Leave out of the HTML: <script>, onclick of <b>",
+        ),
+        ("add_generative_widget", {"widget_type": "html", "name": "x", "data": "x" * 20_001}, "at most 20,000"),
         ("manage_navigation_bar", {"operation": "burn"}, "operation must be one of"),
         ("manage_navigation_bar", {"operation": "create", "tabs": [{}]}, "needs a name"),
         ("manage_navigation_bar", {"operation": "rename_tabs"}, "needs rename_map"),

@@ -61,7 +61,19 @@ def test_an_empty_state_leaves_the_one_of_the_thread() -> None:
 
 @pytest.mark.parametrize(
     ("said", "version"),
-    [(None, "0.0.59"), ("0.0.59", "0.0.59"), ("1.0", "1.0"), ("2.1", "1.0"), ("", "0.0.59"), ("x", "0.0.59")],
+    [
+        (None, "0.0.59"),
+        ("0.0.59", "0.0.59"),
+        ("00.1", "0.0.59"),
+        ("", "0.0.59"),
+        ("x", "0.0.59"),
+        ("1.0", "1.0"),
+        (" 1 ", "1.0"),
+        ("1.0.0", "1.0"),
+        ("1.12.3-beta", "1.0"),
+        ("2.1", "1.0"),
+        ("9" * 5000, "1.0"),
+    ],
 )
 def test_a_client_speaks_1_0_only_if_it_says_so(said: str | None, version: Version) -> None:
     assert read_input(MINIMAL | {"protocolVersion": said}).version == version

@@ -10,11 +10,12 @@ from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadAsk, Unreadable
 from rightseat.core.events import Custom
 from rightseat.core.tools import Invocation, Tool
 from rightseat.core.values import JsonValue
-from rightseat.faces.openbb import charts, markup
+from rightseat.data import sanitizer
+from rightseat.faces.openbb import charts
 from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import schema
 from rightseat.faces.openbb.markers import artifact_names as names_in
@@ -69,8 +70,12 @@ async def create_html(desk: Desk, invocation: Invocation) -> str:
     html = invocation.arguments.get("content")
     if not isinstance(html, str) or not html.strip():
         raise BadAsk("content must be a text with HTML.")
-    markup.check(html)
-    return emit(desk, invocation, "html", html, [])
+    try:
+        cleaned = await sanitizer.sanitize(html)
+    except Unreadable as error:
+        raise BadAsk(error.message) from None
+    notes = [f"Removed from it: {', '.join(cleaned.removed)}. {sanitizer.ALLOWED}"] if cleaned.removed else []
+    return emit(desk, invocation, "html", cleaned.html, notes)
 
 
 async def create_text(desk: Desk, invocation: Invocation) -> str:
@@ -191,7 +196,7 @@ CHART = Kind(
 HTML = Kind(
     "create_html",
     "Show a piece of HTML in your answer: a card, a layout. One self-contained fragment with inline styles or SVG; "
-    "no scripts, no forms, and nothing that is fetched from elsewhere.",
+    "no scripts, no <style>, no forms, and nothing that is fetched from elsewhere.",
     schema(NAMES | CONTENT, ("name", "content")),
     create_html,
 )

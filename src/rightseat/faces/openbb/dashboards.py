@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rightseat.core.ask import ToolOffer
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadAsk, Unreadable
 from rightseat.core.values import JsonValue
+from rightseat.data.sanitizer import ALLOWED, sanitize_small
 from rightseat.faces.openbb import charts
 from rightseat.faces.openbb.asking import Widget
 from rightseat.faces.openbb.desk import Desk
@@ -125,6 +126,8 @@ def write_made(arguments: Arguments) -> dict[str, Any]:
     if kind in ("note", "html"):
         if not isinstance(data, str) or not data.strip():
             raise BadAsk(f"data of a {kind} must be a text.")
+        if kind == "html":
+            written["data"] = clean_html(data)
     else:
         written["data"] = given(data)
     if isinstance(arguments.get("description"), str):
@@ -132,6 +135,17 @@ def write_made(arguments: Arguments) -> dict[str, Any]:
     if kind == "chart":
         written["chart_params"] = read_chart(arguments.get("chart_params"), written["data"])
     return written
+
+
+def clean_html(html: str) -> str:
+    """Refused where something would be removed: Workspace gives the result of the call, which could not name it."""
+    try:
+        cleaned = sanitize_small(html)
+    except Unreadable as error:
+        raise BadAsk(error.message) from None
+    if cleaned.removed:
+        raise BadAsk(f"Leave out of the HTML: {', '.join(cleaned.removed)}. {ALLOWED}")
+    return cleaned.html
 
 
 def read_chart(parameters: Any, rows: list[dict[str, JsonValue]]) -> dict[str, JsonValue]:

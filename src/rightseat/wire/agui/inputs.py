@@ -9,7 +9,7 @@ from rightseat.core.ask import ANYONE, Answer, Ask, Context, Named, Parameters, 
 from rightseat.core.errors import BadAsk
 from rightseat.core.values import JsonValue
 from rightseat.wire.agui.messages import read_messages
-from rightseat.wire.agui.versions import Version
+from rightseat.wire.agui.versions import Version, read_version
 
 Id = Annotated[str, msgspec.Meta(min_length=1)]
 ANYTHING: Mapping[str, JsonValue] = {"type": "object", "properties": {}}
@@ -42,9 +42,7 @@ class RunInput(msgspec.Struct):
 
     @property
     def version(self) -> Version:
-        """1.0 only for a client that says so."""
-        first = (self.protocolVersion or "").partition(".")[0]
-        return "1.0" if first.isdecimal() and int(first) >= 1 else "0.0.59"
+        return read_version(self.protocolVersion)
 
 
 def read_input(body: bytes | Mapping[str, Any]) -> RunInput:

@@ -10,6 +10,13 @@ from typing import Any, Literal
 Version = Literal["0.0.59", "1.0"]
 Json = dict[str, Any]
 
+
+def read_version(said: str | None) -> Version:
+    """The forms for a client that says which version it speaks: `1.0`, `1.0.0`, `1.2` and `2` all read those of 1.0."""
+    first = (said or "").strip().partition(".")[0]
+    return "1.0" if first.isascii() and first.isdecimal() and first.strip("0") else "0.0.59"
+
+
 THINKING = frozenset(
     f"THINKING_{what}" for what in ("START", "END", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 )

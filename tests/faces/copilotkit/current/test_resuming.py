@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 
 from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.engine import Steps
@@ -256,14 +257,15 @@ async def test_a_thread_that_there_is_not_cannot_be_followed(serve: Serve) -> No
     assert (answer.status_code, answer.json()["message"]) == (404, "There is no such thread.")
 
 
-async def test_a_client_that_speaks_1_0_says_so_in_the_address(serve: Serve) -> None:
+@pytest.mark.parametrize("version", ["1.0", "1.0.0", "1.3"])
+async def test_a_client_that_speaks_1_0_says_so_in_the_address(serve: Serve, version: str) -> None:
     model = Told()
 
     async with serve(app(runtime(model))) as url, visiting(url) as client:
         async with Reader.open(url, RUN, asking()) as run:
             await run.until("RUN_STARTED")
             await client.post("/agent/default/stop/t-1")
-        old, new = await client.get(STREAM), await client.get(STREAM, params={"protocolVersion": "1.0"})
+        old, new = await client.get(STREAM), await client.get(STREAM, params={"protocolVersion": version})
 
     assert "outcome" not in read(old.content)[-1].data
     assert read(new.content)[-1].data["outcome"] == {"type": "cancelled"}

@@ -17,6 +17,7 @@ from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.current.routing import Call, NotFound, Routes
 from rightseat.faces.copilotkit.current.running import Running
 from rightseat.wire.agui import write_stored_message
+from rightseat.wire.agui.versions import read_version
 
 MOST = 200  # threads in one list
 
@@ -89,7 +90,7 @@ class Keeping:
     async def stream(self, call: Call) -> Response:
         """All that was and is said in the thread, from the event on that `Last-Event-ID` names."""
         thread = await self._thread(call)
-        version: Literal["1.0", "0.0.59"] = "1.0" if call.query.get("protocolVersion") == "1.0" else "0.0.59"
+        version = read_version(call.query.get("protocolVersion"))
         return await self._running.resume(call, thread, version, call.request.headers.get("last-event-id"))
 
     async def change(self, call: Call) -> Response:
