@@ -26,6 +26,8 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
     ThoughtStarted,
 )
 from rightseat.core.guard import Guard, Passive, Watch, question_of
@@ -295,6 +297,83 @@ async def test_it_is_found_across_two_texts_that_a_client_shows_as_one() -> None
 
     assert isinstance(error, Denied)
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Our secret"
+
+
+def thought(id: str, *pieces: str) -> list[Event]:
+    return [ThoughtStarted(id), *(ThoughtDelta(id, piece) for piece in pieces), ThoughtEnded(id)]
+
+
+def text(id: str, *pieces: str) -> list[Event]:
+    return [TextStarted(id), *(TextDelta(id, piece) for piece in pieces), TextEnded(id)]
+
+
+def shown(events: list[Event]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta | ThoughtDelta))
+
+
+SPLIT: dict[str, list[Event]] = {
+    "thought and text": [*thought("t", "our secret"), *text("m", "plan, ", "of course")],
+    "text and thought": [*text("m", "our secret"), *thought("t", "plan")],
+    "at a letter": [*thought("t", "our sec"), *text("m", "ret plan")],
+    "one by one": [*thought("t", *"our secret"), *text("m", *" plan.")],
+    "with blanks between": [*thought("t", "our secret", " " * 999), *text("m", "\n\u200b" * 999, "plan")],
+    "two thoughts": [*thought("t", "our secret"), *thought("u", "plan")],
+    "texts around a thought": [*text("m", "our secret"), *thought("t", "Hm."), *text("n", "plan")],
+    "thoughts inside of a text": [
+        TextStarted("m"),
+        TextDelta("m", "our secret"),
+        *thought("t", "plan"),
+        TextEnded("m"),
+    ],
+    "a text that goes on": [
+        *(TextStarted("m"), TextDelta("m", "So: "), *thought("t", "our secret")),
+        *(TextDelta("m", "plan"), TextEnded("m")),
+    ],
+}
+
+
+@pytest.mark.parametrize("way", SPLIT)
+async def test_it_is_found_where_it_is_split_between_thoughts_and_texts(way: str) -> None:
+    guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
+
+    events, error = await hear(Says(*SPLIT[way]), guard)
+
+    assert isinstance(error, Denied)
+    assert error.guard == "patterns"
+    assert not {"plan", "ret plan"} & set(shown(events).split())
+    assert events[-1] == Custom("guard.denied", {"guard": "patterns", "at": "answer", "reason": str(error)})
+
+
+async def test_thoughts_and_texts_that_are_not_denied_are_shown_whole() -> None:
+    said = [
+        *thought("t", "our", " secret"),
+        *text("m", "planet", " is", " far"),
+        *thought("u", "plan"),
+        *text("n", "B"),
+    ]
+    guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
+
+    events, error = await hear(Says(*said), guard)
+
+    assert error is None
+    assert shown(events) == "our secretplanet is farplanB"
+
+
+async def test_the_event_loop_gets_its_turn_while_an_answer_is_judged() -> None:
+    guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    for pieces in (["word " * 8000], ["word "] * 8000):
+        counting, turns = asyncio.create_task(count()), 0
+        await hear(Says(*text("m", *pieces), CallReturned("c", "show", "word " * 8000)), guard)
+        counting.cancel()
+        assert turns > 60
 
 
 async def test_a_text_behind_another_is_shown_whole() -> None:

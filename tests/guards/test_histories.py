@@ -86,7 +86,7 @@ async def ask_agui(client: httpx2.AsyncClient, said: Said) -> httpx2.Response:
 async def ask_openbb(client: httpx2.AsyncClient, said: Said) -> httpx2.Response:
     roles = {"user": "human", "assistant": "ai"}
     messages = [{"role": roles[role], "content": text} for role, text in said]
-    return await client.post("/openbb/v1/query", json={"messages": messages})
+    return await client.post("/openbb/v1/query", json={"messages": messages, "timezone": "UTC"})
 
 
 async def ask_openai(client: httpx2.AsyncClient, said: Said) -> httpx2.Response:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import Denied
 from rightseat.core.guard import Guard
-from rightseat.core.guarding import SLICE, Chain
+from rightseat.core.guarding import Chain
 from rightseat.core.judging import TOGETHER, Judging
 from rightseat.core.messages import user
 
@@ -41,8 +41,7 @@ class Texts:
         """What is about to be shown, as an answer."""
         chain = Chain(self._guards, asking((), agent, principal), self._patience)
         try:
-            for start in range(0, len(text), SLICE):
-                await chain.add(text[start : start + SLICE])
+            await chain.add(text)
             await chain.end()
         except Denied as denied:
             logger.warning("the guard %s denies a text of %s", denied.guard, agent)

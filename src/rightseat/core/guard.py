@@ -31,6 +31,31 @@ class Instant(Watch, Protocol):
         ...
 
 
+class Seam(Protocol):
+    """Reads the beginning of a text together with the end of another, behind which a client may show it.
+
+    It raises `Denied`. It holds nothing back: the watch of the text holds back whatever of a match is on its side.
+    """
+
+    is_past_seam: bool
+    """Nothing that is still to come can belong to a match across the seam."""
+
+    def feed(self, text: str) -> object: ...
+
+    def finish(self) -> None:
+        """The text is over."""
+        ...
+
+
+@runtime_checkable
+class Joining(Instant, Protocol):
+    """An instant watch that finds what is split between two texts."""
+
+    def join(self) -> Seam:
+        """For a text that begins, or goes on, where this one is now."""
+        ...
+
+
 class Guard(Protocol):
     """Each method raises `Denied`, with a reason that may be shown. A guard that cannot judge raises anything else, and
     then nothing passes."""

@@ -4,9 +4,14 @@ The question is judged before the agent hears it (`core.judging`). Texts pass th
 little later than they would. A call is held until it is whole: its arguments are JSON, in which a phrase has many
 spellings. What has no beginning and no end (a tool's result, a state, an error) is judged at once; what the client sent
 itself may come back to it.
+
+A client may show thoughts and texts in one column, or texts alone. So the beginning of each is judged together with the
+end of what came before it, and with the end of the text before it.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 from rightseat.core.agent import Agent
@@ -26,13 +31,15 @@ from rightseat.core.events import (
     ThoughtDelta,
     ThoughtEnded,
 )
-from rightseat.core.guard import Guard, Instant, Watch
+from rightseat.core.guard import Guard, Instant, Joining, Seam, Watch
 from rightseat.core.judging import Judging, Recall, Verdict, failure, nothing, within, without
 from rightseat.core.messages import Call
 from rightseat.core.words import pieces_in, read, sent_with, strings_in, texts_in
 
 At = Literal["question", "answer", "call"]
-SLICE = 4096  # characters that a guard is given at once, of what has no pieces of its own
+SLICE = 4096  # characters that a guard is given at once
+INSTANT = 1024  # characters that are judged without giving the event loop its turn
+PIECE = 32  # characters that take as long to judge as a piece does, however short it is
 TAIL = 256  # characters of a text that are known to whoever watches the next one
 APART = "\n|\n"  # between texts that are judged together and are not one
 NO_LOGPROBS = "The likely tokens of the answer are left out: guards read it before it is shown, and they would not."
@@ -100,6 +107,10 @@ class Passage:
         self.is_free = not self._is_watched and not any(guard.judges_calls for guard in guards)
         """Nobody looks at answers and calls."""
         self._texts: dict[str, Chain] = {}
+        self._current: str | None = None  # the text or thought that the last piece belongs to
+        self._last: Chain | None = None  # of that one
+        self._last_text: Chain | None = None  # of the text that the last piece of a text belongs to
+        self._since_turn = 0  # characters
         self._tail = ""  # of the text that was shown last
         self._tails: dict[tuple[str, str], str] = {}  # of what came piece by piece in events that are no texts
         self._sent: frozenset[str] | None = None  # with the ask
@@ -109,12 +120,10 @@ class Passage:
         """The event, or as much of it as may be shown by now. Raises `Denied` and `GuardFailed`."""
         # A chain of checks by `type`, the frequent ones first, as in `folding`: it runs for every piece of an answer.
         if type(event) is TextDelta:
-            chain = self._texts.get(event.message_id) or await self._begin(event.message_id)
-            shown = chain.feed(event.text) if chain.is_instant else await chain.add(event.text)
+            shown = await self._read(event.message_id, event.text, is_text=True)
             return self._show(event.message_id, shown) if shown else ()
         if type(event) is ThoughtDelta:
-            chain = self._chain(event.message_id)
-            shown = chain.feed(event.text) if chain.is_instant else await chain.add(event.text)
+            shown = await self._read(event.message_id, event.text, is_text=False)
             return (ThoughtDelta(event.message_id, shown),) if shown else ()
         if type(event) is CallDelta:
             self._calls[event.call_id][1].append(event)
@@ -136,17 +145,30 @@ class Passage:
             await self._look_at(event)
         return (event,)
 
-    def _chain(self, id: str) -> "Chain":
+    async def _read(self, id: str, text: str, *, is_text: bool) -> str:
+        chain = self._texts[id] if id == self._current else await self._turn_to(id, is_text=is_text)
+        self._since_turn += len(text) + PIECE
+        if self._since_turn > INSTANT:
+            self._since_turn = 0
+            await asyncio.sleep(0)
+        if chain.is_instant and len(text) <= INSTANT:
+            return chain.feed(text)
+        return await chain.add(text)
+
+    async def _turn_to(self, id: str, *, is_text: bool) -> "Chain":
+        """The chain of a text that begins or goes on, joined to what a client may show before it."""
         chain = self._texts.get(id)
+        before = [self._last]
         if chain is None:
             chain = self._texts[id] = Chain(self._guards, self._ask, self._patience)
-        return chain
-
-    async def _begin(self, id: str) -> "Chain":
-        """A chain that knows how the text before ended: a client may show both as one."""
-        chain = self._chain(id)
-        if self._tail:
-            await chain.recall(self._tail + "\n")
+            if is_text and self._last_text is not self._last:
+                before.append(self._last_text)
+            if is_text and self._tail and not chain.is_instant:
+                await chain.recall(self._tail + "\n")
+        chain.join(one for one in before if one is not None)
+        self._current, self._last = id, chain
+        if is_text:
+            self._last_text = chain
         return chain
 
     def _show(self, id: str, text: str) -> Sequence[Event]:
@@ -155,6 +177,8 @@ class Passage:
 
     async def _end(self, id: str) -> str:
         chain = self._texts.pop(id, None)
+        if id == self._current:
+            self._current = None
         return await chain.end() if chain else ""
 
     async def _look_at(self, event: Event) -> None:
@@ -173,8 +197,7 @@ class Passage:
         if not text:
             return
         chain = Chain(self._guards, self._ask, self._patience)
-        for start in range(0, len(text), SLICE):
-            await chain.add(text[start : start + SLICE])
+        await chain.add(text)
         await chain.end()
 
     async def _release(self, ended: CallEnded) -> Sequence[Event]:
@@ -200,6 +223,13 @@ class Chain:
         """None of them waits: it can be fed."""
         self._patience = patience
         self._known = 0  # characters that are still to come out again, and were shown before
+        self._seams: list[tuple[Guard, Seam]] = []
+
+    def join(self, chains: Iterable["Chain"]) -> None:
+        """This text goes on behind those. Earlier seams are behind us."""
+        self._seams = [
+            (guard, watch.join()) for chain in chains for guard, watch in chain.watches if isinstance(watch, Joining)
+        ]
 
     async def recall(self, text: str) -> None:
         """What was shown before this text begins."""
@@ -207,12 +237,21 @@ class Chain:
         await self.add(text)
 
     async def add(self, text: str) -> str:
-        for guard, watch in self.watches:
-            if text:
-                text = await within(self._patience, guard, watch.add(text))
-        return self._new(text)
+        shown = []
+        for start in range(0, len(text), SLICE):
+            if start:
+                await asyncio.sleep(0)
+            piece = text[start : start + SLICE]
+            self._feed_seams(piece)
+            for guard, watch in self.watches:
+                if piece:
+                    piece = await within(self._patience, guard, watch.add(piece))
+            shown.append(self._new(piece))
+        return "".join(shown)
 
     def feed(self, text: str) -> str:
+        if self._seams:
+            self._feed_seams(text)
         for guard, watch in self.watches:
             if text:
                 try:
@@ -224,7 +263,16 @@ class Chain:
                     raise failure(guard, error) from error
         return self._new(text) if self._known else text
 
+    def _feed_seams(self, text: str) -> None:
+        for guard, seam in self._seams:
+            with named(guard):
+                seam.feed(text)
+        self._seams = [(guard, seam) for guard, seam in self._seams if not seam.is_past_seam]
+
     async def end(self) -> str:
+        for guard, seam in self._seams:
+            with named(guard):
+                seam.finish()
         rest = ""
         for guard, watch in self.watches:
             if rest:
@@ -237,6 +285,18 @@ class Chain:
             return text
         new, self._known = text[self._known :], max(0, self._known - len(text))
         return new
+
+
+@contextmanager
+def named(guard: Guard) -> Iterator[None]:
+    """A denial has the guard's name; whatever else a guard raises is its failure."""
+    try:
+        yield
+    except Denied as denied:
+        denied.guard = guard.name
+        raise
+    except Exception as error:
+        raise failure(guard, error) from error
 
 
 def denial(guard: str, reason: str, at: At) -> Custom:

@@ -61,7 +61,8 @@ class Judging:
     async def judge(self, ask: Ask) -> Verdict:
         *earlier, now = turns_of(ask)
         before = await self._denied(ask, [turn for turn in (*earlier, now[:-1]) if turn])
-        verdict = await self._judge_now(without(ask, before), tuple(one for one in now if one.id not in before))
+        denied = frozenset(before)
+        verdict = await self._judge_now(without(ask, denied), tuple(one for one in now if one.id not in denied))
         return msgspec.structs.replace(verdict, left_out=(*before, *verdict.left_out))
 
     async def _judge_now(self, ask: Ask, turn: Turn) -> Verdict:
@@ -81,8 +82,9 @@ class Judging:
         found: list[str] = []
         unknown: list[Turn] = []
         for turn in turns:
-            rest = tuple(one for one in turn if self._known.get(digest(ask, (one,))) != "none")
-            found += (one.id for one in turn if one not in rest)
+            is_denied = [self._known.get(digest(ask, (one,))) == "none" for one in turn]
+            found += (one.id for one, denied in zip(turn, is_denied, strict=True) if denied)
+            rest = tuple(one for one, denied in zip(turn, is_denied, strict=True) if not denied)
             if rest and (stays := self._known.get(digest(ask, rest))):
                 found += left_out(rest, stays)
             elif rest:
@@ -172,6 +174,7 @@ def without(ask: Ask, ids: Collection[str]) -> Ask:
     """Where there is an answer to it, something stands in its place: models want questions before answers."""
     if not ids:
         return ask
+    ids = frozenset(ids)
     messages: list[Message] = []
     is_answered = False
     for message in reversed(ask.messages):

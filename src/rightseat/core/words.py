@@ -84,38 +84,45 @@ def spoken(message: Message) -> Iterator[str]:
                 yield from (name, url)
 
 
+# Each of these keeps a list of what is left: where generators call each other, every text passes through all of them.
+
+
 def pieces_in(value: JsonValue, key: str = "") -> Iterator[tuple[str, str]]:
     """Every text in a JSON value that is no key, with the key that it stands under."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, list):
-        for item in value:
-            yield from pieces_in(item, key)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from pieces_in(item, name)
+    left = [(key, value)]
+    while left:
+        key, one = left.pop()
+        if isinstance(one, str):
+            yield key, one
+        elif isinstance(one, list):
+            left += [(key, item) for item in reversed(one)]
+        elif isinstance(one, dict):
+            left += [(name, item) for name, item in reversed(one.items())]
 
 
 def keys_in(value: JsonValue) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from keys_in(item)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            yield from (name, *keys_in(item))
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, list):
+            left += reversed(one)
+        elif isinstance(one, dict):
+            yield from one
+            left += reversed(one.values())
 
 
 def strings_in(value: JsonValue) -> Iterator[str]:
     """Every text in a JSON value, its keys too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from strings_in(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key
-            yield from strings_in(item)
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, list):
+            left += reversed(one)
+        elif isinstance(one, dict):
+            for name, item in reversed(one.items()):
+                left += (item, name)
 
 
 def read(text: str) -> JsonValue:

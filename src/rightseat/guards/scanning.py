@@ -1,164 +1,173 @@
-"""Patterns in a text that is still being written.
+"""Searches in a text that is still being written, or that is too long to be searched at once.
 
-A pattern has a longest match. So what stands further from the end of the text than that belongs to no match that is
-still to come, and may be shown; the rest is held back. A match that touches the end is none yet: the next character may
-make it longer, or undo it.
+A search has a `window`: no match is longer. So what stands further from the end of the text than that belongs to no
+match that is still to come, and may be shown; the rest is held back. A match that touches the end is none yet: the next
+character may make it longer, or undo it.
 
-Characters that nobody sees are not looked at, and do not count; of white space, however much it is, one counts.
+A long text is read as if it came in pieces of `STEP` characters, and the event loop gets its turn between them. Each
+piece is searched together with the window before it, so nothing is left unread and nothing is read more than a few
+times.
+
+Texts are searched as they are written and normalised (`normalization`); the reader gets them as they are written.
 """
 
-import re
+import asyncio
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from re import _parser  # type: ignore[attr-defined]
 from typing import Literal, Protocol
 
 from rightseat.core.ask import Ask
 from rightseat.core.guard import Passive, Watch, question_of
 from rightseat.core.messages import Call
 from rightseat.core.words import read, strings_in
+from rightseat.guards.normalization import UNSEEN, Normalizer, Segment
 
 Where = Literal["question", "answer", "call"]
 EVERYWHERE: tuple[Where, ...] = ("question", "answer", "call")
 
-LONGEST = 4096
-"""Characters that one pattern may match: so much of an answer is held back at most."""
-
-UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\U000e0000-\U000e0fff]+"
-)
-"""Characters that can stand in a word without being seen."""
-SPACE = re.compile(r"[^\S ]\s*| \s+")
-"""White space that is more than one space."""
+STEP = 1024
+"""Characters that are searched without giving the event loop its turn."""
 
 
-class BadPattern(ValueError):
-    """It is no pattern, or none that can be looked for while a text is written."""
+SPARE = 64  # characters by which the end of a text may grow before it is cut: to cut takes longer than to search them
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """`longest` is how many characters it can match. `reason` is what people are told where it is found."""
+@dataclass(slots=True)
+class Spelling:
+    """The end of a text in one spelling.
 
-    compiled: re.Pattern[str]
-    longest: int
-    reason: str
-
-
-def pattern(expression: str, reason: str) -> Pattern:
-    """A regular expression, in upper or lower case, of something that has an end."""
-    if re.search(r"\(\?<?[=!]", expression):
-        raise BadPattern(f"{expression!r} looks ahead or behind, which has no end. Write it without.")
-    return compiled(expression, reason)
-
-
-def phrase(text: str, reason: str) -> Pattern:
-    """The phrase as words of their own, in upper or lower case, with any white space between them."""
-    words = [re.escape(word) for word in UNSEEN.sub("", text).split()]
-    if not words:
-        raise BadPattern("An empty phrase would be found everywhere.")
-    return compiled(rf"(?<!\w){' '.join(words)}(?!\w)", reason)
-
-
-def compiled(expression: str, reason: str) -> Pattern:
-    try:
-        found = re.compile(expression, re.IGNORECASE)
-        least, most = _parser.parse(expression, re.IGNORECASE).getwidth()
-    except re.error as error:
-        raise BadPattern(f"{expression!r} is no pattern: {error}.") from None
-    if least == 0:
-        raise BadPattern(f"{expression!r} is found in any text, even in none.")
-    if most > LONGEST:
-        raise BadPattern(
-            f"{expression!r} can match more than {LONGEST:,} characters. An answer is held back for as long as a match "
-            "could begin in it, so a pattern needs an end: write {1,64} for + and {0,64} for *."
-        )
-    return Pattern(found, most, reason)
-
-
-def seen(text: str) -> str:
-    """The text without what nobody sees in it."""
-    return text if text.isascii() else UNSEEN.sub("", text)
-
-
-def spaced(text: str) -> str:
-    """The text with one space for any white space."""
-    if text.isprintable() and "  " not in text:  # the only white space that is printed is a space
-        return text
-    return SPACE.sub(" ", text)
-
-
-def start(text: str, new: int | None, longest: int) -> int:
-    """Where something can begin that was not found before the last `new` characters came; None: all are new.
-
-    What begins further from the end of the earlier text than its `longest` had ended there, and was found or is none.
+    `start` is where a search begins: behind a character that only is context. All but the last `new` characters were
+    searched before, in a text that went on.
     """
-    return 0 if new is None else max(0, len(text) - new - longest - 1)
+
+    text: str = ""
+    start: int = 0
+    new: int = 0
+
+    def cut(self, length: int) -> None:
+        """Keep so many characters to be searched again, and one more for context."""
+        if len(self.text) > length + 1:
+            self.text = self.text[-length - 1 :]
+            self.start = 1
 
 
 class Search(Protocol):
-    """Raises `Denied` where something is found. While a text goes on, a match at its very end is none yet.
+    """Raises `Denied` where something is found. While a text goes on, a match at its very end is none yet."""
 
-    All but the last `new` characters were searched before, in a text that went on.
-    """
+    window: int
+    """Characters that a match can have, with one on either side. `UNSEEN` does not count."""
+    seam: str
+    """What may stand between two texts that a client shows one behind the other: a space, or `UNSEEN`."""
 
-    def __call__(self, text: str, *, final: bool = True, new: int | None = None) -> None: ...
+    def __call__(self, normalized: Spelling, raw: Spelling, *, final: bool) -> None: ...
 
 
 class Scan:
-    """`core.guard.Watch` for whatever can be found by a search, and is no longer than `window`."""
+    """`core.guard.Joining` for whatever can be found by a search."""
 
-    def __init__(self, search: Search, window: int) -> None:
+    def __init__(self, search: Search) -> None:
         self._search = search
-        self._window = window
-        self._text = ""  # the last character that was shown, for a search that looks at it, and all that is held back
-        self._shown = 0
+        self._normalizer = Normalizer()
+        self._normalized = Spelling()
+        self._raw = Spelling()
+        self._held: deque[Segment] = deque()
+        self._held_width = 0
+        self._read_width = 0
 
     async def add(self, text: str) -> str:
-        return self.feed(text)
+        shown = [self.feed(text[:STEP])]
+        for start in range(STEP, len(text), STEP):
+            await asyncio.sleep(0)
+            shown.append(self.feed(text[start : start + STEP]))
+        return "".join(shown)
 
     def feed(self, text: str) -> str:
-        self._text += text
-        plain = seen(self._text)
-        self._search(plain, final=False, new=len(text))
-        return self._show(len(spaced(plain)) - self._window)
+        normalized, segments = self._normalizer.feed(text)
+        self._normalized.text += normalized
+        self._normalized.new = len(normalized)
+        self._raw.text += text
+        self._search(self._normalized, self._raw, final=False)
+        window = self._search.window
+        if len(self._raw.text) > window + SPARE:
+            self._raw.cut(window)
+        if len(self._normalized.text) > window + SPARE:
+            self._normalized.cut(2 * window if UNSEEN in self._normalized.text else window)
+        width = 0
+        for segment in segments:
+            self._held.append(segment)
+            width += segment[1]
+        self._read_width += width
+        self._held_width += width
+        return self._show(self._held_width - window) if self._held_width > window else ""
 
     async def end(self) -> str:
-        self._search(seen(self._text))
-        return self._show(len(self._text))
+        self.finish()
+        rest = "".join(text for text, _ in self._held)
+        self._held.clear()
+        self._held_width = 0
+        return rest
 
-    def _show(self, until: int) -> str:
-        if until <= self._shown:
-            return ""
-        shown = self._text[self._shown : until]
-        self._text = self._text[until - 1 :]
-        self._shown = 1
-        return shown
+    def finish(self) -> None:
+        self._search(self._normalized, self._raw, final=True)
+
+    def join(self) -> "Scan":
+        other = Scan(self._search)
+        other._normalizer = self._normalizer.copy()
+        other._normalized = Spelling(self._normalized.text, self._normalized.start)
+        other._raw = Spelling(self._raw.text, self._raw.start)
+        if self._raw.text:
+            other._normalized.text += other._normalizer.feed(self._search.seam)[0]
+            other._raw.text += self._search.seam
+        return other
+
+    @property
+    def is_past_seam(self) -> bool:
+        return self._read_width > self._search.window
+
+    def _show(self, excess: int) -> str:
+        """What is left of the window: segments that are together as wide as the excess."""
+        held, shown = self._held, []
+        self._held_width -= excess
+        while held:
+            text, width = held[0]
+            if width > excess:
+                if excess:
+                    shown.append(text[:excess])
+                    held[0] = (text[excess:], width - excess)
+                break
+            shown.append(text)
+            excess -= width
+            held.popleft()
+        return "".join(shown)
 
 
 class Finder(Passive):
     """A guard that searches."""
 
-    def __init__(self, name: str, search: Search, window: int, on: Sequence[Where]) -> None:
+    def __init__(self, name: str, search: Search, on: Sequence[Where]) -> None:
         self.name = name
         self._search = search
-        self._window = window
         self._on = on
         self.judges_calls = "call" in on
 
     async def check_question(self, ask: Ask) -> None:
         if "question" in self._on:
             for text in (question_of(ask), *answered(ask)):
-                self._search(seen(text))
+                await self._check(text)
 
     async def check_call(self, ask: Ask, call: Call) -> None:
         if "call" in self._on:
             for text in (call.arguments, *strings_in(read(call.arguments))):
-                self._search(seen(text))
+                await self._check(text)
 
     def watch(self, ask: Ask) -> Watch | None:
-        return Scan(self._search, self._window) if "answer" in self._on else None
+        return Scan(self._search) if "answer" in self._on else None
+
+    async def _check(self, text: str) -> None:
+        scan = Scan(self._search)
+        await scan.add(text)
+        scan.finish()
 
 
 def answered(ask: Ask) -> Iterator[str]:
