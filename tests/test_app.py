@@ -81,14 +81,6 @@ async def test_health_says_that_it_lives_and_which_version_it_is(serve: Serve) -
     assert answer.json() == {"status": "ok", "version": "0.1.0"}
 
 
-@pytest.mark.parametrize(("docs", "status"), [("false", 404), ("true", 200)])
-async def test_pages_about_the_interface_are_off_until_asked_for(serve: Serve, docs: str, status: int) -> None:
-    async with serve(build(f"server: {{docs: {docs}}}")) as url, httpx2.AsyncClient(base_url=url) as client:
-        answers = [(await client.get(path)).status_code for path in ("/docs", "/redoc", "/openapi.json")]
-
-    assert answers == [status] * 3
-
-
 # Opening and closing
 
 

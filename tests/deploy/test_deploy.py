@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from rightseat import __version__, app, config
+from rightseat.app.readiness import CHECK_TIMEOUT
 from rightseat.cli.serve import LAST_WORDS
 from rightseat.cli.summary import reason_to_stay_here
 from tests.deploy.charts import render
@@ -76,6 +77,25 @@ def test_servers_wait_until_the_database_listens_to_them() -> None:
         assert services[name]["depends_on"]["database"] == {"condition": "service_healthy"}
 
 
+@pytest.mark.parametrize("name", ["one", "two", "database", "log"])
+def test_a_service_of_compose_can_write_only_where_it_must_and_has_no_rights_to_spare(name: str) -> None:
+    service = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"][name]
+
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert "cap_add" not in service
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service.get("user") != "root"
+
+
+def test_a_server_of_compose_is_healthy_once_it_is_ready_and_can_write_its_state() -> None:
+    server = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["one"]
+    state = yaml.safe_load((ROOT / "deploy" / "fleet.yaml").read_text())["server"]["state"]
+
+    assert "http://127.0.0.1:8000/ready" in server["healthcheck"]["test"][-1]
+    assert {mount.partition(":")[0] for mount in server["tmpfs"]} == {"/tmp", state}  # noqa: S108  # in its container
+
+
 def test_a_server_cannot_write_where_its_configuration_is() -> None:
     """Who a folder belongs to that WORKDIR makes differs between builders, unless root is the one who makes it."""
     lines = (ROOT / "Dockerfile").read_text().splitlines()
@@ -131,8 +151,10 @@ def test_a_pod_is_asked_for_its_health_and_has_time_to_end(
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     [server] = pod["containers"]
 
-    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+    for probe in ("startupProbe", "livenessProbe"):
         assert server[probe]["httpGet"] == {"path": "/health", "port": "http"}
+    assert server["readinessProbe"]["httpGet"] == {"path": "/ready", "port": "http"}
+    assert server["readinessProbe"]["timeoutSeconds"] > CHECK_TIMEOUT
     drain = int(server["lifecycle"]["preStop"]["exec"]["command"][1])
     assert pod["terminationGracePeriodSeconds"] > drain + values["config"]["server"]["grace"] + LAST_WORDS
     assert pod["terminationGracePeriodSeconds"] >= 40

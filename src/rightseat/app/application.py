@@ -33,7 +33,7 @@ class Application(FastAPI):
         super().__init__(
             title="rightseat",
             version=version("rightseat"),
-            openapi_url="/openapi.json" if server.docs else None,
+            openapi_url=None,  # see `app.docs`
             redirect_slashes=False,  # a redirect would repeat whatever host the request claims
         )
         self._plain: dict[tuple[str, str], Route] = {}

@@ -10,6 +10,7 @@ from rightseat import parts
 from rightseat.access.door import Doorman
 from rightseat.access.threads import Scoped
 from rightseat.app.hiring import hire
+from rightseat.app.readiness import Readiness, dependencies_of
 from rightseat.app.supplying import Supply
 from rightseat.app.watching import together, watch
 from rightseat.config import Config, HookNames, Part
@@ -37,6 +38,7 @@ class Assembly:
     owned: Sequence[object] = ()
     doorman: Doorman | None = None
     brought: Mapping[int, Toolbox] = field(default_factory=dict)
+    readiness: Readiness = field(default_factory=Readiness)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -82,7 +84,9 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         *guards,
         *observers,
     )
-    return Assembly(runtime, config.faces, (log, threads, engine, *inside, doorman), doorman, brought)
+    readiness = Readiness(dependencies_of(config))
+    owned = (log, threads, engine, *inside, doorman, readiness)
+    return Assembly(runtime, config.faces, owned, doorman, brought, readiness)
 
 
 def artifacts_of(threads: object) -> Artifacts:

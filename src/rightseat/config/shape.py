@@ -61,7 +61,8 @@ class Server(BaseModel):
     headers: tuple[str, ...] = ()
     """Request headers that such pages may send, beside those that CopilotKit sends."""
     docs: bool = False
-    """Serve FastAPI's pages about the HTTP interface, at `/docs`."""
+    """List the addresses of this server at `/docs`, and at `/openapi.json` for programs. They need a key where there
+    are keys."""
     read_timeout: float = Field(default=30.0, gt=0)
     """How many seconds a client has to begin its next request, and how many to send the whole of it."""
     write_timeout: float = Field(default=60.0, gt=0)
