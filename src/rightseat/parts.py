@@ -40,6 +40,7 @@ from rightseat.core.agent import Agent
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
+from rightseat.core.pins import PinStore
 from rightseat.core.tools import Toolbox
 
 Kind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]
@@ -62,6 +63,11 @@ class Parts(Protocol):
     @property
     def artifacts(self) -> Artifacts:
         """Where files and charts are kept that its runs make."""
+        ...
+
+    @property
+    def pins(self) -> PinStore | None:
+        """Where pins are kept that several servers share; None where each keeps its own."""
         ...
 
     def model(self, name: str) -> Model:

@@ -26,6 +26,7 @@ class Shelf:
     def __init__(self) -> None:
         self.models = {"default": ScriptedModel([says("Hi")]), "other": ScriptedModel([says("Ho")])}
         self.artifacts = MemoryArtifacts()
+        self.pins = None
         self.boxes = {"m:a": Functions(), "m:b": Functions(), "ops": Functions()}
 
     def model(self, name: str) -> Model:

@@ -493,6 +493,7 @@ def to_version(connection: Connection, version: str) -> None:
     connection.execute(text("DROP INDEX ix_interrupts_open"))
     connection.execute(text("DROP TABLE processes"))
     connection.execute(text("DROP TABLE files"))
+    connection.execute(text("DROP TABLE mcp_pins"))
     connection.execute(text(f"UPDATE {VERSIONS} SET version_num = '{version}'"))  # noqa: S608
 
 

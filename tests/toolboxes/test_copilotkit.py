@@ -36,6 +36,7 @@ class Shelf:
         options = AgentOptions(url=url)
         self.several = Several(options, Endpoint(options))
         self.artifacts = MemoryArtifacts()
+        self.pins = None
 
     def agent(self, name: str) -> Agent:
         part, _, member = name.partition("/")

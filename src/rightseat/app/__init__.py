@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rightseat.access.door import Door
 from rightseat.app import docs
 from rightseat.app.application import Application
-from rightseat.app.assembling import Assembly, artifacts_of, assemble, require_async
+from rightseat.app.assembling import Assembly, artifacts_of, assemble, pins_of, require_async
 from rightseat.app.hiring import hire
 from rightseat.app.routing import door_of, router
 from rightseat.app.supplying import Supply
@@ -25,6 +25,7 @@ __all__ = [
     "build",
     "door_of",
     "hire",
+    "pins_of",
     "require_async",
     "router",
 ]

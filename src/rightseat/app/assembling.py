@@ -18,6 +18,7 @@ from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.hooks import Hooks
 from rightseat.core.model import Model
+from rightseat.core.pins import PinStore
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Toolbox
 from rightseat.stores.files import MemoryArtifacts
@@ -56,7 +57,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     """Build every part. `own` are tools that all agents get, beside those that they name."""
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     brought = bring(config.faces)
-    supply = Supply({}, (*own, *brought.values()), artifacts_of(threads))
+    supply = Supply({}, (*own, *brought.values()), artifacts_of(threads), pins_of(threads))
     supply.models = build_models(config.models, supply)
     supply.named = {name: part.module.build(part.options, supply) for name, part in config.toolboxes.items()}
     agents = supply.agents = {name: part.module.build(part.options, supply) for name, part in config.agents.items()}
@@ -93,6 +94,12 @@ def artifacts_of(threads: object) -> Artifacts:
     """Those that the store keeps beside its threads; in memory, for a store of somebody else's that keeps none."""
     found: Artifacts | None = getattr(threads, "artifacts", None)
     return found or MemoryArtifacts()
+
+
+def pins_of(threads: object) -> PinStore | None:
+    """Those that the store keeps for all servers that share it; None where a server has a store of its own."""
+    found: PinStore | None = getattr(threads, "pins", None)
+    return found
 
 
 def bring(faces: Sequence[Part]) -> dict[int, Toolbox]:

@@ -10,15 +10,23 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
+from rightseat.core.pins import PinStore
 from rightseat.core.tools import Toolbox
 from rightseat.toolboxes import functions
 
 
 class Supply:
-    def __init__(self, models: Mapping[str, Model], own: Sequence[Toolbox], artifacts: Artifacts) -> None:
+    def __init__(
+        self,
+        models: Mapping[str, Model],
+        own: Sequence[Toolbox],
+        artifacts: Artifacts,
+        pins: PinStore | None = None,
+    ) -> None:
         self.models = models
         self.own = own
         self.artifacts = artifacts
+        self.pins = pins
         self.named: Mapping[str, Toolbox] = {}
         self.agents: Mapping[str, Agent] = {}
         self.loaded: dict[str, Toolbox] = {}

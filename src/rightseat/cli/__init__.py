@@ -14,6 +14,7 @@ VERBS = {
     "ask": "Ask an agent, here in the terminal.",
     "doctor": "Say what a client would stumble on.",
     "keys": "Make API keys.",
+    "mcp": "List MCP servers, and accept changes of their tools.",
     "plugin": "Check, make, add, test and install plugins.",
     "flow": "Draw the flows of a plugin.",
     "replay": "Show a run as it happened, event by event.",

@@ -22,6 +22,7 @@ from rightseat.core.values import JsonValue
 from rightseat.parts import StatePath
 from rightseat.stores import keeping, queries
 from rightseat.stores.databases import Database, connect
+from rightseat.stores.pins import SqlPins
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,8 @@ class SqlThreads:
         self._database = database
         self._expire_days = expire_days
         self.artifacts = SqlArtifacts(database)
+        self.pins = SqlPins(database) if database.reap_every is not None else None
+        """Shared by all servers of the database; a server that has a database of its own keeps them in files."""
         self._epochs: dict[str, int] = {}  # of the runs that somebody here sees to
         self._idle: set[str] = set()  # runs that were ours, and nobody saw to them, at the last look
         self._look_at = 0.0

@@ -110,6 +110,17 @@ files = Table(
 )
 """Without a `thread`: of a run that nobody can come back to."""
 
+mcp_pins = Table(
+    "mcp_pins",
+    metadata,
+    Column("server", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("definition", Text, nullable=False),
+    Column("seen", Text),
+    Column("updated_at", Text, nullable=False),
+)
+"""What tools of MCP servers look like, for all servers that share the database. `seen` is a change to be accepted."""
+
 processes = Table(
     "processes",
     metadata,

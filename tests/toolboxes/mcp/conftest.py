@@ -13,6 +13,7 @@ from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import CallReturned, Event
 from rightseat.core.messages import user
+from rightseat.core.pins import PinStore
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.local import _once
 from rightseat.stores.files import MemoryArtifacts
@@ -27,8 +28,8 @@ def opened(tmp_path: Path) -> Opened:
     """`async with opened(url=…) as box:` is a toolbox, closed at the end."""
 
     @asynccontextmanager
-    async def open(**options: Any) -> AsyncIterator[Box]:
-        box = build(Options(**{"pins": tmp_path / "pins"} | options), Supply({}, (), MemoryArtifacts()))
+    async def open(pins_in: PinStore | None = None, **options: Any) -> AsyncIterator[Box]:
+        box = build(Options(**{"pins": tmp_path / "pins"} | options), Supply({}, (), MemoryArtifacts(), pins_in))
         assert isinstance(box, Box)
         async with box:
             yield box

@@ -11,6 +11,7 @@ from rightseat.core.tools import Toolbox
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.parts import Parts, StatePath
 from rightseat.toolboxes.mcp.box import Box
+from rightseat.toolboxes.mcp.pin_files import FilePins
 from rightseat.toolboxes.mcp.pinning import Pins
 from rightseat.toolboxes.mcp.server import Server
 from rightseat.toolboxes.mcp.settings import Settings
@@ -46,11 +47,13 @@ class Options(BaseModel):
     """How long the server has, in seconds, to take a connection and to say what it offers."""
     keep: float = Field(default=10.0, ge=0)
     """For how long, in seconds, what it offers is remembered, or that it could not be reached."""
-    changed: Literal["warn", "refuse"] = "warn"
-    """What becomes of a tool whose description, parameters or hints are no longer those that were first seen, and of
-    the server's `instructions`: offered with a warning, or left out until the pin is deleted."""
+    changed: Literal["warn", "refuse"] = "refuse"
+    """What becomes of a tool whose description, parameters or hints changed since they were first seen, and of the
+    server's `instructions`: left out until `rightseat mcp accept` accepts the change, or offered with a warning. A
+    person is asked before a changed tool runs, whatever its hints and `reads` say."""
     pins: StatePath = Path("mcp")
-    """The folder of the pins: what the tools of each server first looked like."""
+    """The folder of the pins: what the tools of each server first looked like. With threads in PostgreSQL they are
+    kept there, for all servers that share it."""
     instructions: bool = True
     """Whether the model is told what the server says of the use of its tools, in up to 4,000 characters."""
     resources: bool = False
@@ -77,9 +80,16 @@ class Options(BaseModel):
 
 
 def build(options: Options, parts: Parts) -> Toolbox:
-    main = Server(read_settings(options), Pins(options.pins)) if options.url or options.command else None
-    others = {url: Server(read_settings_of(url, options), Pins(options.pins)) for url in options.client_servers}
+    pins = Pins(parts.pins or FilePins(options.pins))
+    main = Server(read_settings(options), pins) if options.url or options.command else None
+    others = {url: Server(read_settings_of(url, options), pins) for url in options.client_servers}
     return Box(main, others)
+
+
+def all_settings(options: Options) -> list[Settings]:
+    """Of the server that is configured, and of those that clients may name."""
+    own = [read_settings(options)] if options.url or options.command else []
+    return own + [read_settings_of(url, options) for url in options.client_servers]
 
 
 def read_settings(options: Options) -> Settings:

@@ -80,20 +80,25 @@ async def proxied(server: Server, request: Proxied, headers: Mapping[str, str]) 
 
 
 def check(server: Server, listing: Listing, request: Proxied) -> None:
-    """A page may read and list; and call what is meant for pages."""
+    """A page may read and list; and call what is meant for pages and has not changed, as no person is asked."""
     if request.method != "tools/call":
         return
     name = (request.params or {}).get("name")
     tool = next((one for one in listing.tools if one.name == name), None)
     allowed = server.settings.tools
-    is_refused = server.settings.changed == "refuse" and name in listing.changed
-    if tool is None or is_refused or (allowed is not None and name not in allowed) or not is_for_pages(tool):
+    if (
+        tool is None
+        or name in listing.changed
+        or (allowed is not None and name not in allowed)
+        or not is_for_pages(tool)
+    ):
         raise AppRefused(f"The page of an MCP App may not call {name!r}: it is no tool for pages.")
 
 
 def visible(result: types.Result, server: Server, listing: Listing) -> dict[str, Any]:
     if isinstance(result, types.ListToolsResult):
-        result = result.model_copy(update={"tools": [one for one in result.tools if is_for_pages(one)]})
+        tools = [one for one in result.tools if is_for_pages(one) and one.name not in listing.changed]
+        result = result.model_copy(update={"tools": tools})
     return result.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

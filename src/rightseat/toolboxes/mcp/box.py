@@ -154,17 +154,19 @@ def offered(server: Server, listing: Listing, headers: Mapping[str, str]) -> Ite
         if (settings.tools is None or tool.name in settings.tools) and tool.name not in left_out and is_for_model(tool)
     ]
     for name, tool in names(fit, settings.prefix).items():
-        yield made(server, name, tool, headers)
+        yield made(server, name, tool, headers, is_changed=tool.name in listing.changed)
     yield from reference(server, listing, headers)
 
 
-def made(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str]) -> Tool:
-    only_reads = is_read_only(tool) or server.settings.only_reads(tool.name)
+def made(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str], *, is_changed: bool) -> Tool:
+    """A changed tool counts as one that writes and must not be repeated: its hints are not those that were seen."""
+    only_reads = not is_changed and (is_read_only(tool) or server.settings.only_reads(tool.name))
+    may_repeat = only_reads or (not is_changed and is_repeatable(tool))
     return Tool(
         name,
         tool.description or tool.title or "",
         tool.input_schema,
-        stream=calling(server, name, tool, headers),
+        stream=calling(server, name, tool, headers, may_repeat=may_repeat),
         writes=not only_reads,
-        repeatable=only_reads or is_repeatable(tool),
+        repeatable=may_repeat,
     )

@@ -32,7 +32,7 @@ from rightseat.toolboxes.mcp.eliciting import (
     read_question,
 )
 from rightseat.toolboxes.mcp.progress import Progress
-from rightseat.toolboxes.mcp.reading import is_repeatable, resource_of, text_of
+from rightseat.toolboxes.mcp.reading import resource_of, text_of
 from rightseat.toolboxes.mcp.server import Lost, Server
 
 logger = logging.getLogger(__name__)
@@ -52,9 +52,8 @@ class Outcome(msgspec.Struct, frozen=True):
     unknown: bool = False
 
 
-def calling(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str]) -> Stream:
+def calling(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str], *, may_repeat: bool) -> Stream:
     """`headers` are those of the ask that the tool was offered for."""
-    may_repeat = is_repeatable(tool) or server.settings.only_reads(tool.name)
 
     async def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
         id = invocation.call_id

@@ -1,23 +1,20 @@
 """What the tools of a server first looked like, so that a server cannot change them behind the operator's back.
 
-A tool that was harmless when the operator looked at it may say something else to the model tomorrow, and so may the
-server's instructions. The file of a server holds a hash of each of its tools, and of those; delete the file, or a line
-of it, to accept what they are now.
+A tool that was harmless when the operator looked at it may say something else to the model tomorrow, or claim that it
+only reads; and the server's instructions may change, too. Each is pinned when it is first seen. One that differs later
+counts as changed until the operator accepts it: `rightseat mcp accept`.
 """
 
-import asyncio
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from typing import NamedTuple
 
 import mcp_types as types
 
-from rightseat.core.errors import ConfigError
-from rightseat.parts import private_folder
+from rightseat.core.errors import RightseatError
+from rightseat.core.pins import PinStore
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -25,74 +22,87 @@ logger = logging.getLogger(__name__)
 
 INSTRUCTIONS = "(instructions)"
 """Where a server's instructions are pinned, beside the names of its tools."""
+MAX_DEFINITION_CHARACTERS = 100_000
+"""Of a longer one a hash is kept."""
+MAX_WARNINGS = 1000
+"""Changes that are remembered as reported."""
+APP_FIELDS = ("ui", "ui/resourceUri")
+"""Of a tool's `_meta`: who may call it, and the page that shows what it gives."""
+
+
+class Changes(NamedTuple):
+    """What of a server is not what it was: tools, by their names, and the text of its instructions."""
+
+    tools: tuple[str, ...] = ()
+    instructions: bool = False
 
 
 class Pins:
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._told: set[tuple[str, str, str]] = set()
+    def __init__(self, store: PinStore) -> None:
+        self._store = store
+        self._reported: set[tuple[str, str, str]] = set()
 
-    async def check(self, settings: Settings, tools: Sequence[types.Tool], instructions: str) -> tuple[str, ...]:
-        """The names of tools that are not what they were, and `INSTRUCTIONS`. New tools are pinned as they are; that
-        there are no instructions is pinned too."""
-        seen = {tool.name: hash_of(tool) for tool in tools}
-        seen[INSTRUCTIONS] = hashlib.sha256(instructions.encode()).hexdigest()
-        return await asyncio.to_thread(self._check, settings, seen)
-
-    def file(self, settings: Settings) -> Path:
-        return self._folder / f"{settings.name}-{settings.hash[:8]}.json"
-
-    def _check(self, settings: Settings, seen: dict[str, str]) -> tuple[str, ...]:
-        file = self.file(settings)
+    async def check(self, settings: Settings, tools: Sequence[types.Tool], instructions: str) -> Changes:
+        """New tools are pinned as they are; that there are no instructions is pinned too. Where the pins cannot be
+        used, everything counts as changed."""
+        seen = {key_of(tool.name): definition_of(tool) for tool in tools}
+        seen[INSTRUCTIONS] = shortened({"instructions": instructions})
         try:
-            pinned = read(file)
-            if new := {name: hash for name, hash in seen.items() if name not in pinned}:
-                private_folder(self._folder)
-                write(file, pinned | new)
-        except (OSError, ConfigError) as error:
-            logger.warning("The tools of the MCP server %r cannot be pinned in %s: %s", settings.name, file, error)
-            return tuple(seen) if settings.changed == "refuse" else ()
-        changed = tuple(name for name, hash in seen.items() if pinned.get(name, hash) != hash)
-        for name in changed:
-            self._tell(settings, name, seen[name])
+            changed = await self._compare(settings, seen)
+        except (OSError, RightseatError) as error:
+            logger.warning(
+                "The pins of the MCP server %r cannot be used, so that all of its tools count as changed: %s",
+                settings.name,
+                error,
+            )
+            return Changes(tuple(tool.name for tool in tools), instructions=True)
+        for key in changed:
+            self._report(settings, key, seen[key])
+        return Changes(tuple(tool.name for tool in tools if key_of(tool.name) in changed), INSTRUCTIONS in changed)
+
+    async def _compare(self, settings: Settings, seen: dict[str, str]) -> list[str]:
+        pinned = await self._store.read(settings.pin_key)
+        if new := {key: definition for key, definition in seen.items() if key not in pinned}:
+            await self._store.add(settings.pin_key, new)
+            pinned = await self._store.read(settings.pin_key)  # another replica may have been first
+        changed = [key for key in seen if key in pinned and pinned[key].definition != seen[key]]
+        sent = {key: seen[key] if key in changed else None for key in seen if key in pinned}
+        if differing := {key: one for key, one in sent.items() if pinned[key].seen != one}:
+            await self._store.see(settings.pin_key, differing)
         return changed
 
-    def _tell(self, settings: Settings, name: str, hash: str) -> None:
-        if (settings.hash, name, hash) in self._told:
+    def _report(self, settings: Settings, key: str, definition: str) -> None:
+        if (settings.hash, key, definition) in self._reported:
             return
-        self._told.add((settings.hash, name, hash))
+        if len(self._reported) >= MAX_WARNINGS:
+            self._reported.clear()
+        self._reported.add((settings.hash, key, definition))
         logger.warning(
-            "%s of the MCP server %r is not what it was when it was first seen%s. Look at it, and delete %s "
-            "to accept it.",
-            "The text of the instructions" if name == INSTRUCTIONS else f"The tool {name!r}",
+            "%s of the MCP server %r changed since it was first seen%s. To see the difference and to accept it: "
+            "rightseat mcp accept %s",
+            "The text of the instructions" if key == INSTRUCTIONS else f"The tool {key!r}",
             settings.name,
-            ", and is not offered" if settings.changed == "refuse" else "",
-            self.file(settings),
+            ", and is not offered" if settings.changed == "refuse" else ", and a person is asked before it runs",
+            settings.name,
         )
 
 
-def hash_of(tool: types.Tool) -> str:
-    told = tool.model_dump(
-        mode="json", by_alias=True, exclude_none=True, include={"name", "description", "input_schema", "annotations"}
-    )
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+def key_of(name: str) -> str:
+    """The name of a tool, in characters that every store and terminal takes. None is that of the instructions."""
+    return "\\x28instructions)" if name == INSTRUCTIONS else name.encode("unicode_escape").decode()
 
 
-def read(file: Path) -> dict[str, str]:
-    try:
-        value = json.loads(file.read_text())
-    except FileNotFoundError:
-        return {}
-    except ValueError as error:
-        raise ConfigError(f"{file} is no JSON. Delete it to pin the tools anew.") from error
-    if not isinstance(value, dict) or not all(isinstance(hash, str) for hash in value.values()):
-        raise ConfigError(f"{file} holds no pins. Delete it to pin the tools anew.")
-    return value
+def definition_of(tool: types.Tool) -> str:
+    """All that decides what the model is told of the tool, and who is asked before it runs."""
+    fields = {"name", "title", "description", "input_schema", "annotations"}
+    definition = tool.model_dump(mode="json", by_alias=True, exclude_none=True, include=fields)
+    if apps := {name: value for name, value in (tool.meta or {}).items() if name in APP_FIELDS}:
+        definition["_meta"] = apps
+    return shortened(definition)
 
 
-def write(file: Path, pins: dict[str, str]) -> None:
-    """As a whole or not at all: another process may read it."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem)
-    with os.fdopen(handle, "w") as open_file:
-        json.dump(pins, open_file, indent=1, sort_keys=True)
-    Path(name).replace(file)
+def shortened(definition: dict[str, object]) -> str:
+    text = json.dumps(definition, sort_keys=True)
+    if len(text) <= MAX_DEFINITION_CHARACTERS:
+        return text
+    return json.dumps({"characters": len(text), "sha256": hashlib.sha256(text.encode()).hexdigest()})

@@ -17,7 +17,7 @@ from rightseat.core.cancelling import to_the_end
 from rightseat.core.errors import AgentError
 from rightseat.toolboxes.mcp.connecting import Connection, said, unreachable
 from rightseat.toolboxes.mcp.eliciting import answer
-from rightseat.toolboxes.mcp.pinning import INSTRUCTIONS, Pins
+from rightseat.toolboxes.mcp.pinning import Pins
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 SESSIONS = 64  # with one server; beyond them, those that nobody uses are closed
 PAGES = 100
+CHANGED_RECHECK_S = 2.0  # after which an accepted change is noticed, at the next ask
 
 
 class Lost(Exception):
@@ -79,7 +80,7 @@ class Server:
                 raise failed[1]
             known, connection = self._listed.get(key), self._connections.get(key)
             is_told = connection is not None and connection.is_open and connection.listing is not None
-            if known is not None and is_told and now - known[0] < self.settings.keep:
+            if known is not None and is_told and now - known[0] < self._keep(known[1]):
                 return known[1]
             try:
                 found = await self.ask(headers, self._list, repeats=True)
@@ -89,6 +90,11 @@ class Server:
             self._failures.pop(key, None)
             remember(self._listed, key, (now, found))
             return found
+
+    def _keep(self, listing: Listing) -> float:
+        """For how many seconds it is remembered. A change may be accepted at any time."""
+        has_changed = listing.changed or listing.is_told_otherwise
+        return min(self.settings.keep, CHANGED_RECHECK_S) if has_changed else self.settings.keep
 
     def known(self, headers: Mapping[str, str]) -> Listing | None:
         """What was last heard of what it offers."""
@@ -174,11 +180,11 @@ class Server:
         self._tell_of_unknown([tool.name for tool in tools])
         offered, instructions = connection.session.server_capabilities, connection.session.instructions or ""
         changed = await self._pins.check(self.settings, tools, instructions)
-        is_told_otherwise = bool(instructions) and INSTRUCTIONS in changed
+        is_told_otherwise = bool(instructions) and changed.instructions
         is_silent = not self.settings.instructions or (is_told_otherwise and self.settings.changed == "refuse")
         connection.listing = listing = Listing(
             tuple(tools),
-            tuple(name for name in changed if name != INSTRUCTIONS),
+            changed.tools,
             "" if is_silent else instructions,
             is_told_otherwise and self.settings.instructions,
             resources=offered is not None and offered.resources is not None,

@@ -24,7 +24,7 @@ class Settings:
     timeout: float = 300.0
     discover_within: float = 10.0
     keep: float = 10.0
-    changed: Literal["warn", "refuse"] = "warn"
+    changed: Literal["warn", "refuse"] = "refuse"
     instructions: bool = True
     resources: bool = False
     prompts: bool = False
@@ -35,6 +35,11 @@ class Settings:
         """Names the server to pages, which send it back with what they ask for."""
         named = json.dumps([self.name, self.url, self.command, *self.args])
         return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+    @property
+    def pin_key(self) -> str:
+        """Under which its tools are pinned."""
+        return f"{self.name}-{self.hash[:8]}"
 
     @property
     def where(self) -> str:
