@@ -35,7 +35,7 @@ from rightseat.plugins.operations import Sender
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.shelf import Shelf
 from rightseat.plugins.speaking import Said, Wanted
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, check_order, says

@@ -42,7 +42,7 @@ from rightseat.plugins.sandbox.process import find_layers
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.shelf import Shelf
 from rightseat.plugins.speaking import ModelSpeaker
-from rightseat.plugins.sql import Binding, Databases
+from rightseat.plugins.sql.databases import Binding, Databases
 
 logger = logging.getLogger(__name__)
 

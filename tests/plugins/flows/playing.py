@@ -18,7 +18,7 @@ from rightseat.plugins.flows import Means, Progress, read, run
 from rightseat.plugins.operations import Sender
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 
 SERVER = "https://api.example.com"
 TEXT: dict[str, JsonValue] = {"type": "string"}

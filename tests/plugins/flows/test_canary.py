@@ -21,7 +21,7 @@ from rightseat.plugins.results import Code
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 from tests.plugins.flows.playing import Play, exchange, flow_of, get, plugin_of, post, speak
 from tests.plugins.operations.examples import json_answer
 from tests.tcp import Visit, playing

@@ -19,7 +19,9 @@ from rightseat.plugins.definition import Database, Identity, Plugin, Step, Words
 from rightseat.plugins.results import Result, StepFailed, Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
-from rightseat.plugins.sql import Binding, Databases, catalog, query
+from rightseat.plugins.sql import catalog
+from rightseat.plugins.sql.asking import query
+from rightseat.plugins.sql.databases import Binding, Databases
 from rightseat.plugins.sql.rows import distinct, plain
 
 pytestmark = pytest.mark.whole

@@ -11,7 +11,7 @@ from rightseat.cli.plugin.try_ import loaded
 from rightseat.core.errors import ConfigError
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.results import StepFailed
-from rightseat.plugins.sql import Binding, Databases
+from rightseat.plugins.sql.databases import Binding, Databases
 
 
 @click.command("catalog")

@@ -33,7 +33,7 @@ from rightseat.plugins.operations import Sender
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene, Upload
 from rightseat.plugins.speaking import ModelSpeaker
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 
 
 @click.command("try")

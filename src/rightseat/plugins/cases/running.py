@@ -21,7 +21,7 @@ from rightseat.plugins.loading import Operator, load
 from rightseat.plugins.operations import Sender
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene, Upload
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 
 T = TypeVar("T")
 

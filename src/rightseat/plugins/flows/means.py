@@ -12,7 +12,7 @@ from rightseat.plugins.results import Result
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Voice
-from rightseat.plugins.sql import Databases
+from rightseat.plugins.sql.databases import Databases
 
 
 class Redacting(Protocol):

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from rightseat.plugins import sql
 from rightseat.plugins.flows.means import Means, Turn
 from rightseat.plugins.results import Result, StepFailed
 from rightseat.plugins.speaking import Said, Wanted
+from rightseat.plugins.sql import asking
 
 
 async def perform(turn: Turn) -> Result:
@@ -13,7 +13,7 @@ async def perform(turn: Turn) -> Result:
         return Result([], "no statement was run: a dry run", record={"dry_run": True})
     if turn.means.databases is None:
         raise StepFailed("sql_failed", "This server has no databases for plugins.")
-    return await sql.query(turn.plugin, turn.step, turn.scene, Covering(turn.means), turn.means.databases)
+    return await asking.query(turn.plugin, turn.step, turn.scene, Covering(turn.means), turn.means.databases)
 
 
 class Covering:
