@@ -14,6 +14,7 @@ from rightseat.app.readiness import Readiness, dependencies_of
 from rightseat.app.supplying import Supply
 from rightseat.app.watching import together, watch
 from rightseat.config import Config, HookNames, Part
+from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.hooks import Hooks
@@ -74,6 +75,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         guards=guards,
         observer=together(observers),
         artifacts=supply.artifacts,
+        admission=Admission(config.server.max_concurrent_runs_per_user),
     )
     doorman = hire(config.access)
     inside = (

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.telemetry import Telemetry
+from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
 from rightseat.parts import Kind, Reference
 
 DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
@@ -67,6 +68,9 @@ class Server(BaseModel):
     """How many seconds a client has to begin its next request, and how many to send the whole of it."""
     write_timeout: float = Field(default=60.0, gt=0)
     """After how many seconds a client that reads nothing of its response is disconnected."""
+    max_concurrent_runs_per_user: int | None = Field(default=MAX_CONCURRENT_RUNS_PER_USER, ge=0)
+    """How many runs one authenticated user may have at once in this process, over all faces and keys; further ones are
+    refused. 0 or `null` is no limit. Those who come without a key have none."""
     grace: int = Field(default=5, ge=0)
     """How many seconds open answers have to end when the server stops."""
     state: Path = Path(".rightseat")

@@ -10,6 +10,8 @@
     ├── Refused               401  no credential, or a wrong one
     │   ├── OutOfScope             … 403: a right one, for another face or another agent
     │   └── Unverifiable           … 503: the keys of the token's issuer cannot be had
+    ├── LimitExceeded         429  a limit of the operator's does not let the ask begin now
+    │   └── ConcurrencyLimitExceeded  … the user has as many runs at once as allowed
     ├── AgentNotFound         404
     ├── RunNotFound           404
     ├── RunExists             409  a run with this id has been started already
@@ -117,6 +119,23 @@ class OutOfScope(Refused):
 class Unverifiable(Refused):
     code = "unverifiable"
     status = 503
+
+
+class LimitExceeded(RightseatError):
+    code = "limit_exceeded"
+    status = 429
+    retry_after: ClassVar[int] = 1
+    """In how many seconds it may be worth to ask again."""
+
+
+class ConcurrencyLimitExceeded(LimitExceeded):
+    code = "concurrency_limit_exceeded"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            f"The limit of {limit:,} concurrent runs per user is reached. Wait until one of your runs ends, or stop "
+            "one. The operator sets it with `server.max_concurrent_runs_per_user`."
+        )
 
 
 class AgentNotFound(RightseatError):

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import TypeVar
 
+from rightseat.core.admission import Slot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
@@ -47,11 +48,12 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0  # seconds between two attempts
 
 
 class Lasting:
-    def __init__(self, log: Log, threads: Threads, ask: Ask, beginning: Beginning, fold: Fold) -> None:
+    def __init__(self, log: Log, threads: Threads, ask: Ask, beginning: Beginning, fold: Fold, slot: Slot) -> None:
         self._log = log
         self._threads = threads
         self._ask = ask
         self._epoch = beginning.epoch
+        self._slot = slot
         self._fold = fold
         self._started = RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said)
         self._ended: list[tuple[int, TextEnded]] = []  # texts that ended, with the numbers of their entries
@@ -72,6 +74,7 @@ class Lasting:
                 last = resumption.last
             else:
                 last = await self._answer(agent, steps, resumption)
+                self._slot.release()  # a client that sees the end may ask again at once
                 await to_the_end(self._end(last))
         await to_the_end(self._finish(last))
         return last

@@ -6,12 +6,13 @@ from typing import Any
 
 import msgspec
 
+from rightseat.core.admission import Admission, Slot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
-from rightseat.core.errors import StaleWriter
+from rightseat.core.errors import RunExists, StaleWriter
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.failing import Last, read_failure
 from rightseat.core.folding import Fold
@@ -27,14 +28,33 @@ class Performer:
     """`begun` are runs that this process has claimed and the engine has not called for yet."""
 
     def __init__(
-        self, log: Log, threads: Threads, hooks: Hooks, observer: Observer, agent: Callable[[str], Agent]
+        self,
+        log: Log,
+        threads: Threads,
+        hooks: Hooks,
+        observer: Observer,
+        agent: Callable[[str], Agent],
+        admission: Admission,
     ) -> None:
         self.begun: dict[str, Beginning] = {}
+        self._admission = admission
+        self._slots: dict[str, Slot] = {}  # of runs that were admitted and the engine has not called for yet
         self._log = log
         self._threads = threads
         self._hooks = hooks
         self._observer = observer
         self._agent = agent
+
+    async def admit(self, ask: Ask) -> None:
+        """Raises a `LimitExceeded`. What is admitted is performed, or released."""
+        if ask.run_id in self._slots:
+            raise RunExists(ask.run_id)
+        self._slots[ask.run_id] = await self._admission.admit(ask)
+
+    def release(self, run_id: str) -> None:
+        """A run that was admitted, and is not performed here."""
+        if slot := self._slots.pop(run_id, None):
+            slot.release()
 
     def perform(self, ask: Ask, steps: Steps) -> Coroutine[Any, Any, object]:
         """Called in the run's own task."""
@@ -51,6 +71,9 @@ class Performer:
     async def _carry_out(self, ask: Ask, steps: Steps) -> Last | None:
         """A cancel ends the answer and nothing else: whatever happens, what began is ended, and who follows is told."""
         ABOUT.set(ABOUT.get()._replace(run=ask.run_id, thread=ask.thread_id))  # the task is the run's own
+        slot = self._slots.pop(ask.run_id, None) or self._admission.take(ask)
+        if task := asyncio.current_task():
+            task.add_done_callback(lambda _: slot.release())  # however it ends
         fold = Fold(ask.state)
         begun = self.begun.pop(ask.run_id, None)
         is_new = begun is not None
@@ -68,10 +91,10 @@ class Performer:
                 ask = msgspec.structs.replace(ask, state=beginning.state)
             fold.state = ask.state
             if ask.durable:
-                lasting = Lasting(self._log, self._threads, ask, beginning, fold)
+                lasting = Lasting(self._log, self._threads, ask, beginning, fold, slot)
                 last = await lasting.perform(self._agent(ask.agent), steps, is_new=is_new)
             else:
-                last = await self._answer_and_end(ask, steps, fold, beginning)
+                last = await self._answer_and_end(ask, steps, fold, beginning, slot)
         if self._hooks.after_request or self._hooks.on_error:
             await to_the_end(self._tell_hooks(ask, fold, last))
         return last
@@ -82,10 +105,11 @@ class Performer:
             await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
             await writer.append(last)
 
-    async def _answer_and_end(self, ask: Ask, steps: Steps, fold: Fold, beginning: Beginning) -> Last:
+    async def _answer_and_end(self, ask: Ask, steps: Steps, fold: Fold, beginning: Beginning, slot: Slot) -> Last:
         try:
             async with self._log.open(ask.run_id, beginning.epoch) as writer:
                 answered = await self._answer(ask, steps, writer, fold, beginning)
+                slot.release()  # a client that sees the end may ask again at once
                 ending = end(self._threads, ask, writer, fold, answered)
                 # Of a transient run nothing is kept, so nothing waits there that a cancel could cut in two.
                 return await (ending if ask.transient else to_the_end(ending))

@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
+from rightseat.core.admission import Admission
 from rightseat.core.admitting import Texts
 from rightseat.core.agent import Agent, Roster
 from rightseat.core.approvals import record_closed
@@ -57,6 +58,7 @@ class Runtime:
         artifacts: Artifacts | None = None,
         guards: Sequence[Guard] = (),
         observer: Observer = NOBODY,
+        admission: Admission | None = None,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
@@ -76,7 +78,9 @@ class Runtime:
             )
         self.is_leaving = False
         """The server is being stopped: nothing new is begun."""
-        self._performer = Performer(log, threads, self.hooks, observer, self._agent)
+        self.admission = admission or Admission()
+        """Runs are admitted by `start`; what a face does without a run is admitted by the face."""
+        self._performer = Performer(log, threads, self.hooks, observer, self._agent, self.admission)
         self._starter = Starter(log, threads, engine, self._performer)
         self._orphanage = Orphanage(log, threads, engine)
         self._housekeeping: list[asyncio.Task[None]] = []
@@ -96,8 +100,8 @@ class Runtime:
     async def start(self, ask: Ask) -> Ask:
         """Begin the run; it goes on whether or not anyone follows. Returns the ask as the hooks left it.
 
-        Raises before anything is begun: `AgentNotFound`, `ThreadBusy`, `ThreadNotFound`, `BadAsk` for an answer to a
-        question that is not open, or whatever a `before_request` hook raises.
+        Raises before anything is begun: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadAsk` for
+        an answer to a question that is not open, or whatever a `before_request` hook raises.
         """
         if self.is_leaving:
             raise Leaving
@@ -107,7 +111,12 @@ class Runtime:
             raise AgentNotFound(ask.agent, self.agents)
         if is_durable(agent) and not ask.transient:
             ask = msgspec.structs.replace(ask, durable=True)
-        return await self._starter.start(ask)
+        await self._performer.admit(ask)
+        try:
+            return await self._starter.start(ask)
+        except BaseException:
+            self._performer.release(ask.run_id)
+            raise
 
     def follow(
         self, run_id: str, after: str | None = None, tap: Tap | None = None

@@ -46,6 +46,7 @@ class Starter:
         self._engine = engine
         self._begun = performer.begun
         self._perform = performer.perform
+        self._release = performer.release
 
     async def start(self, ask: Ask) -> Ask:
         """Returns the ask as its run has it. Whatever is raised, nothing is left begun."""
@@ -60,6 +61,7 @@ class Starter:
             self._begun[ask.run_id] = beginning
             if not await self._engine.start(ask, self._perform):
                 del self._begun[ask.run_id]
+                self._release(ask.run_id)
                 self._threads.leave(ask.run_id, beginning.epoch)
             record_decisions(ask)
         except BaseException as error:

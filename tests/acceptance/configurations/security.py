@@ -33,6 +33,7 @@ def server() -> dict[str, Any]:
         "docs": True,
         "read_timeout": float(ENVIRONMENT["RS_READ_SECONDS"]),
         "write_timeout": float(ENVIRONMENT["RS_UNREAD_SECONDS"]),
+        "max_concurrent_runs_per_user": int(ENVIRONMENT["RS_STREAMS_PER_USER"]),
     }
 
 

@@ -16,7 +16,7 @@ from rightseat.core.agent import Agent, Equipped
 from rightseat.core.approvals import record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.closing import closing
-from rightseat.core.errors import InternalError, RightseatError
+from rightseat.core.errors import InternalError, LimitExceeded, RightseatError
 from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFinished, StepStarted
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call
@@ -75,6 +75,9 @@ class Desk:
         replies = answers(pending, params.input_responses or {}) if pending else ()
         try:
             returned, asked = await self._make(context, agent, tool, call, replies)
+        except LimitExceeded as error:
+            meta = {"rightseat/code": error.code, "rightseat/retry_after": error.retry_after}
+            return write_result(error.message, is_error=True).model_copy(update={"meta": meta})
         except RightseatError as error:
             return write_result(error.message, is_error=True)
         except Exception:
@@ -94,6 +97,15 @@ class Desk:
     ) -> tuple[CallReturned | None, list[Interrupt]]:
         """Its result, and what a person has to answer first."""
         ask = self._ask(context, agent, replies)
+        slot = await self._runtime.admission.admit(ask)  # the call is no run, so nothing else does
+        try:
+            return await self._make_admitted(context, ask, tool, call)
+        finally:
+            slot.release()
+
+    async def _make_admitted(
+        self, context: Context, ask: Ask, tool: Tool, call: Call
+    ) -> tuple[CallReturned | None, list[Interrupt]]:
         record_decisions(ask)  # the call is no run, so nothing else does
         maker: Agent = self._runtime.guarded(OneCall(call, tool))
         returned: CallReturned | None = None

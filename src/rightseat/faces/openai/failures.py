@@ -7,11 +7,21 @@ from typing import Any
 from starlette.responses import Response
 
 from rightseat.core import errors
-from rightseat.core.errors import BadAsk, ModelLoading, PromptTooLong, RightseatError
+from rightseat.core.errors import (
+    BadAsk,
+    ConcurrencyLimitExceeded,
+    LimitExceeded,
+    ModelLoading,
+    PromptTooLong,
+    RightseatError,
+)
 from rightseat.faces.answers import answer
 
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 """By status; any other below 500 is an `invalid_request_error`, and from 500 on it is ours."""
+
+KINDS = {ConcurrencyLimitExceeded.code: "requests"}
+"""Where a code has a type of its own, beside that of its status."""
 
 CODES = {PromptTooLong.code: "context_length_exceeded", "refused": "invalid_api_key", "denied": "content_filter"}
 """Where OpenAI has a word of its own. Its clients look for it."""
@@ -51,13 +61,16 @@ class Failure:
     status: int
     code: str
     param: str | None = None
+    retry_after: int | None = None
 
     @classmethod
     def of(cls, error: RightseatError) -> "Failure":
         if isinstance(error, BadRequest):
             return cls(error.message, error.status, error.openai_code or "invalid_request", error.param)
         param = "model" if isinstance(error, ModelNotFound) else None
-        return cls(error.message, status_of(error.code, error.status), CODES.get(error.code, error.code), param)
+        retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
+        status = status_of(error.code, error.status)
+        return cls(error.message, status, CODES.get(error.code, error.code), param, retry_after)
 
     @classmethod
     def of_run(cls, code: str, message: str) -> "Failure":
@@ -65,7 +78,11 @@ class Failure:
         return cls(message, status_of(code), CODES.get(code, code))
 
     def body(self, warnings: Sequence[str] = ()) -> dict[str, Any]:
-        kind = TYPES.get(self.status) or ("server_error" if self.status >= 500 else "invalid_request_error")
+        kind = (
+            KINDS.get(self.code)
+            or TYPES.get(self.status)
+            or ("server_error" if self.status >= 500 else "invalid_request_error")
+        )
         told = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": told, "warnings": list(warnings)} if warnings else {"error": told}
 
@@ -75,6 +92,8 @@ class Failure:
             response.headers["x-should-retry"] = "false"
         if self.code == ModelLoading.code:
             response.headers["retry-after"] = SOON
+        if self.retry_after is not None:
+            response.headers["retry-after"] = str(self.retry_after)
         return response
 
 

@@ -11,7 +11,7 @@ from rightseat.access.door import Door
 from rightseat.core.agent import Roster
 from rightseat.core.ask import Answer, Ask, WhenBusy
 from rightseat.core.compacting import compacted
-from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, RunNotFound
+from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, LimitExceeded, RunNotFound
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
 from rightseat.core.folding import Fold
 from rightseat.core.log import Entry, Position, position, seq
@@ -119,14 +119,23 @@ class Running:
 
     async def run(self, call: Call) -> Response:
         given = read_input(call.body)
-        ask = await self._runtime.start(await self._ask(call, given))
-        return self._stream(call, ask, given)
+        return await self._start(call, given, await self._ask(call, given))
 
     async def suggest(self, call: Call) -> Response:
         """A run of which nothing is kept, and that answers no question; it ends with its reader."""
         given = read_input(call.body)
         alone = msgspec.structs.replace(await self._ask(call, given), transient=True, answers=())
-        return self._stream(call, await self._runtime.start(alone), given)
+        return await self._start(call, given, alone)
+
+    async def _start(self, call: Call, given: RunInput, ask: Ask) -> Response:
+        """What a limit refuses is a run that failed, for the clients show nothing of an HTTP error. It is not kept."""
+        try:
+            return self._stream(call, await self._runtime.start(ask), given)
+        except LimitExceeded as error:
+            writer = self.writer(call, given.version, ask.thread_id, ask.client_run_id or ask.run_id)
+            failed = RunStarted(ask.run_id, ask.thread_id, ask.agent), RunFailed(error.code, error.message)
+            frames = [b"data: %b\n\n" % encode(one) for event in failed for one in writer.write(event)]
+            return Response(b"".join(frames), headers={**EVENTS, "retry-after": str(error.retry_after)})
 
     async def connect(self, call: Call) -> Response:
         """What was said in the thread, in as few events as will do; then its live run, if it has one, to its end."""

@@ -37,6 +37,7 @@ MISSING_KEY = Kind("MISSING_PUBLIC_API_KEY_ERROR", 400, "banner", "critical")
 NOT_FOUND = Kind("API_NOT_FOUND", 404, "banner", "critical")
 MISUSE = Kind("MISUSE", 400, "dev_only", "warning")
 DENIED = Kind("GUARDRAILS_VALIDATION_FAILED", 403, "toast", "warning")
+LIMITED = Kind("CONFIGURATION_ERROR", 429, "toast", "warning")
 UNKNOWN = Kind("UNKNOWN", 500, "toast", "critical")
 
 INTERNAL = "Something went wrong inside the server. Its log has more."
@@ -50,6 +51,7 @@ KINDS = {
     "nothing_there": NOT_FOUND,
     "agent_not_found": AGENT_NOT_FOUND,
     "bad_ask": MISUSE,
+    "concurrency_limit_exceeded": LIMITED,
     "context_too_long": CONFIGURATION,
     "denied": DENIED,
     "guard_failed": NETWORK,
