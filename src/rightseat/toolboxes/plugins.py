@@ -37,6 +37,7 @@ from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.flows import Means, Progress
 from rightseat.plugins.loading import Operator
 from rightseat.plugins.operations import Sender
+from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.sandbox.process import find_layers
 from rightseat.plugins.scene import Scene
@@ -134,7 +135,16 @@ def warn(options: Options) -> Iterator[str]:
     yield from doubts.of_needs(plugins, secrets, options.allow_private, options.databases)
     yield from in_vain(options.allow_private, plugins)
     yield from untrusted(options.user_tokens, plugins)
-    if options.lib and (problem := asyncio.run(find_layers()).problem()):
+    if options.lib:
+        yield from without_sandbox()
+
+
+def without_sandbox() -> Iterator[str]:
+    try:
+        problem = asyncio.run(find_layers()).problem()
+    except StepFailed as failed:
+        problem = failed.message
+    if problem:
         yield f"No code in `lib` is run: {problem}"
 
 
@@ -142,7 +152,12 @@ async def explain(options: Options) -> AsyncIterator[str]:
     """What `rightseat check` says of the sandbox, where code of plugins is allowed: what holds on this machine."""
     if options.lib:
         yield "sandbox of the plugins' code:"
-        for name, text in (await find_layers()).describe():
+        try:
+            layers = await find_layers()
+        except StepFailed as failed:
+            yield f"  {failed}"
+            return
+        for name, text in layers.describe():
             yield f"  {name:8} {text}"
 
 

@@ -47,4 +47,4 @@ def test_what_is_weaker_is_said() -> None:
 
     assert told["landlock"] == "ABI 3, without (from ABI 6 on) signal scope"
     assert "not a hard limit" in told["disk"]
-    assert told["limits"] == "missing: CPU time, size of a file, open files"
+    assert told["limits"] == "missing: CPU time, size of a file, open files, threads"

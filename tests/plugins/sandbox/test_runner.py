@@ -202,6 +202,10 @@ async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
         ("x = bytearray(2_000_000_000)", "more memory"),
         ("x = 'a'\nwhile True: x += x", "more memory"),
         ("open('big', 'wb').write(b'x' * 50_000_000)", "File too large"),
+        (
+            "import threading as t; t.stack_size(65536)\nwhile 1: t.Thread(target=t.Event().wait, daemon=True).start()",
+            "can't start new thread",
+        ),
     ],
 )
 async def test_R_9_2_a_crash_or_too_much_of_anything_is_an_ordinary_error(

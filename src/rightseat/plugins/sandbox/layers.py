@@ -11,6 +11,7 @@ LIMITS = {
     "RLIMIT_CPU": "CPU time",
     "RLIMIT_FSIZE": "size of a file",
     "RLIMIT_NOFILE": "open files",
+    "RLIMIT_NPROC": "threads",
 }
 
 

@@ -98,12 +98,16 @@ async def started(lib: Path, limits: Limits) -> AsyncIterator[tuple[Process, Lay
         try:
             async with asyncio.timeout(START_TIMEOUT):
                 await send(process, {**first, "limits": limits.written(), "disk": limits.disk})
-                layers = msgspec.convert((await receive(process, limits.output)).get("layers"), Layers)
+                said = await receive(process, limits.output)
+                layers = msgspec.convert(said.get("layers"), Layers)
         except TimeoutError:
             message = f"The tool's process did not start within {START_TIMEOUT:g} s. Is the machine overloaded?"
             raise StepFailed("tool_failed", message) from None
-        except (asyncio.IncompleteReadError, OSError, msgspec.ValidationError):
-            message = "The tool is not run: its process ended while it was being isolated. `rightseat check` says more."
+        except msgspec.ValidationError:
+            message = f"The tool is not run: its process cannot be isolated ({said.get('failed')})."
+            raise StepFailed("tool_failed", message) from None
+        except (asyncio.IncompleteReadError, OSError):
+            message = f"The tool is not run: its process, {sys.executable}, ended while it was being isolated."
             raise StepFailed("tool_failed", message) from None
         yield process, layers, folder / "work"
     finally:

@@ -17,6 +17,8 @@ from .system import IS_LINUX, checked, libc, prctl
 NOBODY = 65534
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 OPEN_FILES = 64
+OWN_THREADS = 128  # in a user namespace of its own the kernel counts its threads alone
+ALL_THREADS = 2048  # elsewhere those of all processes of the user count together
 DEVICES = ("/dev/null",)
 
 
@@ -41,7 +43,8 @@ def isolate(code: str, folder: str, limits: Mapping[str, int], disk: int, parent
     if os.geteuid() == 0:
         os.chown(work, NOBODY, NOBODY)
     os.chdir(work)
-    known = limit_resources(limits)
+    threads = OWN_THREADS if network and os.geteuid() != 0 else ALL_THREADS
+    known = limit_resources({**limits, "RLIMIT_NPROC": threads})
     if IS_LINUX:
         prctl(PR_SET_NO_NEW_PRIVS, 1)
     abi = landlock.restrict(readable, [work, *DEVICES])

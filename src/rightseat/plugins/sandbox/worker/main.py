@@ -87,7 +87,11 @@ def main() -> None:
     channel = Channel()
     start = channel.receive()
     code = str(Path(start["lib"]).parent)
-    layers = isolation.isolate(code, start["folder"], start["limits"], start["disk"], start["parent"])
+    try:
+        layers = isolation.isolate(code, start["folder"], start["limits"], start["disk"], start["parent"])
+    except OSError as error:
+        channel.send({"failed": str(error)})
+        os._exit(1)
     channel.send({"layers": layers})
     order = channel.receive()
     channel.end_with_server()
