@@ -185,9 +185,10 @@ def test_whatever_is_written_reads_the_same_a_second_time_and_does_nothing(html:
     ids=["deep", "deep and closed", "repeated", "long when closed", "long"],
 )
 async def test_html_that_is_expensive_to_parse_is_refused_at_little_cost(html: str) -> None:
+    bounds = r"took more than 2 s of processor time|took longer than 10 s|ended before its time|at most 200,000"
     before = time.process_time()
 
-    with pytest.raises(Unreadable, match=r"took more than 2 s of processor time|ended before its time|at most 200,000"):
+    with pytest.raises(Unreadable, match=bounds):
         await sanitize(html)
 
     assert time.process_time() - before < 0.2
