@@ -1,6 +1,7 @@
 """A name in the configuration → its module."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,18 @@ def test_a_module_that_cannot_be_imported_is_told_with_its_line(modules: Path, c
 
     with pytest.raises(ConfigError, match=rf"'broken_tools:get_weather' cannot be imported: .*{said}"):
         parts.load("broken_tools:get_weather")
+
+
+def test_folders_and_files_are_for_this_user_alone_whatever_the_umask(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.touch(mode=0o644)
+    umask = os.umask(0)
+    try:
+        parts.private_folder(tmp_path / "above" / "state")
+        parts.private_file(tmp_path / "new")
+        parts.private_file(old)
+    finally:
+        os.umask(umask)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
+    assert modes == {"above": 0o700, "state": 0o700, ".gitignore": 0o600, "new": 0o600, "old": 0o600}

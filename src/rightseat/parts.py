@@ -10,9 +10,11 @@ A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) an
 A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
 A model or a toolbox may offer `warn(options) -> Iterator[str]`: what `rightseat check` warns of, though it can be
 served; `rightseat serve` warns of the models' too.
-A face may offer two more. `toolbox(options) -> Toolbox`: tools that all agents get, for asks that came through it;
+A face may offer more. `toolbox(options) -> Toolbox`: tools that all agents get, for asks that came through it;
 `routes` then gets that toolbox as its fourth argument. `pages(options) -> access.pages.Pages`: web pages that may call
-its routes, beside those that the server lets in everywhere.
+its routes, beside those that the server lets in everywhere. `user_records(options) -> core.users.UserRecords | None`:
+what it keeps of users. A store may offer `build_beside(options) -> core.users.UserStore`, for commands that work on it
+while servers run.
 
 `type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
 dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
@@ -25,7 +27,9 @@ A part that is built from others never imports them. It names them in its option
 import difflib
 import importlib
 import importlib.util
+import os
 import pkgutil
+import stat
 import traceback
 from collections.abc import Iterable, Sequence
 from importlib import metadata
@@ -252,7 +256,26 @@ def private_folder(path: Path) -> None:
     if path.exists():
         return
     try:
-        path.mkdir(mode=0o700, parents=True)
+        for folder in reversed([path, *(one for one in path.parents if not one.exists())]):
+            folder.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would make those above by the umask
+        private_file(path / ".gitignore")
         (path / ".gitignore").write_text("*\n")
     except OSError as error:
         raise ConfigError(f"The folder {path} cannot be made: {error.strerror}.") from error
+
+
+def private_file(path: Path) -> None:
+    """Make the file if it is not there, and let nobody but this user read it, whatever the umask and its folder say."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
+                os.fchmod(handle, 0o600)
+        finally:
+            os.close(handle)
+    except PermissionError as error:
+        if not path.exists():
+            raise ConfigError(f"The file {path} cannot be made: {error.strerror}.") from error
+        # It is another user's, who decides who may read it.
+    except OSError as error:
+        raise ConfigError(f"The file {path} cannot be made: {error.strerror}.") from error

@@ -1,6 +1,7 @@
 """The command, run in an empty folder and without a key."""
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,8 +28,11 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """What a command may change in its own process is put back."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     root = logging.getLogger()
+    umask = os.umask(0o022)
+    os.umask(umask)
     handlers, levels = list(root.handlers), {logger: logger.level for logger in loggers()}
     yield lambda *arguments: CliRunner().invoke(main, arguments, prog_name="rightseat", catch_exceptions=False)
+    os.umask(umask)
     root.handlers[:] = handlers
     for logger in loggers():
         logger.setLevel(levels.get(logger, logging.NOTSET))

@@ -201,6 +201,26 @@ def test_what_is_kept_lies_beside_the_file_for_this_user_alone() -> None:
     assert not Path("kept").exists()
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_no_file_of_a_server_can_be_read_by_others(is_there: bool) -> None:
+    state = Path("kept")
+    if is_there:
+        state.mkdir()
+        state.chmod(0o755)
+    Path("mine.yaml").write_text("server: {state: kept}\nengine: {type: dbos}\nfaces: [{type: openbb}]\n")
+    umask = os.umask(0)
+    try:
+        with serving("-c", "mine.yaml") as (process, _):
+            modes = {path.name: path.stat().st_mode & 0o777 for path in state.rglob("*")}
+            end(process)
+    finally:
+        os.umask(umask)
+
+    assert {"rightseat.db", "rightseat.db-wal", "rightseat.db-shm", "rightseat.db.lock", "steps.db"} <= modes.keys()
+    assert not {name: oct(mode) for name, mode in modes.items() if mode & 0o077}
+    assert state.stat().st_mode & 0o777 == (0o755 if is_there else 0o700)
+
+
 def test_a_file_that_is_wrong_starts_nothing(run: Run) -> None:
     Path("rightseat.yaml").write_text("sever: {}")
 

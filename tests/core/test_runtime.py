@@ -364,7 +364,7 @@ class Unreliable(MemoryThreads):
         self.may_begin.set()
         self.may_finish.set()
 
-    async def begin(self, ask: Ask) -> Beginning:
+    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
         self.is_beginning.set()
         await self.may_begin.wait()
         if not self.begins:

@@ -11,7 +11,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from dbos._schemas.system_database import SystemSchema
 from dbos._sys_db import SystemDatabase
+from sqlalchemy import update
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Perform, Resumed, Steps
@@ -401,3 +403,69 @@ async def test_a_step_beside_an_answer_is_refused(tmp_path: Path) -> None:
         await engine.close()
 
     assert "'tool' was begun while 'answer' is being streamed" in message
+
+
+def rows(folder: Path, url: str | None) -> dict[str, str]:
+    """The status of each run that DBOS knows of."""
+    client = System(url or folder / "steps.db", schema_of(url))._client()
+    try:
+        return {one.workflow_id: one.status for one in client.list_workflows()}
+    finally:
+        client.destroy()
+
+
+async def test_how_a_run_ended_is_written_before_the_server_stops(tmp_path: Path, url: str | None) -> None:
+    for number in range(5):
+        async with asyncio.timeout(60), serving(tmp_path, url) as runtime:
+            run = await runtime.start(msgspec.structs.replace(ask(), run_id=f"r{number}", thread_id=f"t{number}"))
+            async for batch in runtime.follow(run.run_id):
+                if isinstance(batch[-1].event, RunFinished):
+                    break  # and stop at once
+
+    assert await asyncio.to_thread(rows, tmp_path, url) == {f"r{number}": "SUCCESS" for number in range(5)}
+
+
+async def test_the_steps_of_a_run_are_deleted_some_time_after_its_end(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60), serving(tmp_path, url) as runtime:
+        await runtime.start(ask())
+        await rest(runtime)
+        await runtime.settled("t", ask().principal)
+        system = System(url or tmp_path / "steps.db", schema_of(url))
+        while "SUCCESS" not in (await asyncio.to_thread(rows, tmp_path, url)).values():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+        await system.delete_ended(3600)
+        young = await asyncio.to_thread(rows, tmp_path, url)
+        await system.delete_ended(-1)
+        old = await asyncio.to_thread(rows, tmp_path, url)
+        thread = await runtime.thread("t", ask().principal)
+
+    assert (young, old) == ({"r": "SUCCESS"}, {})
+    assert thread is not None
+    assert len(thread.messages) == 4
+
+
+async def test_a_run_that_ended_as_its_process_died_is_not_kept_as_going_on(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60):
+        async with serving(tmp_path, url) as runtime:
+            await runtime.start(ask())
+            await rest(runtime)
+        await asyncio.to_thread(die_before_noting, tmp_path, url)
+        before = await asyncio.to_thread(rows, tmp_path, url)
+        async with serving(tmp_path, url) as runtime:
+            after = await asyncio.to_thread(rows, tmp_path, url)
+            thread = await runtime.thread("t", ask().principal)
+
+    assert (before, after) == ({"r": "PENDING"}, {})
+    assert thread is not None
+    assert len(thread.messages) == 4
+
+
+def die_before_noting(folder: Path, url: str | None) -> None:
+    """As if the process had been killed between telling the store and telling DBOS."""
+    client = System(url or folder / "steps.db", schema_of(url))._client()
+    try:
+        with client._sys_db.engine.begin() as connection:
+            table = SystemSchema.workflow_status
+            connection.execute(update(table).values(status="PENDING", executor_id="dead", created_at=0))
+    finally:
+        client.destroy()

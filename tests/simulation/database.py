@@ -120,6 +120,8 @@ class Connected:
     def is_gone(self, connection: Connection, process: int) -> bool:
         return self.server.leases.get(process, 0.0) <= self.server.clock.now
 
+    def erase(self) -> None: ...
+
     async def _once(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As `stores.postgresql`: who asked decides whether to ask again."""
 

@@ -53,6 +53,11 @@ class PlayedEngine:
     async def cancel(self, run_id: str) -> bool:
         return False
 
+    async def forget(self, run_ids: Sequence[str]) -> None: ...
+
+    async def unsettled(self) -> Sequence[str]:
+        return ()
+
     async def close(self) -> None: ...
 
     def _add(self, run_id: str) -> bool:

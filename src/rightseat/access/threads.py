@@ -16,9 +16,9 @@ class Scoped:
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
 
-    async def begin(self, ask: Ask) -> Beginning:
+    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
         await self._check(ask.thread_id, ask.principal)
-        return await self._threads.begin(ask)
+        return await (self._threads.begin(ask, again=True) if again else self._threads.begin(ask))
 
     async def finish(
         self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
@@ -71,6 +71,9 @@ class Scoped:
 
     async def expire_questions(self) -> Sequence[Expired]:
         return await self._threads.expire_questions()
+
+    async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
+        return await self._threads.ended(run_ids)
 
     async def expire(self) -> Sequence[str]:
         return await self._threads.expire()

@@ -15,6 +15,7 @@ VERBS = {
     "doctor": "Say what a client would stumble on.",
     "keys": "Make API keys.",
     "mcp": "List MCP servers, and accept changes of their tools.",
+    "users": "Export or delete all that is kept of a user.",
     "plugin": "Check, make, add, test and install plugins.",
     "flow": "Draw the flows of a plugin.",
     "replay": "Show a run as it happened, event by event.",

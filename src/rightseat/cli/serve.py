@@ -3,6 +3,7 @@
 import asyncio
 import errno
 import gc
+import os
 import socket
 from dataclasses import replace
 from importlib import import_module
@@ -48,6 +49,7 @@ def command(
     FILE is the configuration, as with --config. Without a file, OpenAI's model answers if OPENAI_API_KEY is set, else
     a built-in one that needs no key.
     """
+    os.umask(0o077)  # what a server writes is for its own user
     start.set_up_logging(access=access_log)
     config = listening_on(choose(file or path, model), host, port)
     start.set_up_logging(access=access_log, form=config.telemetry.logs)

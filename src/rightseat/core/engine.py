@@ -67,6 +67,17 @@ class Engine(Protocol):
         """End a run early. False if it is not running. Returns when the run has written its last event."""
         ...
 
+    async def forget(self, run_ids: Sequence[str]) -> None:
+        """Delete all that is kept of these runs: what was asked, and the results of their steps.
+
+        One that still runs keeps nothing more. Can be called where the engine is not open, too.
+        """
+        ...
+
+    async def unsettled(self) -> Sequence[str]:
+        """Runs of other processes that are kept as going on. Some may have ended when their process died."""
+        ...
+
     async def close(self) -> None:
         """Cancel what still runs, and wait for it. Durable runs are left for others instead."""
         ...

@@ -185,7 +185,7 @@ class Lasting:
 async def begin_again(threads: Threads, ask: Ask) -> Beginning | None:
     """Claim a run that another process began; None if it is over."""
     try:
-        return await insist(ask, lambda: threads.begin(ask))
+        return await insist(ask, lambda: threads.begin(ask, again=True))
     except (RunExists, ThreadBusy, ThreadNotFound):
         return None
 

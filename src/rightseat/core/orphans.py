@@ -5,7 +5,7 @@ from contextlib import suppress
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
-from rightseat.core.errors import RunExists
+from rightseat.core.errors import RunExists, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.failing import Last
 from rightseat.core.folding import Fold
@@ -55,7 +55,10 @@ class Orphanage:
 
     async def _close(self, ask: Ask, last: Last) -> None:
         """What was said of it stays, marked as not whole."""
-        beginning = await self._threads.begin(ask)
+        try:
+            beginning = await self._threads.begin(ask, again=True)
+        except ThreadNotFound:
+            return  # it was deleted meanwhile
         try:
             await self._end(ask, beginning, last)
         finally:

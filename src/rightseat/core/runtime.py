@@ -38,6 +38,10 @@ logger = logging.getLogger(__name__)
 HOUR = 3600.0
 EXPIRY_INTERVAL_S = 1.0
 """Between two looks for questions that nobody answered in time."""
+FORGET_AGAIN_S = 5.0
+STOPPING_S = 2.0
+"""For another process to stop a run that was cancelled here."""
+STOPPING_INTERVAL_S = 0.05
 
 
 class Runtime:
@@ -84,6 +88,7 @@ class Runtime:
         self._starter = Starter(log, threads, engine, self._performer)
         self._orphanage = Orphanage(log, threads, engine)
         self._housekeeping: list[asyncio.Task[None]] = []
+        self._unforgotten: set[str] = set()  # runs of deleted threads, until nothing is kept of them
 
     async def open(self) -> None:
         """Go on with what an earlier process left when it died, or close it: nobody waits for it. Then keep house."""
@@ -93,6 +98,7 @@ class Runtime:
         self._housekeeping = [
             asyncio.create_task(self._every(HOUR, self._expire)),
             asyncio.create_task(self._every(EXPIRY_INTERVAL_S, self._expire_questions)),
+            asyncio.create_task(self._every(FORGET_AGAIN_S, self._forget)),
         ]
         if seconds := self._threads.reap_every:
             self._housekeeping.append(asyncio.create_task(self._every(seconds, self._orphanage.adopt)))
@@ -156,9 +162,29 @@ class Runtime:
         return await self._threads.pending(principal, thread_id)
 
     async def delete(self, thread_id: str, principal: Principal) -> None:
-        """Forget a thread and all that was said in it; a run that it has is stopped first."""
-        await self.stop(thread_id, principal)
-        await self._log.forget(await self._threads.delete(thread_id, principal))
+        """Delete a thread and all that is kept of its runs; a run that it has is stopped first.
+
+        Where the log or the engine cannot be reached, the thread is gone, and the rest is deleted when they are back.
+        """
+        if await self.stop(thread_id, principal):
+            await self._until_stopped(thread_id, principal)
+        await self._forget(await self._threads.delete(thread_id, principal))
+
+    async def _until_stopped(self, thread_id: str, principal: Principal) -> None:
+        """Another process notices within a moment that its run was cancelled. One that does not can write no more."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + STOPPING_S
+        while clock() < until and (thread := await self._threads.load(thread_id, principal)):
+            if all(run.outcome is not None for run in thread.runs):
+                return
+            await asyncio.sleep(STOPPING_INTERVAL_S)
+
+    async def _forget(self, run_ids: Sequence[str] = ()) -> None:
+        self._unforgotten.update(run_ids)
+        if ids := list(self._unforgotten):
+            await self._log.forget(ids)
+            await self._engine.forget(ids)
+            self._unforgotten.difference_update(ids)
 
     async def artifact(self, id: str, principal: Principal) -> Stored | None:
         """A file or a chart that a run of the principal's has made, by an agent that the principal may use."""
@@ -198,8 +224,10 @@ class Runtime:
                 logger.exception("housekeeping failed, and is tried again in %g s", seconds)
 
     async def _expire(self) -> None:
-        if run_ids := await self._threads.expire():
-            await self._log.forget(run_ids)
+        """Delete threads that were left alone for too long, and what processes that died have left in the engine."""
+        await self._forget(await self._threads.expire())
+        if left := await self._engine.unsettled():
+            await self._engine.forget(await self._threads.ended(left))
 
     async def _expire_questions(self) -> None:
         with suppress(StoreUnreachable):  # the store has said so in the log

@@ -78,11 +78,12 @@ class Beginning(msgspec.Struct, frozen=True):
 
 
 class Threads(Protocol):
-    async def begin(self, ask: Ask) -> Beginning:
+    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
         """Claim the ask's thread for its run. A run that is begun again (elsewhere) gets a higher epoch, and so has
         every run a higher one than those before it in its thread.
 
-        Raises `ThreadBusy` while another run has the thread, `ThreadNotFound` where it belongs to somebody else.
+        Raises `ThreadBusy` while another run has the thread, `ThreadNotFound` where it belongs to another user; with
+        `again` also where the thread does not exist: it was deleted since the run was first begun.
         """
         ...
 
@@ -141,6 +142,10 @@ class Threads(Protocol):
 
     async def expire_questions(self) -> Sequence[Expired]:
         """Close the questions that have expired, a second ago or earlier. Each is given once, to one process."""
+        ...
+
+    async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
+        """Those of these runs that are not going on: they have ended, or their thread was deleted."""
         ...
 
     async def expire(self) -> Sequence[str]:

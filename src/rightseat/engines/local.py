@@ -50,6 +50,12 @@ class LocalEngine:
         await asyncio.wait((task,))
         return True
 
+    async def forget(self, run_ids: Sequence[str]) -> None:
+        """Nothing is kept."""
+
+    async def unsettled(self) -> Sequence[str]:
+        return ()
+
     async def close(self) -> None:
         await asyncio.gather(*map(self.cancel, self._running))
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from rightseat.core import codec
 from rightseat.core.errors import ConfigError, RunExists, RunNotFound, StaleWriter, UnreadableEvent
 from rightseat.core.log import Entry
+from rightseat.erasure import overwrite_deleted
 from rightseat.logs import stretches
 
 logger = logging.getLogger(__name__)
@@ -54,11 +55,12 @@ APPEND = "INSERT INTO log_journal (run, epoch, seq, events) VALUES (?, ?, ?, ?)"
 END = """
 UPDATE log_runs SET ended = ?, last = (SELECT coalesce(max(number), 0) FROM log_journal) WHERE key = ? AND epoch = ?
 """
-# The highest number stays taken: the next ones are counted from it.
+# The highest number stays taken: the next ones are counted from it. `BLANK` leaves nothing else of its row.
 CLEAR = """
 DELETE FROM log_journal
 WHERE number > ? AND number <= ? AND run = ? AND number < (SELECT max(number) FROM log_journal)
 """
+BLANK = "UPDATE log_journal SET events = '[]' WHERE run = ? AND number = (SELECT max(number) FROM log_journal)"
 SWEEP = """
 DELETE FROM log_journal
 WHERE number <= coalesce((SELECT min(first) FROM log_runs WHERE tidy = 0), 9223372036854775807)
@@ -94,6 +96,7 @@ class Journal:
         # A commit is in the system's hands when it returns: killing the process loses nothing. A power cut may take the
         # last seconds, and leaves the file whole.
         connection.execute("PRAGMA synchronous = NORMAL")
+        overwrite_deleted(connection)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
             raise sqlite3.DatabaseError(f"a newer rightseat wrote it (version {version}, this one knows {VERSION})")
@@ -160,6 +163,7 @@ class Journal:
             found = self.execute("SELECT key, first, last FROM log_runs WHERE id = ?", (run_id,)).fetchone()
             if found is not None:
                 self._clear(*found)
+                self.execute(BLANK, found[:1])
                 self.execute("DELETE FROM log_runs WHERE key = ?", found[:1])
 
     def tidy(self, before: float, most: int) -> int:

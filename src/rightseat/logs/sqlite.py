@@ -19,11 +19,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from rightseat.core.cancelling import to_the_end
 from rightseat.core.errors import Misuse, RightseatError, RunExists, RunNotFound
 from rightseat.core.log import Entry, Log, Tap, Writer, seq
+from rightseat.erasure import Eraser, clean_file
 from rightseat.logs.committing import Committer, Pen
 from rightseat.logs.journal import Journal
 from rightseat.logs.live import Run
 from rightseat.logs.memory import MemoryLog
-from rightseat.parts import StatePath, private_folder
+from rightseat.parts import StatePath, private_file, private_folder
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +57,9 @@ class SqliteLog:
 
     async def __aenter__(self) -> Self:
         private_folder(self._path.parent)
+        private_file(self._path)
+        await asyncio.to_thread(clean_file, self._path)
+        self._eraser = Eraser(self._path)
         self._opened = Committer(self._path), Journal(self._path)
         self._compacting = asyncio.create_task(self._compact_for_ever())
         return self
@@ -65,6 +69,7 @@ class SqliteLog:
         await asyncio.wait((self._compacting,))
         await self._committer.close()
         self._reading.close()
+        await self._eraser.close()
         self._opened = None
 
     @property
@@ -119,6 +124,7 @@ class SqliteLog:
     async def forget(self, run_ids: Sequence[str]) -> None:
         await self._transient.forget(run_ids)
         await self._committer.do(lambda journal: journal.forget(run_ids))
+        self._eraser.request()
 
     async def expect(self, run_ids: Sequence[str]) -> None:
         for run_id in run_ids:

@@ -16,7 +16,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection, create_engine, event
 
 from rightseat.core.errors import ConfigError
-from rightseat.parts import private_folder
+from rightseat.erasure import Eraser, clean_file, overwrite_deleted
+from rightseat.parts import private_file, private_folder
 from rightseat.stores.migrations import upgrade
 
 P = ParamSpec("P")
@@ -52,14 +53,19 @@ class Database(Protocol):
         """Does another process not live any more? Stays true until the end of the transaction."""
         ...
 
+    def erase(self) -> None:
+        """Have what was deleted overwritten within seconds, where the database itself would keep it for longer."""
+        ...
 
-def connect(where: str | Path, lease: float = 5.0) -> Database:
+
+def connect(where: str | Path, lease: float = 5.0, *, is_owner: bool = True) -> Database:
     """A file, or the URL of a server. What only a server needs is imported only for one.
 
-    `lease` is for how many seconds a process may be unheard before others take it for dead.
+    `lease` is for how many seconds a process may be unheard before others take it for dead. `is_owner` is False for a
+    command that works on a file beside the server that owns it.
     """
     if isinstance(where, Path):
-        return Sqlite(where)
+        return Sqlite(where, is_owner=is_owner)
     try:
         server = importlib.import_module("rightseat.stores.postgresql")
         found: Database = server.Postgres(where, lease)
@@ -71,13 +77,21 @@ def connect(where: str | Path, lease: float = 5.0) -> Database:
 class Sqlite:
     reap_every: float | None = None
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_owner: bool = True) -> None:
+        """`is_owner` keeps other processes away from the file. A command that works beside a server does not."""
         self.process = new_process()
         self._path = path
+        self._is_owner = is_owner
 
     async def open(self) -> None:
         private_folder(self._path.parent)
-        self._lock = own(self._path)
+        self._lock = own(self._path) if self._is_owner else None
+        private_file(self._path)
+        is_left_open = has_content(Path(f"{self._path}-wal"))
+        await asyncio.to_thread(clean_file, self._path)
+        self._eraser = Eraser(self._path)
+        if self._is_owner and is_left_open:  # the process before was killed, perhaps between deleting and erasing
+            self._eraser.request()
         self._thread = ThreadPoolExecutor(1, "rightseat store")
         self._engine = create_engine(f"sqlite:///{self._path}", connect_args={"timeout": PATIENCE})
         self._reading = self._engine.execution_options(reading=True)
@@ -88,7 +102,9 @@ class Sqlite:
     async def close(self) -> None:
         await self._in_thread(self._engine.dispose)
         self._thread.shutdown()
-        self._lock.close()
+        await self._eraser.close()
+        if self._lock is not None:
+            self._lock.close()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def transact() -> T:
@@ -110,12 +126,16 @@ class Sqlite:
     def is_gone(self, connection: Connection, process: int) -> bool:
         return True  # there is no other beside us
 
+    def erase(self) -> None:
+        self._eraser.request()
+
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 def own(path: Path) -> sqlite3.Connection:
     """Keep others away from the file, until the connection is closed or the process ends, in whatever way."""
+    private_file(Path(f"{path}.lock"))
     lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
@@ -132,12 +152,17 @@ def set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+    overwrite_deleted(connection)
 
 
 def begin(connection: Connection) -> None:
     """Who means to write says so at once: nobody can come between what it reads and what it writes."""
     is_reading = connection.get_execution_options().get("reading")
     connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+
+
+def has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def new_process() -> int:

@@ -56,11 +56,13 @@ class MemoryThreads:
         self.artifacts = MemoryArtifacts(megabytes)
         self._epoch = 0
 
-    async def begin(self, ask: Ask) -> Beginning:
+    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
         self._epoch += 1
         if ask.transient:
             return Beginning(self._epoch)
         kept = self._threads.get(ask.thread_id)
+        if kept is None and again:
+            raise ThreadNotFound(ask.thread_id)
         if kept is None:
             now, name = keeping.now(), keeping.name(ask.messages)
             kept = _Kept(ask.principal.id, Summary(ask.thread_id, ask.agent, name, False, now, now))
@@ -147,6 +149,10 @@ class MemoryThreads:
                 found += [Expired(kept.owner, one) for one in expired]
                 kept.pending = tuple(one for one in kept.pending if one not in expired)
         return found
+
+    async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
+        live = {kept.busy for kept in self._threads.values()}
+        return [run_id for run_id in run_ids if run_id not in live]
 
     async def expire(self) -> Sequence[str]:
         return ()  # old threads go when there are too many

@@ -88,6 +88,9 @@ class Postgres:
         """Its row is locked by being read: it cannot come back to life in the middle of this."""
         return not connection.execute(text(LIVES), {"process": process}).scalar()
 
+    def erase(self) -> None:
+        """PostgreSQL's own VACUUM does, when the operator has set it to."""
+
 
 @contextmanager
 def reaching() -> Iterator[None]:

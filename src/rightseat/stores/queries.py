@@ -5,6 +5,7 @@ person says whose it must be.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Beginning, Expired, Pending, RunRow, Summary, Thread
+from rightseat.core.users import Approval, FileRecord, ThreadRecord
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
 from rightseat.stores.tables import files, interrupts, messages, processes, runs, threads
@@ -50,8 +52,10 @@ EPOCH = select(runs.c.epoch).where(runs.c.id == RUN)
 KNOWN = select(messages.c.id).where(messages.c.thread == ID)
 
 
-def begin(connection: Connection, ask: Ask, process: int) -> Beginning:
+def begin(connection: Connection, ask: Ask, process: int, again: bool = False) -> Beginning:
     found = connection.execute(FIND, {"of_thread": ask.thread_id}).first()
+    if found is None and again:
+        raise ThreadNotFound(ask.thread_id)
     if found is None:
         return _begin_thread(connection, ask, process)
     if found.owner != ask.principal.id:
@@ -354,6 +358,13 @@ def unfinished(connection: Connection, me: int) -> dict[str, Ask]:
     return {row.id: msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask}
 
 
+GOING_ON = select(runs.c.id).where(runs.c.outcome.is_(None), runs.c.id.in_(bindparam("of_runs", expanding=True)))
+
+
+def going_on(connection: Connection, run_ids: Sequence[str]) -> set[str]:
+    return set(connection.execute(GOING_ON, {"of_runs": list(run_ids)}).scalars())
+
+
 def write_json(value: Any) -> str | None:
     return None if value is None else msgspec.json.encode(value).decode()
 
@@ -391,5 +402,57 @@ def take_file(connection: Connection, id: str, owner: str, media_type: str) -> S
     return found if connection.execute(TAKE_FILE, {"of_file": id, "of_owner": owner}).rowcount else None
 
 
-def expire_files(connection: Connection, before: str) -> None:
-    connection.execute(DELETE_LOOSE, {"before": before})
+def expire_files(connection: Connection, before: str) -> int:
+    return connection.execute(DELETE_LOOSE, {"before": before}).rowcount
+
+
+# All that is kept of one user
+
+THREAD_IDS = select(threads.c.id).where(threads.c.owner == OWNER).order_by(threads.c.created_at, threads.c.id)
+APPROVALS = (
+    select(interrupts)
+    .where(interrupts.c.thread == ID, interrupts.c.owner == OWNER)
+    .order_by(interrupts.c.created_at, interrupts.c.position)
+)
+FILE_IDS = select(files.c.id).where(files.c.owner == OWNER).order_by(files.c.created_at, files.c.id)
+FILE_RECORD = FILE.add_columns(files.c.thread, files.c.created_at)
+DELETE_FILES = delete(files).where(files.c.owner == OWNER, files.c.thread.is_(None))
+
+
+def thread_ids(connection: Connection, owner: str) -> list[str]:
+    return list(connection.execute(THREAD_IDS, {"of_owner": owner}).scalars())
+
+
+def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadRecord | None:
+    thread = load(connection, thread_id, owner)
+    if thread is None:
+        return None
+    found = connection.execute(APPROVALS, {"of_thread": thread_id, "of_owner": owner})
+    return ThreadRecord(thread, tuple(_approval(row) for row in found))
+
+
+def _approval(row: Any) -> Approval:
+    asked = _pending(row)
+    return Approval(asked.run_id, asked.interrupt, asked.call, row.created_at, row.answered_at)
+
+
+def file_ids(connection: Connection, owner: str) -> list[str]:
+    return list(connection.execute(FILE_IDS, {"of_owner": owner}).scalars())
+
+
+def file_record(connection: Connection, id: str, owner: str) -> FileRecord | None:
+    found = connection.execute(FILE_RECORD, {"of_file": id, "of_owner": owner}).first()
+    return None if found is None else FileRecord(Stored(*found[:5]), found.thread, found.created_at)
+
+
+def delete_threads(connection: Connection, thread_ids: Sequence[str], owner: str) -> list[str]:
+    """Returns the ids of their runs. What is gone already is left out."""
+    run_ids = list[str]()
+    for id in thread_ids:
+        with suppress(ThreadNotFound):
+            run_ids += delete_thread(connection, id, owner)
+    return run_ids
+
+
+def delete_files(connection: Connection, owner: str) -> int:
+    return connection.execute(DELETE_FILES, {"of_owner": owner}).rowcount

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -18,6 +18,7 @@ from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
 from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread, Threads
+from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.core.values import JsonValue
 from rightseat.parts import StatePath
 from rightseat.stores import keeping, queries
@@ -49,6 +50,12 @@ def build(options: Options) -> Threads:
     return SqlThreads(database, options.expire_days)
 
 
+def build_beside(options: Options) -> "SqlThreads":
+    """For a command that works on the store while servers use it."""
+    where = options.url.get_secret_value() if options.url else options.path
+    return SqlThreads(connect(where, options.lease, is_owner=False))
+
+
 class SqlThreads:
     def __init__(self, database: Database, expire_days: float | None = None) -> None:
         self._database = database
@@ -67,14 +74,14 @@ class SqlThreads:
     async def __aexit__(self, *_: object) -> None:
         await self._database.close()
 
-    async def begin(self, ask: Ask) -> Beginning:
+    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
         if ask.transient:
             return Beginning(1)
         if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
             raise BadAsk("An id cannot have a NUL character in it.")
         for _ in range(ATTEMPTS):
             try:
-                beginning = await self._database.write(queries.begin, ask, self._database.process)
+                beginning = await self._database.write(queries.begin, ask, self._database.process, again)
             except IntegrityError:
                 continue
             self._epochs[ask.run_id] = beginning.epoch
@@ -122,7 +129,9 @@ class SqlThreads:
     async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
         if "\0" in thread_id:
             raise ThreadNotFound(thread_id)
-        return await self._database.write(queries.delete_thread, thread_id, principal.id)
+        run_ids = await self._database.write(queries.delete_thread, thread_id, principal.id)
+        self._database.erase()
+        return run_ids
 
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
         if thread_id is not None and "\0" in thread_id:
@@ -166,16 +175,47 @@ class SqlThreads:
             return ()
         return await self._database.write(queries.expire_questions, before)
 
+    async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
+        live = await self._database.look(queries.going_on, run_ids)
+        return [run_id for run_id in run_ids if run_id not in live]
+
     async def expire(self) -> Sequence[str]:
-        await self._database.write(queries.expire_files, keeping.now(ago=LOOSE))
+        if await self._database.write(queries.expire_files, keeping.now(ago=LOOSE)):
+            self._database.erase()
         if self._expire_days is None:
             return ()
         before, threads, run_ids = keeping.now(ago=timedelta(days=self._expire_days)), 0, list[str]()
         while (found := await self._database.write(queries.expire, before, AT_ONCE))[0]:
             threads, run_ids = threads + found[0], run_ids + found[1]
         if threads:
+            self._database.erase()
             logger.info("deleted %d threads that nobody touched for %g days", threads, self._expire_days)
         return run_ids
+
+    # All that is kept of one user (`core.users`)
+
+    async def thread_ids(self, user: str) -> Sequence[str]:
+        return await self._database.look(queries.thread_ids, user)
+
+    async def thread_record(self, thread_id: str, user: str) -> ThreadRecord | None:
+        return await self._database.read(queries.thread_record, thread_id, user)
+
+    async def file_records(self, user: str) -> AsyncIterator[FileRecord]:
+        for id in await self._database.look(queries.file_ids, user):
+            if found := await self._database.look(queries.file_record, id, user):
+                yield found
+
+    async def delete_threads(self, thread_ids: Sequence[str], user: str) -> Sequence[str]:
+        run_ids = list[str]()
+        for start in range(0, len(thread_ids), AT_ONCE):
+            run_ids += await self._database.write(queries.delete_threads, thread_ids[start : start + AT_ONCE], user)
+        self._database.erase()
+        return run_ids
+
+    async def delete_files(self, user: str) -> int:
+        deleted = await self._database.write(queries.delete_files, user)
+        self._database.erase()
+        return deleted
 
 
 class SqlArtifacts:

@@ -201,7 +201,7 @@ async def test_a_model_that_fails_in_the_middle_is_told_in_every_form(serve: Ser
 class Losing(MemoryThreads):
     """Threads on a store that is lost: nothing can be begun."""
 
-    async def begin(self, ask: object) -> NoReturn:
+    async def begin(self, ask: object, *, again: bool = False) -> NoReturn:
         raise RuntimeError("no store")
 
 

@@ -29,8 +29,10 @@ class Options(BaseModel):
     """With PostgreSQL: the schema for the tables of DBOS. It is made if it is not there."""
     attempts: int = Field(default=5, ge=1)
     """How often a run may die without finishing a step before it is given up, so that it takes no others with it."""
+    retention_seconds: float = Field(default=3600.0, ge=60)
+    """How long the steps of a run are kept after its end. They go before that when its thread is deleted."""
 
 
 def build(options: Options) -> Engine:
     where = options.url.get_secret_value() if options.url else options.path
-    return DbosEngine(System(where, options.db_schema), options.attempts)
+    return DbosEngine(System(where, options.db_schema), options.attempts, options.retention_seconds)

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
+from random import SystemRandom
 
 import msgspec
 
@@ -17,25 +18,35 @@ from rightseat.engines.local import LocalEngine
 logger = logging.getLogger(__name__)
 
 LOOK = 0.5  # seconds between two looks for runs that were cancelled elsewhere
+NOTING_S = 5.0
+"""For DBOS to write how runs ended: they are over then, and it is a moment later that it knows."""
+CLEAN_UP_S = 60.0
+"""About how often runs are looked for that ended long enough ago. Each process does so at times of its own."""
 RECONCILE = 2.0  # seconds between two looks for runs that are ours, and that we do not execute
 
 
 class DbosEngine:
     is_lasting = True
 
-    def __init__(self, system: System, attempts: int = 5) -> None:
+    def __init__(self, system: System, attempts: int = 5, retention_seconds: float = 3600.0) -> None:
         self._system = system
         self._attempts = attempts
+        self._retention_seconds = retention_seconds
         self._local = LocalEngine()
         self._perform: Perform | None = None
         self._running: dict[str, _Execution] = {}
+        self._workflows: dict[asyncio.Task[object], str] = {}  # of DBOS, until it has written how they ended
         self._left: set[str] = set()  # runs that we began and did not end: whoever adopts them counts that
         self._watching: list[asyncio.Task[None]] = []
 
     async def open(self, perform: Perform) -> None:
         self._perform = perform
         await self._system.launch(self._execute)
-        self._watching = [asyncio.create_task(self._watch()), asyncio.create_task(self._reconcile())]
+        self._watching = [
+            asyncio.create_task(self._watch()),
+            asyncio.create_task(self._reconcile()),
+            asyncio.create_task(self._clean_up()),
+        ]
 
     async def start(self, ask: Ask, perform: Perform) -> bool:
         if not ask.durable:
@@ -79,6 +90,19 @@ class DbosEngine:
             return True
         return self._perform is not None and await self._system.cancel_elsewhere(run_id)
 
+    async def forget(self, run_ids: Sequence[str]) -> None:
+        await self._noted(run_ids)
+        await self._system.delete(run_ids)
+
+    async def unsettled(self) -> Sequence[str]:
+        return await self._system.elsewhere() if self._perform is not None else ()
+
+    async def _noted(self, run_ids: Collection[str]) -> None:
+        """Returns when DBOS has written how these runs ended."""
+        noting = [task for task, run_id in self._workflows.items() if run_id in run_ids]
+        if noting:
+            await asyncio.wait(noting, timeout=NOTING_S)
+
     async def close(self) -> None:
         """Durable runs are handed over to others at once; in a file they wait for the next start."""
         await self._local.close()
@@ -89,6 +113,7 @@ class DbosEngine:
             task.cancel()
         left = list(self._running.values())
         await asyncio.gather(*(execution.leave() for execution in left))
+        await self._noted(set(self._workflows.values()))
         await self._system.shut_down()
         if left and self._system.is_shared:
             await self._system.hand_over([execution.run_id for execution in left])
@@ -96,6 +121,9 @@ class DbosEngine:
     async def _execute(self, written_ask: str) -> None:
         """Called by DBOS. A run that is left, or cancelled from elsewhere, has no result that DBOS should keep."""
         ask = msgspec.json.decode(written_ask, type=Ask)
+        if task := asyncio.current_task():
+            self._workflows[task] = ask.run_id
+            task.add_done_callback(self._workflows.pop)
         self._left.discard(ask.run_id)
         execution = self._running.get(ask.run_id)
         if execution is not None and execution.has_begun:
@@ -110,7 +138,7 @@ class DbosEngine:
             execution.end()
             if self._running.get(ask.run_id) is execution:
                 del self._running[ask.run_id]
-        if execution.steps.is_leaving or execution.was_cancelled:
+        if execution.was_cancelled or (execution.steps.is_leaving and not execution.has_ended):
             self._left.add(ask.run_id)
             raise asyncio.CancelledError
 
@@ -126,6 +154,14 @@ class DbosEngine:
                         execution.stop()
             except Exception:
                 logger.exception("could not look for runs that were cancelled elsewhere")
+
+    async def _clean_up(self) -> None:
+        while True:
+            await asyncio.sleep(SystemRandom().uniform(0.5, 1.5) * CLEAN_UP_S)
+            try:
+                await self._system.delete_ended(self._retention_seconds)
+            except Exception:
+                logger.exception("could not delete the steps of runs that have ended, and try again")
 
     async def _reconcile(self) -> None:
         """DBOS gives a run to us, and its answer is lost: the run is ours, and nobody executes it. It waits anew."""
@@ -152,6 +188,7 @@ class _Execution:
         self.steps = steps or DbosSteps(ask.run_id)
         self._over = new_future()  # an `Event` takes five times as much memory
         self.was_cancelled = False
+        self.has_ended = False  # its thread has all of it, also where this process was leaving by then
         self._ask = ask
         self._is_stopped = False
         self._task: asyncio.Task[object] | None = None
@@ -171,6 +208,7 @@ class _Execution:
         await ended(self._task)
         try:
             self._task.result()
+            self.has_ended = True
         except (StaleWriter, asyncio.CancelledError):
             self.steps.is_leaving = True
         except Exception:

@@ -9,15 +9,20 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID
 from dbos._core import WorkflowHandleAsyncTask
+from dbos._dbos import _get_dbos_instance
+from dbos._sys_db import SystemDatabase
+from sqlalchemy import event, inspect
 
 from rightseat.core.errors import ConfigError, Misuse
-from rightseat.parts import private_folder
+from rightseat.erasure import Eraser, clean_file, erase, overwrite_deleted
+from rightseat.parts import private_file, private_folder
 
 QUEUE = "rightseat"
 """Where runs wait that somebody has to go on with. All listen to it."""
@@ -27,6 +32,11 @@ THREADS = 32  # more would only wait for a connection, and hundreds of them do w
 NAME = "rightseat.run"
 VERSION = "1"
 LIVE = ("PENDING", "ENQUEUED")
+ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+BATCH = 500
+"""Runs that are deleted in one transaction."""
+SETTLING_S = 60.0
+"""How old a run has to be before anybody asks whether it still goes on."""
 
 logging.getLogger("dbos").setLevel(logging.WARNING)
 
@@ -43,6 +53,7 @@ class System:
         self._where = where
         self._schema = schema
         self._executor = secrets.token_hex(8)
+        self._eraser: Eraser | None = None
         self.is_shared = isinstance(where, str)
         """Can other processes go on with what this one leaves?"""
 
@@ -56,6 +67,8 @@ class System:
         """From now on `run` may be called, on this event loop, with what another process started or left."""
         if isinstance(self._where, Path):
             private_folder(self._where.parent)
+            private_file(self._where)
+            await asyncio.to_thread(clean_file, self._where)
         _Current.take(run)
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
@@ -65,12 +78,18 @@ class System:
         except Exception as error:
             await self.shut_down()
             raise ConfigError(f"The engine `dbos` cannot begin: {error}") from error
+        if isinstance(self._where, Path):
+            overwrite_in(_get_dbos_instance()._sys_db)
+            self._eraser = Eraser(self._where)
 
     async def shut_down(self) -> None:
         await asyncio.to_thread(DBOS.destroy)
         # DBOS made its own threads those of the loop, and has ended them; others still need some.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
         _Current.run = None
+        if self._eraser is not None:
+            await self._eraser.close()
+            self._eraser = None
 
     def _config(self) -> DBOSConfig:
         return {
@@ -137,21 +156,87 @@ class System:
         )
         return [one.workflow_id for one in found]
 
+    async def elsewhere(self) -> Sequence[str]:
+        """Runs that DBOS has as executed by another process, the oldest first."""
+        found = await DBOS.list_workflows_async(
+            status="PENDING", end_time=seconds_ago(SETTLING_S), limit=BATCH, load_input=False, load_output=False
+        )
+        return [one.workflow_id for one in found if one.executor_id != self._executor]
+
+    async def delete_ended(self, retention_seconds: float) -> None:
+        """Delete runs that ended before then. Several processes may do so at once."""
+        while True:
+            found = await DBOS.list_workflows_async(
+                status=ENDED,
+                completed_before=seconds_ago(retention_seconds),
+                limit=BATCH,
+                load_input=False,
+                load_output=False,
+            )
+            await DBOS.delete_workflows_async(sorted(one.workflow_id for one in found))
+            if len(found) < BATCH:
+                return
+
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        """Cancelled first: from then on, a process that executes one can keep no more of its steps."""
+        for start in range(0, len(run_ids), BATCH):
+            batch = sorted(run_ids[start : start + BATCH])
+            if _Current.run is not None:
+                await DBOS.cancel_workflows_async(batch)
+                await DBOS.delete_workflows_async(batch)
+            else:
+                await asyncio.to_thread(self._delete_from_outside, batch)
+        if self._eraser is not None:
+            self._eraser.request()
+        elif isinstance(self._where, Path):
+            await asyncio.to_thread(erase, self._where)
+
+    def _delete_from_outside(self, run_ids: list[str]) -> None:
+        if isinstance(self._where, Path) and not self._where.exists():
+            return
+        client = self._client()
+        try:
+            if not inspect(client._sys_db.engine).has_table("workflow_status", schema=self._table_schema):
+                return  # no server has used it yet
+            overwrite_in(client._sys_db)
+            client.cancel_workflows(run_ids)
+            client.delete_workflows(run_ids)
+        finally:
+            client.destroy()
+
     async def hand_over(self, run_ids: Sequence[str]) -> None:
         """After the shutdown: we ourselves do not listen to the queue any more."""
         await asyncio.to_thread(self._hand_over, list(run_ids))
 
     def _hand_over(self, run_ids: list[str]) -> None:
-        client = DBOSClient(
+        client = self._client()
+        try:
+            client.resume_workflows(run_ids, queue_name=QUEUE)
+        finally:
+            client.destroy()
+
+    def _client(self) -> DBOSClient:
+        return DBOSClient(
             system_database_url=self._url,
             dbos_system_schema=self._schema,
             serializer=Json(),
             application_name="rightseat",
         )
-        try:
-            client.resume_workflows(run_ids, queue_name=QUEUE)
-        finally:
-            client.destroy()
+
+    @property
+    def _table_schema(self) -> str | None:
+        return self._schema if self.is_shared else None
+
+
+def overwrite_in(database: SystemDatabase) -> None:
+    """Have the connections to a SQLite file overwrite what they delete."""
+    if database.engine.dialect.name == "sqlite":
+        event.listen(database.engine, "connect", lambda connection, _: overwrite_deleted(connection))
+        database.engine.dispose()  # those that are open; new ones are made as they are needed
+
+
+def seconds_ago(seconds: float) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
 
 
 class _Current:

@@ -77,6 +77,10 @@ def toolbox(options: Options) -> Desks:
     return Desks()
 
 
+def user_records(options: Options) -> Feedback | None:
+    return Feedback(options.feedback) if options.feedback else None
+
+
 def pages(options: Options) -> Pages:
     if options.origins is None:
         return Pages((WORKSPACE,), this_machine=True, exposed=EXPOSED)

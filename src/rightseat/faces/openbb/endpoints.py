@@ -132,7 +132,8 @@ class Kept:
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
         try:
-            await self._feedback.keep(await read_body(request, LONGEST_FEEDBACK), request.headers.get(TRACE))
+            body = await read_body(request, LONGEST_FEEDBACK)
+            await self._feedback.keep(body, request.headers.get(TRACE), principal.id)
         except ClientDisconnect:
             return Response()
         except RightseatError as error:

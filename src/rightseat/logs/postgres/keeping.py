@@ -60,10 +60,9 @@ SELECT pieces.epoch, pieces.seq, pieces.kind, pieces.content
 FROM log_runs AS runs JOIN log_pieces AS pieces ON pieces.run = runs.key
 WHERE runs.id = $1 AND (pieces.epoch, pieces.seq) > ($2, $3) ORDER BY pieces.epoch, pieces.seq LIMIT $4
 """
-FORGET = """
-WITH gone AS (DELETE FROM log_runs WHERE id = ANY($1::text[]) RETURNING key)
-DELETE FROM log_pieces USING gone WHERE run = gone.key
-"""
+FORGET = "DELETE FROM log_runs WHERE id = ANY($1::text[]) RETURNING key"
+# A statement of its own: it also sees the pieces of a writer that the first one waited for.
+FORGET_PIECES = "DELETE FROM log_pieces WHERE run = ANY($1::bigint[])"
 EXPIRE = """
 WITH due AS (
     SELECT key FROM log_runs WHERE ended_at < now() - make_interval(secs => $1) LIMIT 100 FOR UPDATE SKIP LOCKED
@@ -189,8 +188,9 @@ class PostgresKeeper:
     # Forgetting
 
     async def forget(self, run_ids: Sequence[str]) -> None:
-        async with self._connection() as connection:
-            await connection.execute(FORGET, run_ids)
+        async with self._connection() as connection, connection.transaction():
+            gone = [key for (key,) in await connection.fetch(FORGET, run_ids)]
+            await connection.execute(FORGET_PIECES, gone)
 
     async def keep_house(self, live: Sequence[str]) -> None:
         """By the database's clock; several may do it at once."""

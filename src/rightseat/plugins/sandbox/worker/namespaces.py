@@ -40,6 +40,7 @@ def unshare() -> bool:
 
 def change_root(root: str, readable: Sequence[str], devices: Sequence[str], work: str, size: int) -> bool:
     """Makes the tmpfs at `root`, with `readable` and `devices` at their paths and an empty folder `work`."""
+    os.umask(0o022)  # with the server's own, another user could not enter the folders above those that are mounted
     try:
         mount("none", "/", MS_REC | MS_PRIVATE)
         mount("tmpfs", root, MS_NOSUID | MS_NODEV, "tmpfs", f"size={size},nr_inodes={FILES},mode=0755")

@@ -1,0 +1,325 @@
+"""After a thread was deleted or has expired, and after its user was forgotten, no byte of it is left.
+
+Every file of the state folder is searched, every row of every table of PostgreSQL, and every key of Redis.
+"""
+
+import asyncio
+import json
+import secrets
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
+import msgspec
+import pytest
+from pydantic import SecretStr
+from redis.asyncio import Redis
+
+from rightseat.core.ask import ANYONE, Answer, Ask, Principal
+from rightseat.core.errors import RunNotFound, ThreadNotFound
+from rightseat.core.events import RunFinished, TextDelta
+from rightseat.core.loop import Loop
+from rightseat.core.messages import user
+from rightseat.core.model import Prompt
+from rightseat.core.runtime import Runtime
+from rightseat.core.tools import Invocation, Tool
+from rightseat.engines.dbos import DbosEngine
+from rightseat.engines.dbos.system import System
+from rightseat.engines.local import LocalEngine
+from rightseat.faces.openbb.feedback import Feedback
+from rightseat.logs import redis
+from rightseat.logs.sqlite import SqliteLog
+from rightseat.stores.databases import connect
+from rightseat.stores.sql import SqlThreads
+from rightseat.testing import Answer as Said
+from rightseat.testing import ScriptedModel, calls, says
+from tests.engines.test_dbos import begin, schema_of
+from tests.services import POSTGRES, REDIS, keys, schema
+
+ROOT = Path(__file__).parent.parent
+ALICE = Principal("alice")
+PLACES = ("question", "answer", "argument", "result", "state", "name", "file")
+WITHIN_S = 5.0
+
+
+class Kept:
+    """Where a server keeps everything: files of a folder, or PostgreSQL and Redis. With a secret for each place."""
+
+    def __init__(self, folder: Path, url: str | None, prefix: str) -> None:
+        self.folder = folder
+        self.url = url
+        self.prefix = prefix
+        self.secrets = {place: f"{place}{secrets.token_hex(8)}" for place in PLACES}
+
+    @asynccontextmanager
+    async def serving(self, *, durable: bool, expire_days: float | None = None) -> AsyncIterator[Runtime]:
+        async with AsyncExitStack() as stack:
+            path = self.folder / "rightseat.db"
+            log: Any = SqliteLog(path, compact_after=0) if self.url is None else self._redis()
+            await stack.enter_async_context(log)
+            threads = await stack.enter_async_context(SqlThreads(connect(self.url or path), expire_days))
+            steps = System(self.url or self.folder / "steps.db", schema_of(self.url))
+            engine = DbosEngine(steps) if durable else LocalEngine()
+            loop = Loop(ScriptedModel(self._answer), [Bank(self)], durable=durable)
+            runtime = Runtime({"default": loop}, log=log, threads=threads, engine=engine, artifacts=threads.artifacts)
+            stack.push_async_callback(runtime.close)
+            await runtime.open()
+            yield runtime
+
+    def _redis(self) -> Any:
+        return redis.build(redis.Options(url=SecretStr(REDIS), prefix=self.prefix))
+
+    def _answer(self, prompt: Prompt) -> Said:
+        if prompt.messages[-1].role == "tool":
+            return says(f"It is {self.secrets['answer']}.")
+        if not prompt.messages[-1].text.startswith("Pay"):
+            return says("Hi")
+        return calls("pay", json.dumps({"to": self.secrets["argument"]}))
+
+    def configuration(self) -> dict[str, Any]:
+        """The same, for a command."""
+        found: dict[str, Any] = {"server": {"state": str(self.folder)}, "engine": {"type": "dbos"}}
+        found["faces"] = [{"type": "openbb"}]
+        if self.url is not None:
+            found["threads"] = {"type": "sql", "url": self.url}
+            found["log"] = {"type": "redis", "url": REDIS, "prefix": self.prefix}
+            found["engine"] |= {"url": self.url, "db_schema": schema_of(self.url)}
+        return found
+
+    async def found(self) -> set[str]:
+        """Which of the secrets are anywhere."""
+        content = b"\0".join([*self._files(), *await self._rows(), *await self._keys()])
+        return {place for place, secret in self.secrets.items() if any(one in content for one in spellings(secret))}
+
+    def _files(self) -> list[bytes]:
+        return [file.read_bytes() for file in self.folder.rglob("*") if file.is_file()]
+
+    async def _rows(self) -> list[bytes]:
+        if self.url is None:
+            return []
+        name, rows = schema_of(self.url), list[bytes]()
+        connection = await asyncpg.connect(POSTGRES)
+        try:
+            for table in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", name):
+                everything = f'SELECT t::text FROM "{name}"."{table["tablename"]}" AS t'  # noqa: S608  # our own
+                rows += [row[0].encode() for row in await connection.fetch(everything)]
+        finally:
+            await connection.close()
+        return rows
+
+    async def _keys(self) -> list[bytes]:
+        if self.url is None:
+            return []
+        async with Redis.from_url(REDIS) as client:
+            return [(await client.dump(key)) + key async for key in client.scan_iter(f"{self.prefix}*", count=5000)] + [
+                repr(await client.xrange(key)).encode() async for key in client.scan_iter(f"{self.prefix}log:*")
+            ]
+
+    async def is_gone(self) -> set[str]:
+        """Which of the secrets are left when the time is over."""
+        until = asyncio.get_running_loop().time() + WITHIN_S
+        while (left := await self.found()) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+        return left
+
+
+class Bank:
+    def __init__(self, kept: Kept) -> None:
+        self._kept = kept
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        return [Tool("pay", "", {"type": "object", "properties": {"to": {"type": "string"}}}, self._pay, writes=True)]
+
+    async def _pay(self, invocation: Invocation) -> str:
+        return f"paid {self._kept.secrets['result']}"
+
+
+def spellings(secret: str) -> list[bytes]:
+    return [secret.encode(), secret.encode().hex().encode(), secret.encode("utf-16-le")]
+
+
+@pytest.fixture(params=["sqlite", "fleet"])
+async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kept]:
+    folder = tmp_path / "state"
+    if request.param == "sqlite":
+        yield Kept(folder, None, "")
+        return
+    folder.mkdir()
+    async with schema() as url, keys() as prefix:
+        yield Kept(folder, url, prefix)
+
+
+@pytest.fixture(params=["durable", "local"])
+def durable(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "durable")
+
+
+async def converse(kept: Kept, runtime: Runtime, thread_id: str = "t") -> None:
+    """A question, a call that is approved, an answer, a state, a name and a file."""
+    asked = Ask(
+        messages=(user(f"Pay {kept.secrets['question']}!"),),
+        thread_id=thread_id,
+        principal=ALICE,
+        state={"s": kept.secrets["state"]},
+    )
+    await ended(runtime, asked)
+    (pending,) = await runtime.threads.pending(ALICE, thread_id)
+    answer = Answer(pending.interrupt.id, "resolved", {"approved": True})
+    await ended(runtime, Ask(messages=(), thread_id=thread_id, principal=ALICE, answers=(answer,)))
+    await runtime.threads.change(thread_id, ALICE, name=kept.secrets["name"])
+    assert runtime.artifacts is not None
+    await runtime.artifacts.put(asked, "report.txt", "text/plain", kept.secrets["file"].encode())
+
+
+async def ended(runtime: Runtime, ask: Ask) -> None:
+    ask = await runtime.start(ask)
+    async for batch in runtime.follow(ask.run_id):
+        last = batch[-1].event
+    assert isinstance(last, RunFinished), last
+    await runtime.settled(ask.thread_id, ask.principal)
+
+
+async def test_nothing_is_left_of_a_thread_that_was_deleted(kept: Kept, durable: bool) -> None:
+    async with asyncio.timeout(60), kept.serving(durable=durable) as runtime:
+        await converse(kept, runtime)
+        before = await kept.found()
+        await runtime.delete("t", ALICE)
+        after = await kept.is_gone()
+
+    assert before == set(PLACES)
+    assert after == set()
+    assert await kept.found() == set()
+
+
+async def test_nothing_is_left_of_a_thread_that_has_expired(kept: Kept, durable: bool) -> None:
+    async with asyncio.timeout(60):
+        async with kept.serving(durable=durable) as runtime:
+            await converse(kept, runtime)
+        before = await kept.found()
+        async with kept.serving(durable=durable, expire_days=1e-9):
+            after = await kept.is_gone()
+
+    assert before == set(PLACES)
+    assert after == set()
+
+
+async def test_other_threads_stay_when_one_is_deleted(kept: Kept, durable: bool) -> None:
+    async with asyncio.timeout(60), kept.serving(durable=durable) as runtime:
+        await converse(kept, runtime, "kept")
+        await runtime.start(Ask(messages=(user("Hi"),), thread_id="t", principal=ALICE))
+        await runtime.delete("t", ALICE)
+        await asyncio.sleep(0.5)  # by then it is erased
+        thread = await runtime.thread("kept", ALICE)
+
+    assert thread is not None
+    assert await kept.found() == set(PLACES)
+
+
+async def rightseat(kept: Kept, *arguments: str) -> str:
+    """The command, in a process of its own beside the server."""
+    file = kept.folder.parent / "rightseat.json"
+    file.write_text(json.dumps(kept.configuration()))
+    command = (sys.executable, "-m", "rightseat", *arguments, "--config", str(file))
+    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert process.returncode == 0
+    return output.decode()
+
+
+async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: Kept, durable: bool) -> None:
+    export, feedback = kept.folder.parent / "alice.zip", Feedback(kept.folder / "openbb-feedback.jsonl")
+    async with asyncio.timeout(120), kept.serving(durable=durable) as runtime:
+        await converse(kept, runtime)
+        await ended(runtime, Ask(messages=(user("Hi"),), thread_id="bob's", principal=Principal("bob")))
+        loose = Ask(messages=(), principal=ALICE, transient=True)
+        assert runtime.artifacts is not None
+        await runtime.artifacts.put(loose, "loose.txt", "text/plain", kept.secrets["file"].encode())
+        for name in ("alice", "bob"):
+            said = {"vote": "up", "user_prompt": kept.secrets["question"] if name == "alice" else "Hi"}
+            await feedback.keep(msgspec.json.encode(said), user=name)
+        await rightseat(kept, "users", "export", "alice", "--output", str(export))
+        before = await kept.found()
+        told = await rightseat(kept, "users", "forget", "alice", "--yes")
+        after = await kept.is_gone()
+        others = await runtime.thread("bob's", Principal("bob"))
+
+    assert before == set(PLACES)
+    assert told == "Deleted of 'alice': 1 threads, 2 runs, 2 files, 1 feedback.\n"
+    assert after == set()
+    assert others is not None
+    assert len(await feedback.read_user("bob")) == 1
+    with ZipFile(export) as archive:
+        content = b"".join(archive.read(name) for name in archive.namelist())
+        assert {"threads/00001.json", "files/00001-report.txt", "feedback.json"} <= set(archive.namelist())
+    assert all(secret.encode() in content for secret in kept.secrets.values())
+    assert export.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_run_that_goes_on_elsewhere_keeps_nothing_after_its_thread_was_deleted(tmp_path: Path) -> None:
+    """The other server halts in the middle of its answer."""
+    async with schema() as url, asyncio.timeout(60):
+        other = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '1')")
+        try:
+            assert other.stdout is not None
+            while not (await other.stdout.readline()).endswith(b"CallReturned\n"):
+                pass
+            kept = Kept(tmp_path, url, "")
+            kept.secrets = {"question": "Charge it.", "answer": "0:one"}
+            before = await kept.found()
+            async with elsewhere(url) as runtime:
+                await runtime.delete("t", ANYONE)
+                after = await kept.is_gone()
+                with pytest.raises(RunNotFound):
+                    await runtime.read("r")
+                with pytest.raises(ThreadNotFound):
+                    await runtime.delete("t", ANYONE)
+            assert other.returncode is None
+        finally:
+            other.terminate()
+            await other.wait()
+        last = await kept.found()
+
+    assert before == {"question", "answer"}
+    assert (after, last) == (set(), set())
+
+
+@asynccontextmanager
+async def elsewhere(url: str) -> AsyncIterator[Runtime]:
+    from tests.engines.test_dbos import serving
+
+    async with serving(Path(), url) as runtime:
+        yield runtime
+
+
+async def test_what_could_not_be_deleted_at_once_is_deleted_later(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "state", None, "")
+
+    class Away(LocalEngine):
+        is_away = True
+
+        async def forget(self, run_ids: Sequence[str]) -> None:
+            if self.is_away:
+                raise ConnectionError("away")
+            self.forgotten = list(run_ids)
+
+    engine = Away()
+    async with asyncio.timeout(20), AsyncExitStack() as stack:
+        log = await stack.enter_async_context(SqliteLog(kept.folder / "rightseat.db"))
+        threads = await stack.enter_async_context(SqlThreads(connect(kept.folder / "rightseat.db")))
+        runtime = Runtime({"default": Loop(ScriptedModel([says("Hi")]))}, log=log, threads=threads, engine=engine)
+        stack.push_async_callback(runtime.close)
+        await runtime.open()
+        run = await runtime.start(Ask(messages=(user("Hi"),), thread_id="t"))
+        async for batch in runtime.follow(run.run_id):
+            assert not any(isinstance(entry.event, TextDelta) and entry.event.text != "Hi" for entry in batch)
+        with pytest.raises(ConnectionError):
+            await runtime.delete("t", run.principal)
+        engine.is_away = False
+        while not hasattr(engine, "forgotten"):  # noqa: ASYNC110  # it has no event to wait for
+            await asyncio.sleep(0.05)
+
+    assert engine.forgotten == [run.run_id]
