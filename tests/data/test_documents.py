@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+import time
 import zipfile
 from datetime import datetime
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from rightseat.core.errors import Unreadable
 from rightseat.data import documents
-from rightseat.data.documents import Limits, Reader
+from rightseat.data.documents import Limits, Reader, encoding
 from rightseat.data.quoting import find
 from tests.data.pdfs import Line, locked, pdf
 
@@ -286,3 +287,11 @@ async def test_files_at_the_same_time_are_read_each_for_itself() -> None:
     read = await asyncio.gather(*(reader.read(pdf([[(f"Page of {n}", 72, 700)]]), "pdf") for n in range(4)))
 
     assert [document.text for document in read] == [f"Page of {n}" for n in range(4)]
+
+
+def test_text_that_is_almost_base64_is_read_in_linear_time() -> None:
+    began = time.process_time()
+
+    assert encoding.decode("AAAA" + " " * 200_000 + "!", "").endswith(b"!")
+    assert encoding.decode(base64.b64encode(PNG).decode() + "\n", "") == PNG
+    assert time.process_time() - began < 1

@@ -217,3 +217,12 @@ def test_small_html_is_cheap_whatever_it_is() -> None:
         sanitize_small(html)
 
     assert time.process_time() - before < 0.2
+
+
+def test_comments_in_a_style_that_never_end_are_read_in_linear_time() -> None:
+    began = time.process_time()
+
+    cleaned = clean("<p style='" + "/* " * 60_000 + "'>a</p>")
+
+    assert time.process_time() - began < 2
+    assert cleaned.html == "<p>a</p>"

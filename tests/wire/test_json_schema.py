@@ -2,6 +2,7 @@
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,3 +69,23 @@ def test_a_schema_of_an_unknown_kind_is_refused() -> None:
 def assert_not_called(listener: socket.socket) -> None:
     with pytest.raises(BlockingIOError):
         listener.accept()
+
+
+@pytest.mark.parametrize("pattern", [r"^(([a-z])+.)+\2[A-Z]$", r"(x+x+)+\1y", r"^(?=.*b)(.*)*(.*)*\1c$"])
+def test_patterns_that_try_one_way_after_another_are_bounded(pattern: str) -> None:
+    """By default each of them takes up to 0.1 s, and a schema has room for thousands."""
+    schema: dict[str, Any] = {"anyOf": [{"pattern": pattern, "minLength": number} for number in range(100)]}
+    began = time.process_time()
+
+    with contextlib.suppress(BadAsk):
+        check_arguments({"a": "a" * 60 + "b", "b": "x" * 200}, {"additionalProperties": schema}, "tool")
+    assert checking.compile(schema)("x" * 200) is not None
+
+    assert time.process_time() - began < 2
+
+
+def test_a_pattern_with_look_around_still_holds_values() -> None:
+    check = checking.compile({"pattern": "^(?!no)[a-z]+$"})
+
+    assert check("yes") is None
+    assert check("nose") is not None

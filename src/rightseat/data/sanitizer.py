@@ -229,7 +229,7 @@ def judge_attribute(tag: str, name: str, value: str) -> tuple[str | None, list[s
 
 def judge_style(tag: str, style: str) -> tuple[str | None, list[str]]:
     kept, dropped = [], []
-    for declaration in re.sub(r"/\*.*?\*/", " ", style, flags=re.DOTALL).split(";"):
+    for declaration in re.sub(r"/\*.*?(?:\*/|\Z)", " ", style, flags=re.DOTALL).split(";"):
         name, colon, value = declaration.partition(":")
         name = name.strip().lower()
         if colon and name in STYLES and is_plain(value):

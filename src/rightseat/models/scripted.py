@@ -67,7 +67,7 @@ def read_question(messages: Sequence[Message]) -> str:
 
 def speak(text: str) -> list[Chunk]:
     """In words, each with the space before it."""
-    return [*(TextChunk(word) for word in re.findall(r"\s*\S+", text)), StopChunk("stop")]
+    return [*(TextChunk(word) for word in re.findall(r"\s*\S+", text.rstrip())), StopChunk("stop")]
 
 
 def call(tool: Tool, question: str) -> list[Chunk]:

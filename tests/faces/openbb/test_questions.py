@@ -1,6 +1,7 @@
 """Questions to a person, asked and answered in the chat."""
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -259,3 +260,18 @@ async def test_an_answer_after_a_restart_is_told_that_nothing_was_done(serve: Se
         answered = text_of(await ask(url, chat("Delete a.txt", asked, "allow"), **NAMED))
 
     assert (answered, done) == (NOT_OPEN, [])
+
+
+def test_values_are_read_from_lines() -> None:
+    said = "- city:  Oslo \n  * `days` = 3\nname: a: b\n\n no value"
+
+    assert replies.pairs(said) == {"city": "Oslo", "days": "3", "name": "a: b"}
+
+
+@pytest.mark.parametrize("said", [" " * 200_000, "a: x" + " " * 200_000 + "y", "-" + " " * 200_000, "[" * 200_000])
+def test_a_hostile_reply_is_read_in_linear_time(said: str) -> None:
+    began = time.process_time()
+
+    replies.pairs(said)
+
+    assert time.process_time() - began < 1

@@ -7,7 +7,7 @@ import re
 from rightseat.core.errors import Unreadable
 from rightseat.data.documents.kinds import TEXTS, by_bytes
 
-_BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+={0,2}\s*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_\s-]+(?:={1,2}\s*)?")  # one way to match: two would take quadratic time
 _DATA_URL = re.compile(r"data:[^,]{0,200};base64,", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 SHORTEST = 8  # characters below which text is text, even if it might be base64 as well

@@ -8,6 +8,7 @@ from typing import Any
 import jsonschema_rs
 
 from rightseat.core.errors import BadAsk
+from rightseat.wire.json_schema import PATTERNS
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +19,7 @@ LONGEST = 200  # characters of one of them
 def check(arguments: Mapping[str, Any], schema: Mapping[str, Any], name: str) -> None:
     """Raises `BadAsk` with what does not fit. A schema that is none itself checks nothing: the tool's server will."""
     try:
-        validator = jsonschema_rs.validator_for(dict(schema), offline=True)
+        validator = jsonschema_rs.validator_for(dict(schema), pattern_options=PATTERNS, offline=True)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         logger.info("the schema of %s cannot be used to check arguments: %s", name, str(error).partition("\n")[0])
         return

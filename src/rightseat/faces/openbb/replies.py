@@ -30,7 +30,7 @@ VALUES = f"{MARK} with {{names}}, a line each, as `name: value`, or **cancel**."
 ONE_OF = f"{MARK} {{choices}}."
 ANYTHING = f"{MARK} with the answer and nothing else, or **cancel**."
 
-PAIR = re.compile(r"\s*[-*]?\s*`?([^\s:=`]+)`?\s*[:=]\s*(.*?)\s*")
+PAIR = re.compile(r"(?:[-*]\s*)?`?([^\s:=`]+)`?\s*[:=](.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +124,12 @@ def pairs(text: str) -> dict[str, str]:
     """The lines `name: value`, or an object as JSON."""
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         whole = None
     if isinstance(whole, dict):
         return {name: one if isinstance(one, str) else json.dumps(one) for name, one in whole.items()}
-    found = [PAIR.fullmatch(line) for line in text.splitlines() if line.strip()]
-    return {one[1]: one[2] for one in found if one}
+    found = (PAIR.fullmatch(line.strip()) for line in text.splitlines())
+    return {one[1]: one[2].strip() for one in found if one}
 
 
 def typed(text: str, schema: Any) -> JsonValue:

@@ -19,6 +19,7 @@ from rightseat.plugins.sandbox import process
 from rightseat.plugins.sandbox.process import Limits, Message
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Speaker, Wanted
+from rightseat.wire.json_schema import PATTERNS
 
 TIMEOUT = 60.0  # seconds
 LIST_TIMEOUT = 20.0  # seconds
@@ -128,7 +129,7 @@ def complete(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, JsonVa
     filled = {**defaults, **params}
     if tool.params:
         try:
-            validator = jsonschema_rs.validator_for(tool.params, offline=True)
+            validator = jsonschema_rs.validator_for(tool.params, pattern_options=PATTERNS, offline=True)
             problems = [error.message for error in validator.iter_errors(filled)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise StepFailed("tool_failed", f"The parameters of {tool.name} are no JSON Schema: {error}") from None

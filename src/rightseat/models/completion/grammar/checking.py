@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema_rs
 
 from rightseat.core.errors import Unenforceable
+from rightseat.wire.json_schema import PATTERNS
 
 
 class Check:
@@ -12,7 +13,9 @@ class Check:
 
     def __init__(self, schema: dict[str, Any] | bool, where: str) -> None:
         try:
-            self._validator = jsonschema_rs.validator_for(schema, validate_formats=True, offline=True)
+            self._validator = jsonschema_rs.validator_for(
+                schema, validate_formats=True, pattern_options=PATTERNS, offline=True
+            )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise Unenforceable(f"{where}: no value can be checked against this schema: {error}") from error
 

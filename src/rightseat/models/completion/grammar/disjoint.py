@@ -7,6 +7,7 @@ import jsonschema_rs
 from rightseat.models.completion.grammar import references
 from rightseat.models.completion.grammar.listing import listed
 from rightseat.models.completion.grammar.merging import flat
+from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work
@@ -86,7 +87,9 @@ def kind_of(value: object) -> str:
 def _fits(work: "Work", schema: dict[str, Any], value: object) -> bool:
     """True also where it cannot be said."""
     try:
-        return jsonschema_rs.is_valid(references.standing(work.root, schema), value, offline=True)
+        return jsonschema_rs.is_valid(
+            references.standing(work.root, schema), value, pattern_options=PATTERNS, offline=True
+        )
     except (ValueError, jsonschema_rs.ReferencingError):
         return True
 

@@ -9,6 +9,7 @@ from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.keywords import significant
 from rightseat.models.completion.grammar.literals import one_of
 from rightseat.models.completion.grammar.nodes import Literal, Node
+from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work
@@ -40,7 +41,9 @@ def fitting(work: "Work", schema: dict[str, Any], values: list[Any], where: str)
     elif rules or has_both:
         try:
             whole = references.standing(work.root, schema)
-            fits = jsonschema_rs.validator_for(whole, validate_formats=True, offline=True).is_valid
+            fits = jsonschema_rs.validator_for(
+                whole, validate_formats=True, pattern_options=PATTERNS, offline=True
+            ).is_valid
             values = [*filter(fits, values)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             work.fail(where, "enum", f"cannot be compared with the keywords beside it: {error}")

@@ -13,6 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from rightseat.models.completion.grammar.keywords import ALONE, significant
+from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work
@@ -193,7 +194,7 @@ def matches(pattern: str, name: str) -> bool:
 def _compiled(pattern: str) -> jsonschema_rs.Draft202012Validator | None:
     """None: it is no regular expression, and refused where it is built."""
     try:
-        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, offline=True)
+        return jsonschema_rs.Draft202012Validator({"pattern": pattern}, pattern_options=PATTERNS, offline=True)
     except ValueError:
         return None
 

@@ -15,6 +15,7 @@ from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.literals import choice
 from rightseat.models.completion.grammar.merging import matches
 from rightseat.models.completion.grammar.nodes import Literal, Node, Repeat, Sequence
+from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work
@@ -83,7 +84,9 @@ def declarations(work: "Work", schema: dict[str, Any], where: str) -> dict[str, 
 
 def name_check(work: "Work", schema: Any, where: str) -> Callable[[str], bool]:
     try:
-        return jsonschema_rs.validator_for(references.standing(work.root, schema), offline=True).is_valid
+        return jsonschema_rs.validator_for(
+            references.standing(work.root, schema), pattern_options=PATTERNS, offline=True
+        ).is_valid
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         work.fail(where, "propertyNames", f"cannot be used by itself: {str(error).partition(chr(10))[0]}")
 

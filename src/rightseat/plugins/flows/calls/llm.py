@@ -20,6 +20,7 @@ from rightseat.plugins.flows.means import Turn
 from rightseat.plugins.flows.progress import Outcome, added, plain
 from rightseat.plugins.results import Problem, Result, StepFailed, Usage
 from rightseat.plugins.speaking import Wanted
+from rightseat.wire.json_schema import PATTERNS
 
 OUTCOME = "flow.outcome"
 """The last event of what is heard, which goes no further than the flow: what became of the step."""
@@ -45,7 +46,7 @@ async def perform(turn: Turn) -> Result:
         return made(said.text, wanted, usage)
     try:
         value = said.value()
-        jsonschema_rs.validate(dict(wanted.schema), value, offline=True)
+        jsonschema_rs.validate(dict(wanted.schema), value, pattern_options=PATTERNS, offline=True)
     except (ValueError, jsonschema_rs.ValidationError) as error:
         raise StepFailed("llm_failed", f"What the model said does not fit the schema of {turn.name}.") from error
     return Result(value, "a value from the model", usage=usage, record=prompt_record(wanted))
