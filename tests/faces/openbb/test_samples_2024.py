@@ -5,10 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import httpx2
+
 from rightseat.core.errors import ModelUnreachable
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
-from tests.faces.openbb.serving import app, ask, said_to, text_of
+from tests.faces.openbb.serving import app, ask, events, said_to, text_of
 
 SAMPLES = Path(__file__).parents[2] / "recordings" / "openbb-2024"
 QUESTION = {"messages": [{"role": "human", "content": "Hi there."}]}
@@ -115,3 +117,12 @@ async def test_a_failure_is_told_with_an_event_that_a_client_of_2024_knows(serve
 
     assert {name for name, _ in sent} == {"copilotMessageChunk"}
     assert "upstream timeout" in text_of(sent)
+
+
+async def test_an_address_with_the_name_of_an_agent_is_of_today(serve: Serve) -> None:
+    model = ScriptedModel([[ModelUnreachable("upstream timeout")]])
+
+    async with serve(app(model)) as url, httpx2.AsyncClient() as client:
+        answer = await client.post(f"{url}/v1/query/default", json=sample("one-message"))
+
+    assert "copilotStatusUpdate" in {name for name, _ in events(answer.text)}

@@ -14,6 +14,7 @@ from rightseat.core.ids import new_id
 from rightseat.faces.answers import BodyTooLarge, answer, read_body
 from rightseat.faces.openbb import reading
 from rightseat.faces.openbb.answering import Answering
+from rightseat.faces.openbb.asking import Era
 from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
 from rightseat.faces.openbb.events import chunk
 from rightseat.faces.openbb.feedback import Feedback
@@ -81,7 +82,8 @@ class Asked:
         trace_id = named or new_id("chat")
         try:
             self._door.check(principal, self._agent)
-            query = reading.read(await read_body(request, self._most), trace_id)
+            era: Era = "new" if "agent" in request.path_params else "legacy"  # 2024 had no addresses with a name
+            query = reading.read(await read_body(request, self._most), trace_id, era)
         except ClientDisconnect:
             return Response()  # for nobody
         except BodyTooLarge as error:

@@ -2,7 +2,7 @@
 
 Before 2025 `widgets` was a list, context had its text in `data.content`, a result was an object or text, and a function
 call named one `widget_uuid`. A request that shows neither shape, such as one with nothing but `messages`, is answered
-with the two events that clients of both times know.
+by its address: at `/v1/query`, which clients of 2024 use, with the two events that clients of both times know.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,8 @@ NEW = frozenset({"api_keys", "skills_catalog", "timezone", "tools", "urls", "wor
 """Keys that the clients of 2024 did not send."""
 
 
-def of(body: Mapping[str, Any]) -> Era:
+def of(body: Mapping[str, Any], otherwise: Era = "legacy") -> Era:
+    """`otherwise` is the era of a request that shows neither shape."""
     widgets = body.get("widgets")
     messages = [message for message in _list(body.get("messages")) if isinstance(message, dict)]
     facts = [fact.get("data") for fact in _list(body.get("context")) if isinstance(fact, dict)]
@@ -22,7 +23,7 @@ def of(body: Mapping[str, Any]) -> Era:
         return "legacy"
     if isinstance(widgets, dict) or not NEW.isdisjoint(body) or _have(facts, "items"):
         return "new"
-    return "new" if any(isinstance(one.get("data"), list) or "agent_id" in one for one in messages) else "legacy"
+    return "new" if any(isinstance(one.get("data"), list) or "agent_id" in one for one in messages) else otherwise
 
 
 def _have(facts: list[Any], key: str) -> bool:

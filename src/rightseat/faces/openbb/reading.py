@@ -19,6 +19,7 @@ from rightseat.faces.openbb.asking import (
     Datum,
     Done,
     Entry,
+    Era,
     Fact,
     Failure,
     Group,
@@ -42,8 +43,8 @@ URLS = 4
 _decode = msgspec.json.Decoder().decode
 
 
-def read(body: bytes, trace_id: str = "") -> Query:
-    """Raises `BadAsk`."""
+def read(body: bytes, trace_id: str = "", era: Era = "legacy") -> Query:
+    """Raises `BadAsk`. `era` is that of a request whose shape shows none."""
     whole = read_object(body)
     given = whole.get("messages")
     if not isinstance(given, list) or not given:
@@ -53,7 +54,7 @@ def read(body: bytes, trace_id: str = "") -> Query:
     if not messages:
         raise BadAsk(f"None of the messages can be read: {left[0]}")
     return Query(
-        era=eras.of(whole),
+        era=eras.of(whole, era),
         messages=as_asked(messages),
         widgets=tuple(read_widgets(whole.get("widgets"), left)),
         context=each(whole.get("context"), read_fact, "context", left),
