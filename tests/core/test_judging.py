@@ -1,5 +1,6 @@
 """Every question of a conversation is judged, once; what was denied is left out, whoever sends it again."""
 
+import time
 from collections.abc import Collection
 
 import msgspec
@@ -207,3 +208,19 @@ async def test_something_stands_in_for_a_question_that_has_an_answer() -> None:
 
     assert [message.text for message in left] == [NOT_PASSED_ON, "No.", "Now?"]
     assert left[0].parts == (Text(NOT_PASSED_ON),)
+
+
+async def test_the_time_for_a_turn_of_many_messages_grows_as_their_number_does() -> None:
+    """Quadratic time would be 16 times as long for four times the messages."""
+
+    async def took(count: int, word: str) -> float:
+        began = time.process_time()
+        ask = said(*(user(f"{word} {number}") for number in range(count)))
+        judging = Judging([NoXyz()], 60)
+        await judging.judge(ask)
+        await judging.judge(again(ask, assistant("Hi."), user("And now?")))
+        return time.process_time() - began
+
+    for word in ("abc", "xyz"):
+        short = min([await took(1000, word) for _ in range(3)])
+        assert await took(4000, word) < 9 * short + 0.1

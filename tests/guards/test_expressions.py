@@ -47,6 +47,13 @@ def test_an_empty_phrase_is_refused() -> None:
             phrase(text)
 
 
+def test_what_would_hold_back_too_much_is_refused() -> None:
+    with pytest.raises(BadPattern, match="more than 4,096"):
+        phrase("a" * 4097)
+    with pytest.raises(BadPattern, match="more than 4,096"):
+        pattern("ﷺ{1,900}")  # it is normalised to 18 letters
+
+
 EXPRESSIONS = [
     r"\w{2}\d",
     r"\W\s\S",

@@ -1,17 +1,18 @@
 """What is found while a text is still being written, and what is shown of it by then."""
 
 import asyncio
+import json
 import time
 from contextlib import suppress
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import Denied
-from rightseat.core.messages import user
+from rightseat.core.messages import Call, user
 from rightseat.guards import scanning
 from rightseat.guards.expressions import Pattern, pattern, phrase, phrases
 from rightseat.guards.normalization import normalize
@@ -219,12 +220,14 @@ def verdict(pieces: list[str], search: Search) -> tuple[list[str], bool]:
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
+@settings(deadline=None)
 @given(pieces=PIECES)
 def test_a_text_in_pieces_gets_the_verdict_of_the_whole(kind: str, pieces: list[str]) -> None:
     assert verdict(pieces, SEARCHES[kind])[1] == verdict(["".join(pieces)], SEARCHES[kind])[1]
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
+@settings(deadline=None, max_examples=60)
 @given(pieces=PIECES, padding=st.sampled_from(["", "x y ", "\u200b", "1 ", "é "]))
 async def test_windows_of_a_long_text_get_the_verdict_of_one_search_over_all_of_it(
     kind: str, pieces: list[str], padding: str
@@ -235,6 +238,7 @@ async def test_windows_of_a_long_text_get_the_verdict_of_one_search_over_all_of_
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
+@settings(deadline=None)
 @given(pieces=PIECES)
 def test_what_was_searched_before_need_not_be_searched_again(kind: str, pieces: list[str]) -> None:
     """A scan looks only at what can have become a match. One that looks at everything, each time, sees the same."""
@@ -309,3 +313,20 @@ async def test_the_event_loop_gets_its_turn_while_a_long_text_is_judged(name: st
     counting.cancel()
 
     assert turns >= 8000 // scanning.STEP
+
+
+async def test_the_event_loop_gets_its_turn_between_short_texts() -> None:
+    guard = Finder("all", Patterns([PLAN], ""), ("call",))
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await guard.check_call(Ask(messages=()), Call("c", "show", json.dumps(["a"] * 2000)))
+    counting.cancel()
+
+    assert turns > 100

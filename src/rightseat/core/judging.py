@@ -114,6 +114,7 @@ class Judging:
         return left_out(turn, stays)
 
     async def _passes(self, ask: Ask, turn: Turn) -> bool:
+        await asyncio.sleep(0)  # a history may have thousands of turns, and a guard need not wait for anything
         asked = msgspec.structs.replace(ask, messages=turn, answers=())
         return (await self.ask_all(asked, earlier=True)).guard is None
 

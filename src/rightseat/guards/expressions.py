@@ -111,23 +111,30 @@ def pattern(expression: str) -> Pattern:
     least, most = tree.getwidth()
     if least == 0:
         raise BadPattern(f"{expression!r} is found in any text, even in none.")
+    _limit(most, expression)
+    raw = _compiled(Translation(expression, tree).source, most + 2, expression)
+    plain = _normalized(tree)
+    least, most = plain.getwidth()
+    if least == 0:
+        return Pattern(None, raw, raw.longest)
+    _limit(most, expression)
+    normalized = _compiled(Translation(expression, plain).source, most + 2, expression)
+    return Pattern(normalized, raw, max(raw.longest, normalized.longest))
+
+
+def _limit(most: int, expression: str) -> None:
     if most > LONGEST:
         raise BadPattern(
-            f"{expression!r} can match more than {LONGEST:,} characters. An answer is held back for as long as a match "
-            "could begin in it, so a pattern needs an end: write {1,64} for + and {0,64} for *."
+            f"{expression[:80]!r} can match more than {LONGEST:,} characters. An answer is held back for as long as a "
+            "match could begin in it, so a pattern needs an end: write {1,64} for + and {0,64} for *."
         )
-    plain = _normalized(tree)
-    raw = _compiled(Translation(expression, tree).source, most + 2, expression)
-    normalized = None
-    least, most = plain.getwidth()
-    if least > 0:
-        normalized = _compiled(Translation(expression, plain).source, most + 2, expression)
-    return Pattern(normalized, raw, max(one.longest for one in (raw, normalized) if one))
 
 
 def phrase(text: str) -> Pattern:
     if not _plain(text):
         raise BadPattern("An empty phrase would be found everywhere.")
+    if len(_plain(text)) > LONGEST:
+        raise BadPattern(f"The phrase {text[:80]!r} has more than {LONGEST:,} characters, which are held back.")
     return phrases([text])[0]
 
 

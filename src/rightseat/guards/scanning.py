@@ -13,8 +13,9 @@ Texts are searched as they are written and normalised (`normalization`); the rea
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, Protocol
 
 from rightseat.core.ask import Ask
@@ -28,6 +29,7 @@ EVERYWHERE: tuple[Where, ...] = ("question", "answer", "call")
 
 STEP = 1024
 """Characters that are searched without giving the event loop its turn."""
+SHORT = 64  # characters that take as long to search as a text of none does
 
 
 SPARE = 64  # characters by which the end of a text may grow before it is cut: to cut takes longer than to search them
@@ -153,21 +155,25 @@ class Finder(Passive):
 
     async def check_question(self, ask: Ask) -> None:
         if "question" in self._on:
-            for text in (question_of(ask), *answered(ask)):
-                await self._check(text)
+            await self._check(chain((question_of(ask),), answered(ask)))
 
     async def check_call(self, ask: Ask, call: Call) -> None:
         if "call" in self._on:
-            for text in (call.arguments, *strings_in(read(call.arguments))):
-                await self._check(text)
+            await self._check(chain((call.arguments,), strings_in(read(call.arguments))))
 
     def watch(self, ask: Ask) -> Watch | None:
         return Scan(self._search) if "answer" in self._on else None
 
-    async def _check(self, text: str) -> None:
-        scan = Scan(self._search)
-        await scan.add(text)
-        scan.finish()
+    async def _check(self, texts: Iterable[str]) -> None:
+        since_turn = 0
+        for text in texts:
+            scan = Scan(self._search)
+            await scan.add(text)
+            scan.finish()
+            since_turn += len(text) + SHORT
+            if since_turn > STEP:
+                since_turn = 0
+                await asyncio.sleep(0)
 
 
 def answered(ask: Ask) -> Iterator[str]:
