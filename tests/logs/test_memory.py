@@ -200,3 +200,28 @@ async def test_a_transient_run_that_nobody_read_yet_can_still_be_read() -> None:
     await write(log, "r", 100, transient=True)
 
     assert len(await read(log, "r")) == 100
+
+
+async def test_a_large_entry_waits_for_a_reader_that_is_stuck() -> None:
+    log = MemoryLog()
+    await log.create("r", transient=True)
+    batches = log.follow("r")
+    large = [TextDelta("m", "a" * 10_000 + str(number)) for number in range(20)]
+
+    async with asyncio.timeout(5), log.open("r", 1) as writer:
+
+        async def write_on() -> None:
+            for event in large:
+                await writer.append(event)
+
+        writing = asyncio.create_task(write_on())
+        seen = [entry.event for entry in await anext(batches)]
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert log.find("r").seq <= len(seen) + 1
+
+        while len(seen) < len(large):
+            seen += [entry.event for entry in await anext(batches)]
+        await writing
+
+    assert seen == large

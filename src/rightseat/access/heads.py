@@ -12,7 +12,7 @@ MAX_HEAD_BYTES = 32_768
 
 
 def check_head(scope: Scope) -> None:
-    """Raises `TargetTooLong` or `HeadTooLarge`. Takes 1 µs for ten headers."""
+    """Raises `TargetTooLong` or `HeadTooLarge`. Takes 1.4 µs for ten headers."""
     target = len(scope.get("raw_path") or scope["path"]) + len(scope["query_string"])
     if target > MAX_HEAD_BYTES:
         raise TargetTooLong(target, MAX_HEAD_BYTES)

@@ -8,9 +8,11 @@ from types import TracebackType
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.errors import Misuse, RightseatError, RunExists, RunNotFound
-from rightseat.core.events import Event
+from rightseat.core.events import CallDelta, Event, TextDelta, ThoughtDelta
 from rightseat.core.log import Entry, Log, Tap, Writer, seq
-from rightseat.logs.live import ENDINGS, LEAD, Run
+from rightseat.logs.live import ENDINGS, LARGE_ENTRY_BYTES, LEAD, Run
+
+DELTAS = (TextDelta, ThoughtDelta, CallDelta)
 
 
 class Options(BaseModel):
@@ -124,7 +126,11 @@ class _Writer:
         run = self._run
         entry = run.next(self._epoch, event)
         run.show(entry)
-        if entry.seq - run.forgotten > LEAD and run.is_crowded() and not isinstance(event, ENDINGS):
+        if isinstance(event, DELTAS) and len(event.text) > LARGE_ENTRY_BYTES:
+            run.large_seq = entry.seq
+        elif entry.seq - run.forgotten <= LEAD:
+            return entry
+        if run.is_crowded() and not isinstance(event, ENDINGS):
             await run.wait_for_room(self._epoch)
         return entry
 
