@@ -1,6 +1,7 @@
 """MCP clients that use the tools of our agents: the SDK's own client, over HTTP."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -110,7 +111,30 @@ async def test_a_person_approves_by_elicitation(serve: Serve, tmp_path: Path) ->
     assert "approved" in offered.SEEN
 
 
-@pytest.mark.parametrize("person", [Person("accept", {"approve": False}), Person("decline"), Person("cancel")])
+@pytest.mark.parametrize(
+    ("person", "decision"), [(Person("accept", {"approve": True}), "allow"), (Person("decline"), "cancelled")]
+)
+async def test_a_decision_by_elicitation_leaves_one_audit_line(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture, person: Person, decision: str
+) -> None:
+    caplog.set_level(logging.INFO, "rightseat.audit")
+    async with connected(serve, tmp_path, elicitation_callback=person) as client:
+        await client.call_tool("delete", {"path": "audited"})
+
+    (line,) = [one.getMessage() for one in caplog.records if one.getMessage().startswith("approval:")]
+    assert "tool='delete' interrupt='interrupt_" in line
+    assert line.endswith(f"decision={decision}")
+
+
+@pytest.mark.parametrize(
+    "person",
+    [
+        Person("accept", {"approve": False}),
+        Person("accept", {"approve": True, "decision": "deny"}),
+        Person("decline"),
+        Person("cancel"),
+    ],
+)
 async def test_a_person_refuses(serve: Serve, tmp_path: Path, person: Person) -> None:
     async with connected(serve, tmp_path, elicitation_callback=person) as client:
         result = await client.call_tool("delete", {"path": "refused"})

@@ -1,6 +1,7 @@
 """Questions to a person, asked and answered in the chat."""
 
 import json
+import logging
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -174,6 +175,23 @@ def test_another_question_closes_the_open_one() -> None:
     assert kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "What is a scan?")) is None
     with pytest.raises(BadAsk, match="not open"):
         kept.take(CHAT, query("Scan.", f"May it?\n\n{replies.EDIT}", "allow"))
+
+
+@pytest.mark.parametrize(("longest", "decision"), [(60.0, "cancelled"), (0.0, "expired")])
+def test_a_question_that_is_closed_without_an_answer_leaves_an_audit_line(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, longest: float, decision: str
+) -> None:
+    call = Call("c1", "delete", '{"name": "a.txt"}')
+    kept = Questions()
+    kept.keep(CHAT, Waiting((leave("i1", call="c1", schema=None),), (Message("assistant", (call,)),)))
+    monkeypatch.setattr(questions, "LONGEST", longest)
+
+    with caplog.at_level(logging.INFO, "rightseat.audit"):
+        kept.take(CHAT, query("Delete it.", f"May it?\n\n{replies.DECIDE}", "What is a file?"))
+
+    assert [record.getMessage() for record in caplog.records] == [
+        f"approval: user='anyone' agent='default' tool='delete' interrupt='i1' decision={decision}"
+    ]
 
 
 def test_a_question_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Questions to a person: asked, listed, answered from anywhere, once; and calls that a reload left behind."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -272,6 +273,52 @@ async def test_a_question_is_answered_as_soon_as_its_run_has_ended(serve: Serve)
         answer = await client.post(f"/approvals/{await asked(client)}", json=YES)
 
     assert answer.status_code == 202
+
+
+# The audit log
+
+
+def audited(caplog: pytest.LogCaptureFixture) -> list[str]:
+    lines = [record.getMessage() for record in caplog.records if record.name == "rightseat.audit"]
+    return [line for line in lines if line.startswith("approval:")]
+
+
+def line_of(id: str, decision: str) -> str:
+    return f"approval: user='anyone' agent='files' tool='delete' interrupt={id!r} decision={decision}"
+
+
+@pytest.mark.parametrize(
+    ("given", "decision"),
+    [(YES, "allow"), ({"status": "resolved", "payload": "no"}, "deny"), ({"status": "cancelled"}, "cancelled")],
+)
+async def test_a_decision_leaves_one_audit_line(
+    serve: Serve, caplog: pytest.LogCaptureFixture, given: dict[str, object], decision: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    files = Files()
+
+    async with serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
+        id = await asked(client)
+        await client.post(f"/approvals/{id}", json=given)
+        await client.post(f"/approvals/{id}", json=given)  # too late
+
+    assert audited(caplog) == [line_of(id, decision)]
+
+
+async def test_a_question_that_expires_leaves_one_audit_line(
+    serve: Serve, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("rightseat.core.runtime.EXPIRY_INTERVAL_S", 0.02)
+    files = Files(expires_after=-5)
+
+    async with asyncio.timeout(5), serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
+        id = await asked(client)
+        while not audited(caplog):  # noqa: ASYNC110  # a log line sets no event
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.1)  # for a second line, which should not come
+
+    assert audited(caplog) == [line_of(id, "expired")]
 
 
 # Once
