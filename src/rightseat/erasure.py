@@ -18,6 +18,7 @@ DELAY_S = 0.2
 """Deletions within so many seconds are erased together."""
 RETRY_S = 0.25
 WARN_AFTER_S = 5.0
+CLOSING_S = 3.0
 MAX_VACUUM_BYTES = 64 * 2**20
 VACUUM_SHARE = 0.1
 """The part of the time that may be spent on VACUUM, during which others cannot write."""
@@ -45,8 +46,8 @@ class Eraser:
         """What was deleted before is erased first, unless others keep the file busy."""
         self._task.cancel()
         await asyncio.wait((self._task,))
-        if self._requested.is_set() and not await asyncio.to_thread(erase, self._path):
-            logger.warning("%s is in use: what was deleted from it is erased when it is next deleted from", self._path)
+        if self._requested.is_set():
+            await erase_now(self._path)
 
     async def _run(self) -> None:
         while True:
@@ -76,6 +77,18 @@ class Eraser:
                 )
                 is_reported = True
             await asyncio.sleep(RETRY_S)
+
+
+async def erase_now(path: Path) -> None:
+    """Overwrite what was deleted, and wait for it. Where others hold the file for too long, a warning says so."""
+    until = time.monotonic() + CLOSING_S
+    while not await asyncio.to_thread(erase, path):
+        if time.monotonic() > until:
+            logger.warning(
+                "%s is in use: what was deleted from it is erased after the next deletion, or by `VACUUM`", path
+            )
+            return
+        await asyncio.sleep(RETRY_S)
 
 
 def erase(path: Path) -> bool:

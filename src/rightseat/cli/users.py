@@ -41,8 +41,12 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
         raise ConfigError(f"{file} cannot be made: {error.strerror}.") from error
-    with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
-        counts = asyncio.run(write(start.load(path), user, archive))
+    try:
+        with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
+            counts = asyncio.run(write(start.load(path), user, archive))
+    except BaseException:
+        file.unlink()  # half an archive is none
+        raise
     click.echo(f"{file} has all that is kept of {user!r}: {listed(counts)}.")
 
 

@@ -21,7 +21,7 @@ from dbos._sys_db import SystemDatabase
 from sqlalchemy import event, inspect
 
 from rightseat.core.errors import ConfigError, Misuse
-from rightseat.erasure import Eraser, clean_file, erase, overwrite_deleted
+from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
 
 QUEUE = "rightseat"
@@ -189,7 +189,7 @@ class System:
         if self._eraser is not None:
             self._eraser.request()
         elif isinstance(self._where, Path):
-            await asyncio.to_thread(erase, self._where)
+            await erase_now(self._where)
 
     def _delete_from_outside(self, run_ids: list[str]) -> None:
         if isinstance(self._where, Path) and not self._where.exists():
