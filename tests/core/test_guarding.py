@@ -33,6 +33,7 @@ from rightseat.core.events import (
 from rightseat.core.guard import Guard, Passive, Watch, question_of
 from rightseat.core.guarding import NO_LOGPROBS, Guarded
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
+from rightseat.core.values import JsonValue
 from rightseat.guards.patterns import Options, build
 from tests.core.test_loop import Steps
 
@@ -284,6 +285,38 @@ async def test_it_is_found_in_pieces_that_are_no_text_of_ours() -> None:
     events, _ = await hear(Says(first, second))
 
     assert events == [first, denied("answer")]
+
+
+class Counts(Passive):
+    """Lets everything pass, and counts the characters that it is given."""
+
+    name = "counts"
+    count = 0
+
+    def watch(self, ask: Ask) -> Watch | None:
+        return self
+
+    async def add(self, text: str) -> str:
+        self.count += len(text)
+        return text
+
+    async def end(self) -> str:
+        return ""
+
+
+async def test_it_is_found_in_pieces_of_one_event_alone_and_together() -> None:
+    ways: list[JsonValue] = [["a xy", "z b"], ["xyz", "a"], ["a", "xyz"], {"b": [["x", "y"], "z"]}]
+    for delta in ways:
+        events, _ = await hear(Says(Custom("agui.TEXT", {"delta": delta})))
+        assert events == [denied("answer")]
+
+
+async def test_an_event_of_many_short_texts_is_judged_a_few_times_and_no_more() -> None:
+    guard = Counts()
+
+    await hear(Says(Custom("acme.note", {"words": ["abc"] * 10_000})), guard)
+
+    assert guard.count < 200_000
 
 
 async def test_it_is_found_across_two_texts_that_a_client_shows_as_one() -> None:

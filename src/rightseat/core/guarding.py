@@ -187,11 +187,22 @@ class Passage:
             self._sent = frozenset(sent_with(self._ask))
         texts = [text for text in texts_in(event) if text and text not in self._sent]
         if isinstance(event, Custom):
-            for key, text in pieces_in(event.value):
-                if text not in self._sent:
-                    texts.append(self._tails.get((event.name, key), "") + text)
-                    self._tails[event.name, key] = texts[-1][-TAIL:]
+            texts += self._joined(event)
         await self._inspect(APART.join(texts))
+
+    def _joined(self, event: Custom) -> Iterator[str]:
+        """Each text in the event, and those under one key as one text, behind what was there in earlier events."""
+        together: dict[str, list[str]] = {}
+        for key, text in pieces_in(event.value):
+            if self._sent is None or text not in self._sent:
+                yield text
+                together.setdefault(key, []).append(text)
+        for key, pieces in together.items():
+            before = self._tails.get((event.name, key), "")
+            joined = before + "".join(pieces)
+            self._tails[event.name, key] = joined[-TAIL:]
+            if before or len(pieces) > 1:
+                yield joined
 
     async def _inspect(self, text: str) -> None:
         if not text:
