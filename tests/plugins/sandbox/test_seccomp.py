@@ -57,7 +57,6 @@ def test_every_call_is_refused_unless_it_is_on_the_list(machine: str) -> None:
         ((16, 29), (3, 0x5421), (3, 0x8901)),  # ioctl: FIONBIO, FIOSETOWN
         ((157, 167), (15,), (1,)),  # prctl: PR_SET_NAME, PR_SET_PDEATHSIG
         ((302, 261), (0, 7), (OWN, 7)),  # prlimit64: itself, a process by its id
-        ((204, 123), (0,), (1,)),  # sched_getaffinity
         ((234, 131), (OWN, OWN, 6), (1, 1, 6)),  # tgkill: itself, another process
     ],
 )

@@ -36,7 +36,8 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "getsockopt": (55, 209),
     # threads, its own signals, its end
     "futex": (202, 98), "set_robust_list": (273, 99), "rseq": (334, 293), "set_tid_address": (218, 96),
-    "sched_yield": (24, 124), "getcpu": (309, 168), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
+    "sched_yield": (24, 124), "sched_getaffinity": (204, 123),
+    "getcpu": (309, 168), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139), "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
     "sigaltstack": (131, 132), "pause": (34, None), "alarm": (37, None), "setitimer": (38, 103),
     "getitimer": (36, 102), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
@@ -56,30 +57,14 @@ BY_ARGUMENT: dict[str, tuple[tuple[int, int], int]] = {
     "ioctl": ((16, 29), 1),
     "prctl": ((157, 167), 0),
     "prlimit64": ((302, 261), 0),
-    "sched_getaffinity": ((204, 123), 0),
     "tgkill": ((234, 131), 0),
 }
 CLONE, SENDTO = (56, 220), (44, 206)
 
 AF_UNIX = 1
 CLONE_THREAD = 0x00010000
-FCNTL = (
-    0,
-    1,
-    2,
-    3,
-    4,
-    5,
-    6,
-    7,
-    36,
-    37,
-    38,
-    1030,
-    1032,
-    1033,
-    1034,
-)  # copies, flags, locks, seals; no F_SETOWN, F_SETSIG
+# Copies of descriptors, flags, locks, sizes of pipes, seals. Not F_SETOWN and F_SETSIG, which send signals.
+FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032, 1033, 1034)
 IOCTL = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)  # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
 THREAD_NAME = (15, 16)  # PR_SET_NAME, PR_GET_NAME
 ITSELF = 0  # as a process id
@@ -123,7 +108,6 @@ def write_program(machine: str, process_id: int) -> list[Instruction]:
         "ioctl": IOCTL,
         "prctl": THREAD_NAME,
         "prlimit64": [ITSELF],
-        "sched_getaffinity": [ITSELF],
         "tgkill": [process_id],  # `abort` and `signal.raise_signal` use it; the filter is this process's own
     }
     allowed = [numbers[column] for numbers in ALLOWED.values() if numbers[column] is not None]
