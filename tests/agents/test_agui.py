@@ -301,6 +301,8 @@ async def test_nobody_at_the_address_is_said_at_once() -> None:
     [
         ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}, Confused),
         ({"type": "TEXT_MESSAGE_START"}, BadEvent),
+        ({"type": {}}, Confused),
+        ({"type": "TEXT_MESSAGE_END", "messageId": []}, Confused),
         ({"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "user"}]}, BadEvent),
     ],
 )

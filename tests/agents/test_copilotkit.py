@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from rightseat.agents.copilotkit import Options, Remote, Several
+from rightseat.agents.keeping import Confused
 from rightseat.core.agent import Roster
 from rightseat.core.ask import Answer, Ask, ToolOffer
 from rightseat.core.errors import AgentNotFound, AgentRefused, AgentUnreachable, Misuse, NothingThere
@@ -136,6 +137,15 @@ async def test_what_a_node_hides_is_not_said(serve: Serve) -> None:
         events = await said(built)
 
     assert events == [RunFinished("done")]
+
+
+@pytest.mark.parametrize(
+    "line", [{**chunk(id="m", content="Hi"), "metadata": -1}, sync("a", True, messages=[{"id": []}])]
+)
+async def test_a_line_with_values_of_the_wrong_type_fails_the_run(serve: Serve, line: dict[str, Any]) -> None:
+    async with agent(serve, Remotely([line])) as built:
+        with pytest.raises(Confused, match="wrong type"):
+            await said(built)
 
 
 async def test_messages_and_calls_that_a_node_emits_by_hand_are_said(serve: Serve) -> None:

@@ -66,6 +66,14 @@ def test_a_result_ends_its_call_and_comes_once() -> None:
     assert kept(CallStarted("c", "f"), result, result) == [CallStarted("c", "f"), CallEnded("c"), result]
 
 
+def test_a_call_that_begins_after_a_result_with_its_id_is_another() -> None:
+    keeper, earlier = Keeper(), CallReturned("c", "f", "done")
+
+    found = [one for event in (earlier, CallStarted("c", "f"), CallEnded("c")) for one in keeper.keep(event)]
+
+    assert found == [earlier, CallStarted("c-2", "f"), CallEnded("c-2")]
+
+
 def test_what_is_open_at_the_end_is_ended_as_broken_off() -> None:
     assert kept(StepStarted("s"), TextStarted("m"))[2:] == [TextEnded("m", whole=False), StepEnded("s")]
 

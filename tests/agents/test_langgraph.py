@@ -5,16 +5,18 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
+from rightseat.agents.keeping import Confused
 from rightseat.agents.langgraph import Options, build
 from rightseat.agents.langgraph.local import Local
-from rightseat.agents.langgraph.platform import Platform
-from rightseat.agents.langgraph.running import thread_id, write_config
+from rightseat.agents.langgraph.platform import Platform, read
+from rightseat.agents.langgraph.running import Saying, thread_id, write_config
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import AgentUnreachable, ConfigError
 from rightseat.core.messages import user
 from rightseat.core.values import JsonValue
 from rightseat.engines.local import _once
 from rightseat.parts import Parts
+from rightseat.wire.langgraph import Reader
 from tests.servers.running import PROGRAMS
 
 NO_PARTS = cast(Parts, None)
@@ -67,3 +69,17 @@ async def test_a_server_that_is_not_there_is_said_at_once() -> None:
         with pytest.raises(AgentUnreachable, match="The LangGraph server cannot be relied on"):
             async for _ in agent.run(Ask(messages=(user("Hi"),)), _once):
                 pass
+
+
+def test_an_event_that_is_no_json_is_the_servers_fault() -> None:
+    for data in (b'{"":"\x81"}', b"{", b"[" * 100_000):
+        with pytest.raises(AgentUnreachable, match="no JSON"):
+            read(data)
+
+
+def test_an_event_with_values_of_the_wrong_type_is_the_graphs_fault() -> None:
+    ask = Ask(messages=(user("Hi"),))
+    saying = Saying(ask, Reader((), ask.messages), show_errors=False)
+
+    with pytest.raises(Confused, match="wrong type"):
+        list(saying.feed("updates", {"__interrupt__": [3]}))

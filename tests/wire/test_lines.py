@@ -14,7 +14,7 @@ def test_lines_come_out_whole_however_they_come_in() -> None:
     assert decoder.rest() == [b'{"b": 2}']
 
 
-@pytest.mark.parametrize("line", [b"[1]", b"nonsense", b'"text"'])
+@pytest.mark.parametrize("line", [b"[1]", b"nonsense", b'"text"', b'{"":"\x81"}'])
 def test_a_line_that_is_no_object_is_refused(line: bytes) -> None:
     with pytest.raises(ValueError, match="no JSON"):
         lines.read(line)

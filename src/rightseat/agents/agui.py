@@ -8,7 +8,7 @@ from typing import Any, Self
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.agents.keeping import Keeper
+from rightseat.agents.keeping import Keeper, decoding
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
@@ -130,10 +130,12 @@ class Hearing:
         self.is_over = False
 
     def hear(self, data: bytes) -> Iterator[Event]:
-        """Raises `BadEvent` for what cannot be understood, and `Confused` for what comes where it may not."""
-        if self.is_over:
-            return
-        raw = read(data)
+        """Raises `BadEvent` or `Confused` for what cannot be understood, or comes where it may not."""
+        if not self.is_over:
+            with decoding():
+                yield from self._hear(read(data))
+
+    def _hear(self, raw: Json) -> Iterator[Event]:
         match raw:
             case {"type": "RAW"} if not self._options.raw:
                 return

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.agents.keeping import Keeper
+from rightseat.agents.keeping import Keeper, decoding
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.calling import calls_in, read_arguments
@@ -100,7 +100,9 @@ class Remote:
         body = write_execution(self._name, ask, info, messages)
         async with closing(self._endpoint.execute(body, ask)) as lines:
             async for line in lines:
-                for event in reader.read(line):
+                with decoding():
+                    events = list(reader.read(line))
+                for event in events:
                     for kept in keeper.keep(event):
                         yield self._frank(kept, ask)
                     if isinstance(event, RunFailed):

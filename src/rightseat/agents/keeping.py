@@ -4,7 +4,9 @@ Such an agent may begin a text twice, or end what it never began. Clients take t
 what was said for ever; so what can be understood is put in order here, and what cannot is refused.
 """
 
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
@@ -24,6 +26,8 @@ from rightseat.core.events import (
     ThoughtEnded,
     ThoughtStarted,
 )
+
+logger = logging.getLogger(__name__)
 
 Started = TextStarted | ThoughtStarted | CallStarted
 Delta = TextDelta | ThoughtDelta | CallDelta
@@ -45,6 +49,17 @@ class Confused(AgentError):
     """An agent said what makes no sense where it said it."""
 
     code = "bad_agent_event"
+
+
+@contextmanager
+def decoding() -> Iterator[None]:
+    """Around the reading of what an agent sends. Values of other types than its protocol has are the agent's fault:
+    readers take events apart without checking the type of each field."""
+    try:
+        yield
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        logger.warning("an event of the agent has values of the wrong type", exc_info=error)
+        raise Confused("An event of the agent has values of the wrong type. The server's log says where.") from error
 
 
 class Keeper:
@@ -109,6 +124,7 @@ class Keeper:
         if event.call_id in self._returned:
             return
         self._returned.add(event.call_id)
+        self._used.add(("call", event.call_id))  # one that begins later under the same id is another call
         if (name := self._open.pop(("call", event.call_id), None)) is not None:
             yield CallEnded(name)
         yield event

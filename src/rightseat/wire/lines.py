@@ -72,7 +72,7 @@ def read(line: bytes) -> dict[str, Any]:
     """Raises `ValueError` for what is no JSON object."""
     try:
         value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"a line is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError("a line is no JSON object")

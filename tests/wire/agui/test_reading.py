@@ -194,6 +194,15 @@ def test_a_failure_has_a_code_even_if_the_agent_gives_none() -> None:
         ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m"}, "lacks its `delta`"),
         ({"type": "STATE_DELTA", "delta": {}}, "JSON Patch"),
         ({"type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": [{}]}}, "interrupt lacks its `id`"),
+        (
+            {
+                "type": "RUN_FINISHED",
+                "outcome": {"type": "interrupt", "interrupts": [{"id": "i", "reason": "r", "message": 1}]},
+            },
+            "`message` is int",
+        ),
+        ({"type": "RUN_ERROR", "message": "no", "code": 1}, "`code` is int, and should be a text"),
+        ({"type": "TOOL_CALL_START", "toolCallId": "c", "toolCallName": "f", "parentMessageId": []}, "is list"),
         ({"type": "TEXT_MESSAGE_CHUNK", "delta": "x"}, "must have a `messageId`"),
         ({"type": "TOOL_CALL_CHUNK", "toolCallId": "c"}, "must have a `toolCallName`"),
     ],

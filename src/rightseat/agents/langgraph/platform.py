@@ -97,5 +97,5 @@ class Platform:
 def read(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data) if data else None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise AgentUnreachable(f"{WHAT} cannot be relied on: an event is no JSON.") from error

@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rightseat.agents.keeping import Keeper
+from rightseat.agents.keeping import Keeper, decoding
 from rightseat.core.ask import Ask
 from rightseat.core.events import CallReturned, CallStarted, Event, RunFailed, RunFinished
 from rightseat.wire.langgraph import Reader
@@ -42,8 +42,9 @@ class Saying:
         self.is_over = False
 
     def feed(self, mode: str, data: object) -> Iterator[Event]:
-        for event in self._reader.read(mode, data):
-            yield from self._say(event)
+        with decoding():
+            for event in self._reader.read(mode, data):
+                yield from self._say(event)
 
     def end(self) -> Iterator[Event]:
         for event in self._reader.endings():

@@ -97,7 +97,7 @@ class Reader:
             case "RUN_FINISHED":
                 return read_finish(event, list(self._pending))
             case "RUN_ERROR":
-                return [RunFailed(event.get("code") or "agent_failed", need(event, "message"))]
+                return [RunFailed(text_or_none(event, "code") or "agent_failed", need(event, "message"))]
             case str():
                 return [custom(event)]
         raise BadEvent("An event has no `type`.")
@@ -115,7 +115,7 @@ class Reader:
         self._names[id] = name
         self._pending[id] = None
         raw = unless_plain(event, "toolCallId", "toolCallName", "parentMessageId")
-        return [*raw, CallStarted(id, name, event.get("parentMessageId"))]
+        return [*raw, CallStarted(id, name, text_or_none(event, "parentMessageId"))]
 
     def _piece(self, event: Json, field: str, ours: type[TextDelta | CallDelta | ThoughtDelta]) -> list[Event]:
         id, text = need(event, field), event.get("delta")
@@ -177,6 +177,13 @@ def need(event: Json, field: str) -> str:
     return value
 
 
+def text_or_none(fields: Json, field: str) -> str | None:
+    value = fields.get(field)
+    if value is not None and not isinstance(value, str):
+        raise BadEvent(f"`{field}` is {type(value).__name__}, and should be a text.")
+    return value
+
+
 def read_patch(event: Json) -> list[Any]:
     if not isinstance(event.get("delta"), list):
         raise BadEvent("A STATE_DELTA lacks its `delta`, which is a JSON Patch: a list.")
@@ -214,9 +221,9 @@ def read_interrupt(asked: Any) -> Interrupt:
             return Interrupt(
                 id,
                 reason,
-                asked.get("message") or "",
-                asked.get("toolCallId"),
+                text_or_none(asked, "message") or "",
+                text_or_none(asked, "toolCallId"),
                 asked.get("responseSchema"),
-                asked.get("expiresAt"),
+                text_or_none(asked, "expiresAt"),
             )
     raise BadEvent("An interrupt lacks its `id` or its `reason`.")
