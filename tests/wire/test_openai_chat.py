@@ -9,7 +9,7 @@ from pydantic import JsonValue
 from rightseat.core.ask import Named
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.wire.openai_chat import Reader, write_format, write_tool, write_tool_choice
+from rightseat.wire.openai_chat import Reader, read_error, write_format, write_tool, write_tool_choice
 from rightseat.wire.sse import StreamError
 
 
@@ -95,3 +95,13 @@ def test_tokens_of_the_cache_are_read_and_what_is_no_number_fails_nothing(
     found = list(Reader().read(json.dumps({"choices": [], "usage": usage}).encode()))
 
     assert found == [UsageChunk(10, 3, cached, written)]
+
+
+@pytest.mark.parametrize("data", [b'{"message": {"\x80": 1}}', b'{"message": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"])
+def test_an_event_that_cannot_be_read_is_an_error_of_the_server(data: bytes) -> None:
+    with pytest.raises(StreamError):
+        Reader().read(data)
+
+
+def test_the_words_of_a_refusal_that_are_no_json_are_taken_as_they_are() -> None:
+    assert read_error("[" * 5_000) == "[" * 5_000

@@ -25,6 +25,7 @@ from rightseat.core.events import (
 )
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.egress.service import Service, forwarded
@@ -190,7 +191,7 @@ class Hearing:
 def read(data: bytes) -> Json:
     try:
         raw: Any = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         raise BadEvent(f"An event of the agent is no JSON: {error}") from error
     if not isinstance(raw, dict):
         raise BadEvent("An event of the agent is no JSON object.")

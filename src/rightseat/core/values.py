@@ -2,7 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
     from pydantic import JsonValue as JsonValue
 else:
     JsonValue = Any
+
+JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""

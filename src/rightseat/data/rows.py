@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from rightseat.core.errors import Unreadable
+from rightseat.core.values import JSON_ERRORS
 from rightseat.data.values import Sheet
 
 MOST_COLUMNS = 1000
@@ -30,7 +31,7 @@ def read_json(text: str | bytes) -> Frame:
     """A list of objects, of lists or of values; an object of lists, of objects, or of values; or a list within one."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except JSON_ERRORS:
         value = read_loosely(text)
     notes: list[str] = []
     return read_value(value, notes)

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 
 from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
 from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
 from rightseat.wire.lines import LineTooLong
@@ -113,7 +114,7 @@ class Service:
         said = b"".join(pieces)
         try:
             return msgspec.json.decode(said)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except JSON_ERRORS as error:
             text = self.said(said.decode("utf-8", "replace"))
             logger.warning("%s%s answered with no JSON: %s", self._where, path, text)
             raise AgentUnreachable(f"{self._what} answered with something else than JSON.") from error

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from pydantic import BaseModel, ConfigDict, SecretStr
 
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Unreachable
 from rightseat.egress.http import Pool
 
@@ -119,6 +120,6 @@ class Heard(msgspec.Struct):
 def read_text(said: str) -> str:
     try:
         return msgspec.json.decode(said, type=Heard).text
-    except msgspec.DecodeError as error:
+    except JSON_ERRORS as error:
         message = "The transcription server's answer cannot be read."
         raise Unheard("provider_error", message, 502, retryable=True) from error

@@ -18,6 +18,7 @@ from rightseat.core.ask import Parameters
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, Prompt, Vectors
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.redaction import secrets_in
@@ -132,7 +133,7 @@ class _Embedded(msgspec.Struct):
 def read_vectors(body: bytes, count: int) -> Vectors:
     try:
         embedded = msgspec.json.decode(body, type=_Embedded)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except JSON_ERRORS as error:
         raise ModelUnreachable(f"The model's server answered with something else than vectors: {error}") from error
     found = {one.index: one.embedding for one in embedded.data}
     if sorted(found) != list(range(count)):

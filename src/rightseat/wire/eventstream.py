@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from rightseat.core.values import JSON_ERRORS
 from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong
 from rightseat.wire.sse import StreamError
 
@@ -88,14 +89,14 @@ def failure(kind: str, message: str) -> StreamError:
 def read_chunk(payload: bytes) -> bytes:
     try:
         return base64.b64decode(_decode_chunk(payload).bytes, validate=True)
-    except (msgspec.MsgspecError, UnicodeDecodeError, binascii.Error) as error:
+    except (*JSON_ERRORS, binascii.Error) as error:
         raise StreamError(f"the payload of a chunk cannot be read: {error}") from error
 
 
 def read_message(payload: bytes) -> str:
     try:
         said = _decode_said(payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except JSON_ERRORS:
         return payload.decode("utf-8", "replace")
     return said.originalMessage or said.message
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from rightseat.core.values import JSON_ERRORS
+
 MAX_LINE_BYTES = 4 * 2**20
 """Of one line, and of the data of one event: a model's chunk has some hundred bytes."""
 MAX_AGENT_LINE_BYTES = 32 * 2**20
@@ -72,7 +74,7 @@ def read(line: bytes) -> dict[str, Any]:
     """Raises `ValueError` for what is no JSON object."""
     try:
         value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         raise ValueError(f"a line is no JSON: {error}") from error
     if not isinstance(value, dict):
         raise ValueError("a line is no JSON object")

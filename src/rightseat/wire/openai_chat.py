@@ -13,7 +13,7 @@ from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.wire.sse import SHOWN_BYTES, StreamError
 
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
@@ -109,7 +109,7 @@ class Reader:
     def read(self, data: bytes) -> Sequence[Chunk]:
         try:
             event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except JSON_ERRORS as error:
             return self._read_other(data, error)
         self.read_any = True
         if event.error:
@@ -177,7 +177,10 @@ def _read_call(call: "_ToolCall", position: int) -> CallChunk:
 
 def _check_error(data: bytes) -> None:
     """Older vLLM: `{"object": "error", "message": …}`, and then `[DONE]` as if all were well."""
-    event = _decode_error(data)
+    try:
+        event = _decode_error(data)
+    except JSON_ERRORS as error:
+        raise StreamError(f"{error} in {data.decode(errors='replace')}") from error
     if event.object == "error":
         raise StreamError(str(event.message))
 
@@ -244,7 +247,7 @@ def read_error(body: str) -> str:
     """What the server says is wrong: `error.message` where it keeps to the form, else its text."""
     try:
         value = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except JSON_ERRORS:
         return body
     match value:
         case {"error": {"message": str(message)}} | {"message": str(message)} | {"detail": str(message)}:

@@ -268,6 +268,15 @@ def test_variables_that_cannot_be_read_are_told(sent: bytes, complaint: str, doc
     assert complaint in str(caught.value)
 
 
+def test_a_name_whose_lower_case_is_longer_is_refused_like_any_other() -> None:
+    """The library's suggestions for names that are misspelt cannot take it."""
+    given = variables()
+    given["data"]["frontend"]["actions"] = {"İ" * 40: 1}
+
+    with pytest.raises(Invalid, match="İİİ"):
+        read_arguments(Documents().read(OTHER_NAMES.replace("$input", "$data"), None), json.dumps(given).encode())
+
+
 def test_no_variables_are_as_good_as_empty_ones() -> None:
     assert complaints(None) == complaints({})
 

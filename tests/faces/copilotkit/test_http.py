@@ -527,6 +527,18 @@ async def test_the_state_of_an_agent_that_is_not_there_cannot_be_loaded(serve: S
     assert error["extensions"] == extensions("AGENT_NOT_FOUND", 500, "banner", "critical", message)
 
 
+async def test_what_is_wrong_with_a_query_is_told_and_is_no_error_in_the_log(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = recorded.request("load-agent-state") | {"variables": {"data": {"threadId": "t-1", "other": 1}}}
+    async with serve(app(runtime())) as url:
+        wrong = (await post(url, request)).json()
+        await load(url, "t-1", "gone")
+
+    assert "required field 'agentName'" in wrong["errors"][0]["message"]
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
 # Actions
 
 

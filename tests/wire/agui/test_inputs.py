@@ -241,6 +241,11 @@ def test_a_list_of_messages_writes_calls_its_own_way() -> None:
         ({"messages": [{"id": "1", "role": "user", "content": [{"type": "image", "source": {}}]}]}, r"\[0\].source"),
         ({"messages": [{"id": "1", "role": "tool", "content": "x"}]}, r"messages\[0\] lacks `toolCallId`"),
         ({"messages": [{"id": "1", "role": "assistant", "toolCalls": [{}]}]}, r"messages\[0\].toolCalls\[0\]"),
+        ({"messages": [{"id": "1", "role": "assistant", "toolCalls": True}]}, r"messages\[0\].toolCalls is no list"),
+        (
+            {"messages": [{"id": "1", "role": "user", "content": [{"type": "binary", "mimeType": "a/b", "data": 1}]}]},
+            r"content\[0\].data is no text",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(fields: dict[str, Any], problem: str) -> None:

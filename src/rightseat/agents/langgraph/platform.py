@@ -16,6 +16,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Event
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.service import Service, forwarded
 from rightseat.wire import sse
 from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
@@ -97,5 +98,5 @@ class Platform:
 def read(data: bytes) -> Any:
     try:
         return msgspec.json.decode(data) if data else None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         raise AgentUnreachable(f"{WHAT} cannot be relied on: an event is no JSON.") from error

@@ -10,7 +10,7 @@ import msgspec
 
 from rightseat.core.ask import Context
 from rightseat.core.errors import RightseatError
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.faces.openbb.asking import Data, Fact, Item, Query
 from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.files import Files
@@ -77,7 +77,7 @@ def plain(item: Item) -> Item:
         return item
     try:
         found = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except JSON_ERRORS:
         return item
     return msgspec.structs.replace(item, content=found) if isinstance(found, str) else item
 

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from rightseat.core.errors import RightseatError
+from rightseat.core.values import JSON_ERRORS
 from rightseat.faces.openbb.asking import Datum, Done, Failure, Item
 from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.files import Files, Shown
@@ -69,7 +70,7 @@ def hidden_failure(item: Item) -> str | None:
         return None
     try:
         found = msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except JSON_ERRORS:
         return None
     return as_text(found.get("content")) if isinstance(found, dict) and "error_type" in found else None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from rightseat.core.errors import BadAsk
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.data.tables import Limits, Tables
 from rightseat.faces.openbb.desk import Source
 
@@ -47,7 +47,7 @@ def unpacked(text: str) -> JsonValue:
     """Some models write a list as the JSON text of it."""
     try:
         value: JsonValue = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
+    except JSON_ERRORS:
         return None
     return value
 

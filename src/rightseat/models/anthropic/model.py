@@ -13,6 +13,7 @@ from rightseat.core.continuing import Known
 from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError, ModelError, ModelRefused
 from rightseat.core.model import Begun, CannotContinue, Chunk, NoteChunk, Prompt, UsageChunk
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.credentials import Credentials, aws, entra, google_cloud
 from rightseat.egress.redaction import secrets_in
 from rightseat.models.anthropic.options import SERVICES, Options
@@ -86,7 +87,7 @@ class Anthropic:
         try:
             answer = await self._upstream.post("/v1/messages/count_tokens", _encode(counted(body)))
             return _decode_count(answer).input_tokens
-        except (ModelError, msgspec.DecodeError) as error:
+        except (ModelError, *JSON_ERRORS) as error:
             raise CannotContinue(f"its tokens could not be counted: {error}") from error
 
 

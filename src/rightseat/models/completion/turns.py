@@ -8,7 +8,7 @@ import msgspec
 
 from rightseat.core.errors import BadAsk
 from rightseat.core.messages import Call, File, Image, Message, Result
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.models.completion.engine import Description
 from rightseat.models.completion.styles.style import Style, Turn
 
@@ -100,7 +100,7 @@ def read_arguments(turns: Sequence[Turn]) -> None:
             function = call["function"]
             try:
                 value: JsonValue = msgspec.json.decode(function["arguments"])
-            except (msgspec.DecodeError, RecursionError):
+            except JSON_ERRORS:
                 continue
             if isinstance(value, dict):
                 function["arguments"] = value

@@ -11,7 +11,7 @@ import msgspec
 
 from rightseat.core.events import StopReason
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.wire.sse import SHOWN_BYTES, StreamError
 
 FILTERED = {
@@ -42,7 +42,7 @@ class Reader:
     def read(self, data: bytes) -> Sequence[Chunk]:
         try:
             event = _decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except JSON_ERRORS as error:
             raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
         self.read_any = True
         if event.error is not None:

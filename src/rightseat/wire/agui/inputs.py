@@ -7,7 +7,7 @@ import msgspec
 
 from rightseat.core.ask import ANYONE, Answer, Ask, Context, Named, Parameters, Principal, ToolChoice, ToolOffer
 from rightseat.core.errors import BadAsk
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.wire.agui.messages import read_messages
 from rightseat.wire.agui.versions import Version, read_version
 
@@ -50,7 +50,7 @@ def read_input(body: bytes | Mapping[str, Any]) -> RunInput:
         if isinstance(body, bytes):
             return msgspec.json.decode(body, type=RunInput)
         return msgspec.convert(body, RunInput)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         raise BadAsk(
             f"The run input cannot be understood: {error}. It is a JSON object with `threadId`, `runId` and `messages`."
         ) from error

@@ -127,7 +127,10 @@ def read_parts(raw: Json, names: dict[str, str], where: str) -> Iterable[Part]:
         case "assistant":
             if text := text_of(content):
                 yield Text(text)
-            for number, call in enumerate(raw.get("toolCalls") or ()):
+            calls = raw.get("toolCalls") or []
+            if not isinstance(calls, list):
+                raise BadAsk(f"{where}.toolCalls is no list of tool calls.")
+            for number, call in enumerate(calls):
                 yield read_call(call, f"{where}.toolCalls[{number}]")
         case "user" if isinstance(content, list):
             for number, part in enumerate(content):
@@ -152,7 +155,7 @@ def read_part(raw: Any, where: str) -> Part:
         case {"type": "image" | "audio" | "video" | "document" as kind, "source": source}:
             return read_media(kind, source, filename(raw.get("metadata")), where)
         case {"type": "binary", "mimeType": str(media_type)}:  # until 0.0.4x; the parts above took its place
-            data, url, name = (raw.get(key) or "" for key in ("data", "url", "filename"))
+            data, url, name = (text_or_empty(raw, key, where) for key in ("data", "url", "filename"))
             return media(kind_of(media_type), media_type, data, url, name)
     kind = raw.get("type") if isinstance(raw, dict) else None
     raise BadAsk(
@@ -166,7 +169,7 @@ def read_media(kind: str, source: Any, name: str, where: str) -> Part:
         case {"type": "data", "value": str(data), "mimeType": str(media_type)}:
             return media(kind, media_type, data, "", name)
         case {"type": "url", "value": str(url)}:
-            return media(kind, source.get("mimeType") or "", "", url, name)
+            return media(kind, text_or_empty(source, "mimeType", where), "", url, name)
         case {"type": "file", "value": str(handle)}:
             return Text(note_of_file(kind, handle, source.get("provider")))
     raise BadAsk(
@@ -212,6 +215,13 @@ def beyond_part(raw: Json, written: Json) -> Json:
     if raw["type"] != written["type"]:
         return raw
     return {key: value for key, value in raw.items() if written.get(key) != value}
+
+
+def text_or_empty(raw: Json, field: str, where: str) -> str:
+    value = raw.get(field) or ""
+    if not isinstance(value, str):
+        raise BadAsk(f"{where}.{field} is no text.")
+    return value
 
 
 def need(raw: Json, field: str, where: str) -> str:

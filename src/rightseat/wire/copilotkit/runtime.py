@@ -22,7 +22,7 @@ from rightseat.core.events import (
     TextStarted,
 )
 from rightseat.core.ids import new_id
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.wire.copilotkit.langgraph import END, FAILED, KIND
 from rightseat.wire.copilotkit.messages import text_of
 
@@ -82,5 +82,5 @@ def read_state(given: Any) -> Any:
         return given
     try:
         return msgspec.json.decode(given)
-    except msgspec.DecodeError:
+    except JSON_ERRORS:
         return given

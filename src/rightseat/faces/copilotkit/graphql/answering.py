@@ -65,7 +65,7 @@ class GraphQL:
         try:
             document = self._documents.read(operation.query, operation.operationName)
             if not document.is_mutation:
-                return await self._query(operation, request, principal)
+                return await self._query(document, operation, request, principal)
             if only_queries:
                 body = failures.invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
                 return answer(body, 405, headers={"allow": "POST"})
@@ -73,10 +73,12 @@ class GraphQL:
         except Invalid as invalid:
             return answer(failures.invalid(invalid.errors))
 
-    async def _query(self, operation: Operation, request: Request, principal: Principal) -> Response:
+    async def _query(
+        self, document: Document, operation: Operation, request: Request, principal: Principal
+    ) -> Response:
         result = await schema.execute(
             operation.query,
-            read_variables(bytes(operation.variables)),
+            read_variables(document, bytes(operation.variables)),
             context_value=Visit(self._desk, principal, self._passed_on(request)),
             operation_name=operation.operationName,
         )

@@ -42,10 +42,9 @@ def read_arguments(document: Document, variables: bytes) -> tuple[Arguments, Var
             return _decode(variables), NONE
         except UNREADABLE:
             pass
-    given = read_variables(variables)
+    given = read_variables(document, variables)
     definitions = document.operation.variable_definitions or ()
-    for one in definitions:
-        leave_out_unknown(one, given)
+    # Suggestions for a name that is misspelt cost quadratic time, and fail on letters whose lower case is longer.
     values = get_variable_values(bare, definitions, given, max_errors=10, hide_suggestions=True)
     if isinstance(values, list):
         raise Invalid(values)
@@ -67,11 +66,15 @@ def is_plain(document: Document) -> bool:
     return passed == set(MUTATION.args) and not defaults
 
 
-def read_variables(variables: bytes) -> dict[str, Any]:
+def read_variables(document: Document, variables: bytes) -> dict[str, Any]:
+    """Without fields that the schema does not know. Raises `Invalid`."""
     try:
-        return msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
+        given = msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
     except UNREADABLE as error:
         raise Invalid([GraphQLError(f"The variables are not a JSON object that can be read: {error}")]) from error
+    for one in document.operation.variable_definitions or ():
+        leave_out_unknown(one, given)
+    return given
 
 
 def leave_out_unknown(definition: VariableDefinitionNode, given: dict[str, Any]) -> None:

@@ -107,6 +107,8 @@ def explained(error: GraphQLError) -> dict[str, Any]:
     original = error.original_error
     if isinstance(original, RightseatError):
         return formatted | {"extensions": of(original)}
+    if isinstance(original, GraphQLError):  # a variable of another type than its own
+        return formatted | {"message": shorten(error.message, 1000)}
     if original is not None:
         logger.error("a query failed", exc_info=original)
         return formatted | {"message": INTERNAL, "extensions": told(UNKNOWN, INTERNAL)}

@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec import DecodeError, json
+from msgspec import json
 from pydantic import JsonValue
 
 from rightseat.core.ask import Answer
 from rightseat.core.errors import BadAsk
 from rightseat.core.events import RunFinished
 from rightseat.core.threads import Pending
+from rightseat.core.values import JSON_ERRORS
 from rightseat.faces.copilotkit.graphql import values
 from rightseat.faces.copilotkit.graphql.inputs import MetaEventInput
 from rightseat.faces.copilotkit.graphql.values import Value
@@ -71,6 +72,6 @@ def read_answer(asked: Pending, response: str) -> Answer:
     """A response is JSON, or else a text. Whether it approves a call is decided by `core.approvals`."""
     try:
         payload = json.decode(response)
-    except DecodeError:
+    except JSON_ERRORS:
         payload = response
     return Answer(asked.interrupt.id, "resolved", payload)

@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 import strawberry
-from graphql import GraphQLSchema
+from graphql import GraphQLError, GraphQLSchema
 from msgspec import json
 from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
 
 from rightseat.access.door import Door
 from rightseat.core.agent import Roster
@@ -144,7 +145,12 @@ def text(value: object) -> str:
     return json.encode(value).decode()
 
 
-schema = strawberry.Schema(
+class Schema(strawberry.Schema):
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Strawberry logs each as an error of ours; most are a client's, and `failures` logs the others."""
+
+
+schema = Schema(
     Query,
     Mutation,
     types=outputs.EVERY_TYPE,

@@ -19,6 +19,7 @@ from rightseat.core.errors import (
     ModelUnreachable,
     PromptTooLong,
 )
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
 from rightseat.wire import lines, sse
@@ -77,7 +78,7 @@ class Client:
             raise ModelUnreachable(f"The model's engine said nothing within {within:g} s.") from None
         try:
             return msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
+        except JSON_ERRORS as error:
             raise self.broken(f"{path} is no JSON: {error}") from error
 
     async def count(self, text: str, **more: str) -> int | None:
@@ -127,7 +128,7 @@ class Client:
         """One event of an answer. An error inside of it is raised."""
         try:
             event = decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except JSON_ERRORS as error:
             raise self.broken(f"an event that cannot be read: {error}") from error
         if event.error is not None:
             raise self.failure(event.error)

@@ -19,6 +19,7 @@ import msgspec
 
 from rightseat.core.closing import closing
 from rightseat.core.errors import ConfigError, ModelError
+from rightseat.core.values import JSON_ERRORS
 from rightseat.models.completion.engine import End, Piece, Request
 from rightseat.models.completion.engines.llama_cpp import LlamaCpp
 from rightseat.models.completion.engines.options import SessionOptions
@@ -89,7 +90,7 @@ class Sessions:
         for side in sorted(folder.glob(f"{self._mark()}-*.json"), key=_age):
             try:
                 found = msgspec.json.decode(side.read_bytes(), type=Saved)
-            except (OSError, msgspec.DecodeError) as error:
+            except (OSError, *JSON_ERRORS) as error:
                 logger.warning("%s cannot be read, and is left out: %s", side, error)
                 continue
             if (folder / found.name).exists():

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from rightseat.core.errors import ConfigError
+from rightseat.core.values import JSON_ERRORS
 from rightseat.models.completion.engine import Description
 
 FILE = "tokenizer_config.json"
@@ -22,7 +23,7 @@ def describe(path: Path) -> Description:
         template = beside.read_text(encoding="utf-8") if beside.is_file() else ""
     except OSError as error:
         raise ConfigError(f"{file} cannot be read: {error.strerror}.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except JSON_ERRORS as error:
         raise ConfigError(f"{file} is no {FILE}: {error}") from error
     if not isinstance(said, dict):
         raise ConfigError(f"{file} is no {FILE}: it should be a mapping.")

@@ -13,7 +13,7 @@ import msgspec
 
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, TextChunk, ThoughtChunk
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.models.completion.grammar import checking
 from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.reading import limits
@@ -208,7 +208,7 @@ def misfit(text: str, check: checking.Check) -> str:
     """Why this JSON does not fit its schema; nothing where it does."""
     try:
         value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except JSON_ERRORS as error:
         return f"it is no JSON ({error})"
     return check(value) or ""
 

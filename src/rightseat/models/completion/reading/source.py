@@ -10,6 +10,8 @@ from typing import TypeVar
 
 import msgspec
 
+from rightseat.core.values import JSON_ERRORS
+
 T = TypeVar("T")
 Reading = Generator[None, None, T]
 """Yields where it needs more text; gives its result when it is through."""
@@ -119,7 +121,7 @@ class Source:
         if whole:
             try:
                 return _decode("".join(raw))
-            except msgspec.DecodeError:
+            except JSON_ERRORS:
                 pass
         self.at = start
         return None
