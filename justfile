@@ -44,6 +44,10 @@ test *ARGS:
 acceptance SUITE *ARGS:
     tests/acceptance/{{ SUITE }}/run {{ ARGS }}
 
+# Feed spoilt input to everything that reads what others send: just fuzz 30, or just fuzz 5 sql templates
+fuzz MINUTES *ARGS:
+    {{ bin }}/python -m tests.fuzz --minutes {{ MINUTES }} {{ ARGS }}
+
 # Start a server; arguments go to `rightseat serve`
 serve *ARGS:
     rightseat serve {{ ARGS }}
