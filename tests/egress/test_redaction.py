@@ -8,9 +8,10 @@ import re
 from urllib.parse import quote, quote_plus
 
 import pytest
+from pydantic import BaseModel, SecretStr
 
 from rightseat.core.values import JsonValue
-from rightseat.egress.redaction import PASSING, Redactor, covering_logs
+from rightseat.egress.redaction import PASSING, Redactor, covering_logs, secrets_of
 
 CANARY = 'can+ary/"é<7& x'
 
@@ -88,3 +89,25 @@ def test_R_3_7_what_is_logged_is_covered(caplog: pytest.LogCaptureFixture) -> No
     assert "key •••• for x" in caplog.text
     assert "ValueError: broken ••••" in caplog.text
     assert "5 is plain" in caplog.text
+
+
+def test_secrets_of_options_are_found_wherever_they_stand() -> None:
+    class Options(BaseModel):
+        api_key: SecretStr = SecretStr("the-key")
+        url: str = "postgresql://me:pass-word@host/db"
+        headers: dict[str, SecretStr] = {
+            "authorization": SecretStr("Bearer abc-123"),
+            "x-version": SecretStr("2024-10"),
+        }
+        extra: dict[str, JsonValue] = {"user": "canary-5f2c9be1d0a74-x", "effort": "high", "model": "gpt-4o-2024-08-06"}
+        inner: tuple[dict[str, str], ...] = ({"url": "redis://:pass-two@host"},)
+
+    found = list(secrets_of(Options()))
+
+    assert found == ["the-key", "pass-word", "Bearer abc-123", "canary-5f2c9be1d0a74-x", "pass-two"]
+
+
+def test_a_token_is_covered_with_and_without_the_word_before_it() -> None:
+    assert (
+        Redactor("[key]", ["Bearer abc-123", "short"]).text("Bearer abc-123, abc-123, short") == "[key], [key], short"
+    )

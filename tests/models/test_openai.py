@@ -222,13 +222,14 @@ async def test_an_error_inside_an_answer_comes_after_what_was_said(name: str, ca
     assert chunks == ERRORS[name]
     assert isinstance(error, ModelUnreachable)
     assert error.message == "The model's server broke its answer off with an error."
-    assert "an error inside the answer: " in caplog.text
+    assert "an error inside the answer" in caplog.text
     assert len(server.requests) == 1
 
 
-async def test_an_error_inside_an_answer_is_in_the_log_in_the_words_of_the_server(
+async def test_an_error_inside_an_answer_is_in_the_debug_log_in_the_words_of_the_server(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    caplog.set_level(logging.DEBUG, "rightseat")
     async with model_of(recording("vllm-error")) as (model, _):
         await failure(model)
 
@@ -659,7 +660,9 @@ async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(
     assert type(error) is kind
     assert error.message == message
     assert getattr(error, "upstream_status", status) == status
-    assert f"{server.url}/v1 answered {status}: no good" in caplog.text
+    assert f"{server.url}/v1 answered {status}: x" in caplog.text
+    assert "no good" not in caplog.text
+    assert "no good" not in error.log_message
     assert len(server.requests) == 1
 
 
@@ -740,7 +743,7 @@ async def test_an_answer_that_is_no_stream_is_an_error(caplog: pytest.LogCapture
     assert chunks == []
     assert isinstance(error, ModelUnreachable)
     assert error.message == "The model's server answered with application/json instead of a stream."
-    assert '"finish_reason":"stop"' in caplog.text
+    assert '"finish_reason":"stop"' not in caplog.text
 
 
 async def test_a_web_page_is_no_stream() -> None:
@@ -785,6 +788,37 @@ async def test_a_key_is_in_no_message_and_in_no_log_even_where_the_server_repeat
     assert caplog.records
     for record in caplog.records:
         assert half not in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        refusal("400 No", '{"error":{"message":"cannot answer: my private question","type":"bad_request"}}'),
+        refusal("500 No", '{"error":{"message":"cannot answer: my private question"}}'),
+        refusal("200 OK", "my private question", "text/html"),
+        events('{"error":{"message":"my private question"}}'),
+        events("{ my private question"),
+    ],
+)
+async def test_what_a_server_repeats_of_the_prompt_is_not_in_the_log_at_its_usual_level(
+    answer: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "rightseat")
+    async with model_of(once(answer)) as (model, _):
+        _, error = await failure(model)
+
+    assert caplog.records
+    assert "private" not in caplog.text
+    assert "private" not in error.log_message
+
+
+async def test_secrets_in_extra_fields_are_covered_and_ordinary_words_are_not() -> None:
+    extra: Any = {"user": "canary-5f2c9be1d0a74-x", "reasoning_effort": "high", "metadata": {"api_token": "short-1"}}
+    said = '{"error":{"message":"no high for canary-5f2c9be1d0a74-x with short-1"}}'
+    async with model_of(refusal("400 No", said), extra=extra) as (model, _):
+        _, error = await failure(model)
+
+    assert error.message.endswith("no high for [key] with [key]")
 
 
 async def test_a_key_in_the_query_of_the_address_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -22,7 +22,10 @@ from rightseat.core.model import Model
 from rightseat.core.pins import PinStore
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Toolbox
+from rightseat.egress.redaction import Redactor, covering_logs, secrets_of
 from rightseat.stores.files import MemoryArtifacts
+
+SHORTEST_CONFIGURED = 8  # characters: placeholders such as `ollama` are no secrets, and stand in many lines
 
 H = TypeVar("H")
 
@@ -32,7 +35,7 @@ class Assembly:
     """The parts, put together. `owned` are opened with the server and closed with it, in this order and in reverse.
 
     Without a `doorman` every door is open. `brought` are the toolboxes that faces have for all agents, by the place of
-    the face.
+    the face. `redactor` covers the secrets of the configuration in what is logged.
     """
 
     runtime: Runtime
@@ -41,11 +44,13 @@ class Assembly:
     doorman: Doorman | None = None
     brought: Mapping[int, Toolbox] = field(default_factory=dict)
     readiness: Readiness = field(default_factory=Readiness)
+    redactor: Redactor = field(default_factory=Redactor)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
         """Open what must be opened. At the end runs are cancelled first, while the parts that they use still work."""
         async with AsyncExitStack() as stack:
+            stack.enter_context(covering_logs(self.redactor))
             for part in self.owned:
                 if isinstance(part, AbstractAsyncContextManager):
                     await stack.enter_async_context(part)
@@ -89,7 +94,14 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     )
     readiness = Readiness(dependencies_of(config))
     owned = (log, threads, engine, *inside, doorman, readiness)
-    return Assembly(runtime, config.faces, owned, doorman, brought, readiness)
+    return Assembly(runtime, config.faces, owned, doorman, brought, readiness, redactor_of(config))
+
+
+def redactor_of(config: Config) -> Redactor:
+    named = (*config.models.values(), *config.toolboxes.values(), *config.agents.values())
+    every = (*named, *config.guards, *config.faces, config.log, config.threads, config.engine)
+    options = [config.access, *(part.options for part in every)]
+    return Redactor(secrets=(secret for secret in secrets_of(options) if len(secret) >= SHORTEST_CONFIGURED))
 
 
 def artifacts_of(threads: object) -> Artifacts:

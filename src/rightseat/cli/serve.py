@@ -52,7 +52,7 @@ def command(
     os.umask(0o077)  # what a server writes is for its own user
     start.set_up_logging(access=access_log)
     config = listening_on(choose(file or path, model), host, port)
-    start.set_up_logging(access=access_log, form=config.telemetry.logs)
+    start.set_up_logging(access=access_log, form=config.telemetry.logs, level=config.telemetry.level)
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)
     assembly = app.assemble(config)

@@ -32,11 +32,12 @@ def load_model(file: Path) -> Config:
     return config.parse(json.dumps({"models": {"default": model}}))
 
 
-def set_up_logging(*, access: bool = False, form: Literal["plain", "json"] = "plain") -> None:
-    """One line a message, to stderr: ours from INFO on, of others only warnings."""
+def set_up_logging(*, access: bool = False, form: Literal["plain", "json"] = "plain", level: str = "info") -> None:
+    """One line a message, to stderr: ours from `level` on, of others only warnings."""
     handler = logging.StreamHandler()
     handler.addFilter(About())
     handler.setFormatter(FORMATTERS[form])
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    logging.getLogger("rightseat").setLevel(logging.INFO)
+    logging.getLogger("rightseat").setLevel(level.upper())
+    logging.getLogger("rightseat.audit").setLevel(logging.INFO)  # whatever else is wanted
     logging.getLogger("uvicorn.access").setLevel(logging.INFO if access else logging.WARNING)

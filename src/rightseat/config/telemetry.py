@@ -12,5 +12,8 @@ class Telemetry(BaseModel):
     With `true` the variables `OTEL_EXPORTER_OTLP_…` say where."""
     service: str = "rightseat"
     """What the server is called in traces."""
+    level: Literal["debug", "info", "warning"] = "info"
+    """From which level on this server's own log lines are written. At `debug` they hold what servers of models say of
+    an error, which may repeat what a person asked."""
     logs: Literal["plain", "json"] = "plain"
     """How log lines are written: for people, or as one JSON object each."""

@@ -145,8 +145,10 @@ async def _first(rest: AsyncIterator[Chunk]) -> Chunk | None:
         return await anext(rest)
     except StopAsyncIteration:
         why = "its model said nothing"
-    except (CannotContinue, ModelRefused) as error:
+    except CannotContinue as error:
         why = str(error)
+    except ModelRefused as error:
+        why = error.log_message
     logger.warning("an answer that broke off is taken back and given anew: %s", why)
     return None
 

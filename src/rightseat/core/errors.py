@@ -64,10 +64,17 @@ from typing import ClassVar
 class RightseatError(Exception):
     code: str = "error"
     status: ClassVar[int] = 500
+    upstream_text: str = ""
+    """The part of the message that an upstream wrote. It may repeat what a person asked."""
 
     @property
     def message(self) -> str:
         return str(self)
+
+    @property
+    def log_message(self) -> str:
+        """The message as the log has it at its usual level: without `upstream_text`."""
+        return str(self).replace(self.upstream_text, "…") if self.upstream_text else str(self)
 
 
 class BadAsk(RightseatError):

@@ -20,7 +20,7 @@ def read_failure(ask: Ask, error: BaseException) -> Last:
             logger.warning("run %s failed while it was cancelled", ask.run_id, exc_info=error)
         return RunFinished("cancelled")
     if isinstance(error, RightseatError):
-        logger.warning("run %s failed: %s: %s", ask.run_id, error.code, error)
+        logger.warning("run %s failed: %s: %s", ask.run_id, error.code, error.log_message)
         return RunFailed(error.code, error.message)
     logger.error("run %s failed", ask.run_id, exc_info=error)
     return RunFailed(InternalError.code, InternalError(ask.run_id).message)

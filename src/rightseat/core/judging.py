@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import Denied, GuardFailed
+from rightseat.core.errors import Denied, GuardFailed, RightseatError
 from rightseat.core.folding import Fold
 from rightseat.core.guard import Guard, unanswered
 from rightseat.core.messages import Message, Text
@@ -149,7 +149,10 @@ async def within(seconds: float, guard: Guard, judgement: Awaitable[T]) -> T:
 
 
 def failure(guard: Guard, error: Exception) -> GuardFailed:
-    logger.warning("the guard %s failed", guard.name, exc_info=error)
+    if isinstance(error, RightseatError):
+        logger.warning("the guard %s failed: %s", guard.name, error.log_message)
+    else:
+        logger.warning("the guard %s failed", guard.name, exc_info=error)
     why = "it took too long" if isinstance(error, TimeoutError) else "it failed"
     return GuardFailed(f"The guard {guard.name!r} could not judge this: {why}. So nothing passes it.")
 

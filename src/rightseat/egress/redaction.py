@@ -13,13 +13,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import quote, quote_plus
 
+from pydantic import BaseModel, SecretStr
+
 from rightseat.core.values import JsonValue
 
 MASK = "••••"
 SHORTEST = 4  # characters: anything shorter stands in every other text
 SHORTEST_NAMED = 6  # characters of a text that is a secret by its name alone
-SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth", re.IGNORECASE)
+SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie", re.IGNORECASE)
 LIKE_A_SECRET = re.compile(r"(?=\S*[A-Za-z])(?=\S*[0-9])\S{16,}")
+SENT_AS_THEY_ARE = ("headers", "env", "extra", "arguments")
+PASSWORD_IN_ADDRESS = re.compile(r"://[^/@\s:]*:([^/@\s]{4,})@")
 PASSING = 500  # values that come and go, such as tokens; of more, the oldest are forgotten
 
 
@@ -33,8 +37,9 @@ class Redactor:
         self._passing: dict[str, tuple[str, ...]] = {}
         self._forms: tuple[str, ...] = ()
         for secret in secrets:
-            if len(secret) >= SHORTEST_NAMED:
-                self.learn(secret)
+            for part in (secret, *secret.split(" ", 1)[1:]):  # `Bearer …` may come back without its first word
+                if len(part) >= SHORTEST_NAMED:
+                    self.learn(part)
 
     def learn(self, value: str, *, passing: bool = False) -> None:
         """`passing` values end by themselves. Raises `ValueError` for one that is too short to be told apart."""
@@ -120,6 +125,26 @@ def secrets_in(value: JsonValue, name: str = "") -> Iterator[str]:
         case dict():
             for key, item in value.items():
                 yield from secrets_in(item, key)
+
+
+def secrets_of(options: object, name: str = "") -> Iterator[str]:
+    """The secrets in options of parts: every `SecretStr`, passwords in addresses, and what `secrets_in` finds in
+    headers, variables and fields that are sent as they are."""
+    match options:
+        case BaseModel():
+            for field, value in options:
+                yield from secrets_of(value, field)
+        case SecretStr():
+            yield options.get_secret_value()
+        case str():
+            yield from PASSWORD_IN_ADDRESS.findall(options)
+        case dict():
+            for key, value in options.items():
+                plain = value.get_secret_value() if isinstance(value, SecretStr) else value
+                yield from secrets_in(plain, str(key)) if name in SENT_AS_THEY_ARE else secrets_of(value, str(key))
+        case list() | tuple():
+            for value in options:
+                yield from secrets_of(value, name)
 
 
 class RedactingFilter(logging.Filter):

@@ -18,11 +18,11 @@ from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentU
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
+from rightseat.egress.redaction import Redactor
 from rightseat.wire.lines import LineTooLong
 
 logger = logging.getLogger(__name__)
 
-SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
 SAID = 500  # characters of a server's own words that are logged
 MOST = 32 * 2**20  # bytes of an answer that is read whole
 
@@ -48,7 +48,7 @@ class Service:
         self._what = what
         self._patience = patience
         self._own = {"host", "content-type", *ours, *theirs}
-        self._secrets = [value for value in theirs.values() if len(value) >= SECRET]
+        self._redactor = Redactor("[secret]", theirs.values())
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -137,9 +137,7 @@ class Service:
 
     def said(self, text: str) -> str:
         """What a server said, in one line and without our secrets, which some repeat."""
-        for secret in self._secrets:
-            text = text.replace(secret, "[secret]")
-        return " ".join(text.split())[:SAID]
+        return " ".join(self._redactor.text(text).split())[:SAID]
 
 
 def forwarded(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

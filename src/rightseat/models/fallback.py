@@ -72,7 +72,7 @@ class Fallback:
                     last = error
                     pause = self._pause(error, number)
                     notes.append(f"The model {name!r} failed ({error.code}): {error.message}")
-                    logger.warning("the model %s failed, attempt %d: %s", name, number + 1, error.message)
+                    logger.warning("the model %s failed, attempt %d: %s", name, number + 1, error.log_message)
                 if pause is None:
                     break
                 await asyncio.sleep(pause)

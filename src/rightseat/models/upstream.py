@@ -26,18 +26,19 @@ from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.http import Pool
 from rightseat.egress.options import Address, HeaderName, Sendable
+from rightseat.egress.redaction import Redactor
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
-from rightseat.wire.openai_chat import read_error
+from rightseat.wire.openai_chat import read_error, read_error_kind
 
 __all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model", "warn_of_no_key"]
 
 logger = logging.getLogger(__name__)
 
-SECRET = 6  # characters; what is shorter is no secret, and taking it out of texts would garble them
 TOO_LONG = re.compile(
     r"context[ _](length|window|size)|too many tokens|prompt is too long|input token count .* exceeds", re.IGNORECASE
 )
+KEY = "[key]"  # in place of a secret
 SAID = 500  # characters of a server's own words that are passed on
 BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
 BUSY = (429, 529)  # 529 is Anthropic's
@@ -92,7 +93,7 @@ class Upstream:
         self._where = base_url.partition("?")[0]
         self._timeouts = timeouts
         self._timeout = model_timeout(f"The model {model!r} at {self._where}", timeouts)
-        self._secrets = [secret for secret in secrets if len(secret) >= SECRET]
+        self._redactor = Redactor(KEY, secrets)
         self._credentials = credentials
 
     async def aclose(self) -> None:
@@ -151,12 +152,14 @@ class Upstream:
             logger.warning("%s: its answer was ended: %s", self._where, error)
             raise ModelUnreachable(f"The model's server cannot be relied on: {error}.") from None
         except sse.StreamError as error:
-            logger.warning("%s: an error inside the answer: %s", self._where, self._said(str(error)))
+            said = self._said(str(error))
+            logger.warning("%s: an error inside the answer%s", self._where, f": {error.kind}" if error.kind else "")
+            logger.debug("%s: an error inside the answer: %s", self._where, said)
             # without its cause: that holds the server's words as they came
             if error.is_busy:
                 raise ModelBusy("The model's server broke its answer off: it has too much to do right now.") from None
             if error.is_refusal:
-                raise self._refusal(400, self._said(str(error))) from None
+                raise self._refusal(400, said, error.kind) from None
             raise ModelUnreachable("The model's server broke its answer off with an error.") from None
 
     async def post(self, path: str, body: bytes, max_bytes: int = MAX_BODY_BYTES) -> bytes:
@@ -186,10 +189,11 @@ class Upstream:
                 del body  # as above
                 yield answer
                 return
-            said = self._said(read_error(await answer.text()))
+            body_of_refusal = await answer.text()
             if not self._credentials.renews(given):
-                raise self._refusal(401, said)
-        logger.warning("%s answered 401, and is asked again with a new token: %s", self._where, said)
+                raise self._refused(401, body_of_refusal)
+        logger.warning("%s answered 401, and is asked again with a new token", self._where)
+        logger.debug("%s answered 401: %s", self._where, self._said(read_error(body_of_refusal)))
         given = await self._credentials.headers(self._pool.asked(path, body))
         async with self._pool.post(path, body, given) as answer:
             del body
@@ -197,7 +201,7 @@ class Upstream:
 
     async def _check_status(self, answer: Answer) -> None:
         if answer.status != 200:
-            error = self._refusal(answer.status, self._said(read_error(await answer.text())))
+            error = self._refused(answer.status, await answer.text())
             error.retry_after = read_seconds(answer.headers.get("retry-after", ""))
             raise error
 
@@ -219,12 +223,23 @@ class Upstream:
 
     def _no_stream(self, kind: str, body: str = "") -> ModelError:
         kind = self._said(kind) or "no content type"
-        logger.warning("%s answered with %s instead of a stream: %s", self._where, kind, self._said(body))
+        logger.warning("%s answered with %s instead of a stream", self._where, kind)
+        logger.debug("%s answered instead of a stream: %s", self._where, self._said(body))
         return ModelUnreachable(f"The model's server answered with {kind} instead of a stream.")
 
-    def _refusal(self, status: int, said: str) -> ModelError:
-        """The server's own words go to our log; to the client only where they help it."""
-        logger.warning("%s answered %d: %s", self._where, status, said)
+    def _refused(self, status: int, body: str) -> ModelError:
+        return self._refusal(status, self._said(read_error(body)), read_error_kind(body))
+
+    def _refusal(self, status: int, said: str, kind: str) -> ModelError:
+        """The server's own words go to the client where they help it. They may repeat the prompt, so the log has them
+        at the level DEBUG alone, and else only which kind of error the server names."""
+        logger.warning("%s answered %d%s", self._where, status, f": {kind}" if kind else "")
+        logger.debug("%s answered %d: %s", self._where, status, said)
+        error = self._error(status, said)
+        error.upstream_text = said
+        return error
+
+    def _error(self, status: int, said: str) -> ModelError:
         if status in (401, 403) or BAD_KEY.search(said):
             return ModelRefusedKey(f"The model's server does not accept our key (HTTP {status}).")
         if status in BUSY:
@@ -239,9 +254,9 @@ class Upstream:
 
     def _said(self, text: str) -> str:
         """What a server said, in one line and without our secrets, which some repeat."""
-        passing = self._credentials.secrets if self._credentials else ()
-        for secret in (*self._secrets, *(secret for secret in passing if len(secret) >= SECRET)):
-            text = text.replace(secret, "[key]")
+        text = self._redactor.text(text)
+        if self._credentials:
+            text = Redactor(KEY, self._credentials.secrets).text(text)
         return " ".join(text.split())[:SAID]
 
 

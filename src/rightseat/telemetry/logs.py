@@ -33,8 +33,8 @@ class AsJson(logging.Formatter):
             "message": record.getMessage(),
             **getattr(record, "about", {}),
         }
-        if record.exc_info:
-            said["error"] = self.formatException(record.exc_info)
+        if record.exc_text or record.exc_info:
+            said["error"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
         return json.dumps(said, ensure_ascii=False)
 
 

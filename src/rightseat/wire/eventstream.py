@@ -50,7 +50,7 @@ class Decoder:
         while len(self._rest) >= PRELUDE.size:
             total, headers, crc = PRELUDE.unpack_from(self._rest)
             if zlib.crc32(self._rest[:8]) != crc:
-                raise StreamError("the CRC of a frame's prelude is wrong")
+                raise StreamError("the CRC of a frame's prelude is wrong", kind="the CRC of a frame's prelude is wrong")
             if total > MAX_LINE_BYTES:
                 raise LineTooLong("a frame of the stream", MAX_LINE_BYTES)
             if OVERHEAD + headers > total:
@@ -60,7 +60,7 @@ class Decoder:
             frame = bytes(self._rest[:total])
             del self._rest[:total]
             if zlib.crc32(frame[:-4]) != int.from_bytes(frame[-4:], "big"):
-                raise StreamError("the CRC of a frame is wrong")
+                raise StreamError("the CRC of a frame is wrong", kind="the CRC of a frame is wrong")
             data = self._read(frame[12 : 12 + headers], frame[12 + headers : -4])
             if data is not None:
                 yield data
@@ -83,7 +83,8 @@ class Decoder:
 
 
 def failure(kind: str, message: str) -> StreamError:
-    return StreamError(f"{kind or 'error'}: {message}", is_busy=kind in BUSY, is_refusal=kind in REFUSED)
+    known = kind if kind.isalpha() and len(kind) <= 40 else ""
+    return StreamError(f"{kind or 'error'}: {message}", kind=known, is_busy=kind in BUSY, is_refusal=kind in REFUSED)
 
 
 def read_chunk(payload: bytes) -> bytes:
@@ -120,7 +121,8 @@ def read_headers(head: bytes) -> Iterator[tuple[str, str]]:
                 yield name, head[at : at + size].decode()
             at += size
     except (IndexError, KeyError, UnicodeDecodeError) as error:
-        raise StreamError("the headers of a frame cannot be read") from error
+        problem = "the headers of a frame cannot be read"
+        raise StreamError(problem, kind=problem) from error
 
 
 class _Chunk(msgspec.Struct):

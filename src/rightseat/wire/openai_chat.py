@@ -3,6 +3,7 @@
 A message, a tool, a choice → OpenAI's form of it. The events of a streamed answer → `Chunk`s (`Reader`).
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -14,8 +15,9 @@ from rightseat.core.messages import Call, File, Image, Message, Part, Result, Te
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.core.values import JSON_ERRORS, JsonValue
-from rightseat.wire.sse import SHOWN_BYTES, StreamError
+from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
 
+KIND = re.compile(r"[A-Za-z_]{1,40}|[0-9]{3}")
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
 
 
@@ -113,7 +115,7 @@ class Reader:
             return self._read_other(data, error)
         self.read_any = True
         if event.error:
-            raise StreamError(str(event.error))
+            raise StreamError(str(event.error), kind=error_kind(event.error))
         choices = event.choices
         if choices and event.usage is None:
             choice = choices[0]
@@ -137,7 +139,7 @@ class Reader:
         if data.startswith(b"[DONE]"):
             self.done = self.ended = True
         elif data.strip():
-            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}", kind=UNREADABLE) from error
         return ()
 
     def _chunks(self, event: "_Event") -> Iterable[Chunk]:
@@ -241,6 +243,23 @@ class _Error(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Event).decode
 _decode_error = msgspec.json.Decoder(_Error).decode
+
+
+def read_error_kind(body: str) -> str:
+    """Type and code of an error, as the server names them: they are words of its own, and never the client's."""
+    try:
+        value = msgspec.json.decode(body)
+    except JSON_ERRORS:
+        return ""
+    found = value.get("error", value) if isinstance(value, dict) else None
+    return error_kind(found)
+
+
+def error_kind(error: object) -> str:
+    if not isinstance(error, dict):
+        return ""
+    words = [str(error.get(name) or "") for name in ("type", "status", "code")]
+    return ", ".join(dict.fromkeys(word for word in words if KIND.fullmatch(word)))
 
 
 def read_error(body: str) -> str:

@@ -82,6 +82,7 @@ class Named:
         return whole
 
 
+UNREADABLE = "an event is no JSON of this protocol"
 SHOWN_BYTES = 500
 """Of an event that cannot be read, in its error."""
 
@@ -90,9 +91,11 @@ class StreamError(Exception):
     """The server put an error into the middle of its answer.
 
     `is_busy` where it says that it has too much to do, `is_refusal` where it does not accept the request after all.
+    `kind` is for the log: a word of the provider's, or of ours where the words cannot repeat the prompt.
     """
 
-    def __init__(self, said: str, *, is_busy: bool = False, is_refusal: bool = False) -> None:
+    def __init__(self, said: str, *, kind: str = "", is_busy: bool = False, is_refusal: bool = False) -> None:
         super().__init__(said)
+        self.kind = kind
         self.is_busy = is_busy
         self.is_refusal = is_refusal

@@ -202,6 +202,17 @@ async def test_only_tools_that_were_named_are_offered_under_their_prefix(serve: 
     assert result(events) == CallReturned("call_1", "lib_search", "found whales")
 
 
+async def test_a_secret_that_the_server_repeats_is_covered(serve: Serve, opened: Opened) -> None:
+    secret = "canary-5f2c9be1d0a74"
+    async with (
+        serve(web(library().streamable_http_app())) as url,
+        opened(url=f"{url}/mcp", headers={"authorization": f"Bearer {secret}"}) as box,
+    ):
+        events = await call(await find(box, "search"), {"query": f"{secret} and whales"})
+
+    assert result(events).content == "found •••• and whales"
+
+
 async def test_each_user_has_a_session_with_their_own_credentials(serve: Serve, opened: Opened) -> None:
     heard: list[dict[str, str]] = []
     alice, bob = (ask(headers={"authorization": f"Bearer {name}", "x-other": "no"}) for name in ("alice", "bob"))

@@ -11,7 +11,8 @@ import msgspec
 from rightseat.core.events import StopReason
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.values import JSON_ERRORS, JsonValue
-from rightseat.wire.sse import SHOWN_BYTES, StreamError
+from rightseat.wire.openai_chat import error_kind
+from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
 
 REASONS: dict[str, StopReason] = {
     "end_turn": "stop",
@@ -50,7 +51,7 @@ class Reader:
         try:
             event = _decode(data)
         except JSON_ERRORS as error:
-            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}", kind=UNREADABLE) from error
         self.read_any = True
         if event.type == "content_block_delta" and event.delta is not None:
             if event.delta.type == "text_delta":  # nearly every event is this one
@@ -71,7 +72,8 @@ class Reader:
                 self.done = True
             case "error":
                 error = event.error or _Error()
-                raise StreamError(f"{error.type}: {error.message}", is_busy=error.type in BUSY)
+                kind = error_kind({"type": error.type})
+                raise StreamError(f"{error.type}: {error.message}", kind=kind, is_busy=error.type in BUSY)
             case _:
                 pass  # `ping`, the stop of a block, and whatever is new: the provider adds kinds of events
 

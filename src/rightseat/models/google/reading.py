@@ -12,7 +12,8 @@ import msgspec
 from rightseat.core.events import StopReason
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
 from rightseat.core.values import JSON_ERRORS, JsonValue
-from rightseat.wire.sse import SHOWN_BYTES, StreamError
+from rightseat.wire.openai_chat import error_kind
+from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
 
 FILTERED = {
     "SAFETY",
@@ -43,10 +44,12 @@ class Reader:
         try:
             event = _decode(data)
         except JSON_ERRORS as error:
-            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}") from error
+            raise StreamError(f"{error} in {data[:SHOWN_BYTES].decode(errors='replace')}", kind=UNREADABLE) from error
         self.read_any = True
         if event.error is not None:
-            raise StreamError(f"{event.error.status}: {event.error.message}", is_busy=event.error.code in BUSY)
+            told = event.error
+            kind = error_kind({"status": told.status, "code": told.code})
+            raise StreamError(f"{told.status}: {told.message}", kind=kind, is_busy=told.code in BUSY)
         return list(self._chunks(event))
 
     def _chunks(self, event: "_Event") -> Iterable[Chunk]:

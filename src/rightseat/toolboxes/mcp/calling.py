@@ -155,7 +155,7 @@ def returned(result: types.CallToolResult, server: Server, tool: types.Tool, tal
         f"[The server asked the person: {one!r}. The call cannot be made twice, so it was declined.]"
         for one in talk.declined
     ]
-    content = "\n".join([text_of(result), *notes])
+    content = "\n".join([server.redactor.text(text_of(result)), *notes])
     error = "tool_failed" if result.is_error else None
     shows = server.settings.apps and resource_of(tool) is not None and not result.is_error
     return Outcome(content, error, as_json(result) if shows else None)
@@ -183,7 +183,8 @@ def failed(server: Server, error: MCPError) -> Outcome:
     name = server.settings.name
     if error.code == types.REQUEST_TIMEOUT:
         return Outcome(f"The MCP server {name!r} did not answer within {server.settings.timeout:g} s.", "timeout")
-    return Outcome(f"The MCP server {name!r} answered with an error: {error.message}", "tool_failed")
+    said = server.redactor.text(error.message)
+    return Outcome(f"The MCP server {name!r} answered with an error: {said}", "tool_failed")
 
 
 async def talking(

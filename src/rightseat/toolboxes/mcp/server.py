@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from rightseat.core.cancelling import to_the_end
 from rightseat.core.errors import AgentError
+from rightseat.egress.redaction import Redactor, secrets_in
 from rightseat.toolboxes.mcp.connecting import Connection, said, unreachable
 from rightseat.toolboxes.mcp.eliciting import answer
 from rightseat.toolboxes.mcp.pinning import Pins
@@ -56,6 +57,8 @@ class Listing:
 class Server:
     def __init__(self, settings: Settings, pins: Pins) -> None:
         self.settings = settings
+        self.redactor = Redactor(secrets=secrets_in({**settings.headers, **settings.env}))
+        """Covers what the operator sends to the server, where the server repeats it."""
         self._pins = pins
         self._connections: dict[bytes, Connection] = {}
         self._failures: dict[bytes, tuple[float, AgentError]] = {}

@@ -22,9 +22,10 @@ from rightseat.core.errors import (
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
+from rightseat.egress.redaction import Redactor
 from rightseat.wire import lines, sse
 from rightseat.wire.lines import LineTooLong
-from rightseat.wire.openai_chat import read_error
+from rightseat.wire.openai_chat import read_error, read_error_kind
 
 logger = logging.getLogger(__name__)
 
@@ -48,10 +49,11 @@ E = TypeVar("E", bound=Event)
 class Client:
     def __init__(self, url: str, key: SecretStr | None = None, patience: float = 300.0) -> None:
         self.where = url.partition("?")[0]
-        self._secret = key.get_secret_value() if key else ""
+        secret = key.get_secret_value() if key else ""
+        self._redactor = Redactor("[key]", (secret,))
         headers = {"accept-encoding": "identity", "user-agent": "rightseat"}
-        if self._secret:
-            headers["authorization"] = f"Bearer {self._secret}"
+        if secret:
+            headers["authorization"] = f"Bearer {secret}"
         self._pool = Pool(url, headers, patience=patience)
 
     @asynccontextmanager
@@ -109,9 +111,16 @@ class Client:
             raise ModelUnreachable(f"The model's engine cannot be relied on: {error}.") from None
 
     def refusal(self, status: int, body: str) -> ModelError:
-        """The engine's own words go to our log; to the client only where they help it."""
-        said = self._said(read_error(body))
-        logger.warning("%s answered %d: %s", self.where, status, said)
+        """The engine's own words go to the client where they help it, and to the log at the level DEBUG: they may
+        repeat the prompt."""
+        said, kind = self._said(read_error(body)), read_error_kind(body)
+        logger.warning("%s answered %d%s", self.where, status, f": {kind}" if kind else "")
+        logger.debug("%s answered %d: %s", self.where, status, said)
+        error = self._error(status, body, said)
+        error.upstream_text = said
+        return error
+
+    def _error(self, status: int, body: str, said: str) -> ModelError:
         if status in (401, 403):
             return ModelRefusedKey(f"The model's engine does not accept our key (HTTP {status}).")
         if status == 429:
@@ -146,9 +155,7 @@ class Client:
 
     def _said(self, text: str) -> str:
         """In one line, and without our key, which some repeat."""
-        if self._secret:
-            text = text.replace(self._secret, "[key]")
-        return " ".join(text.split())[:SAID].rstrip(".")
+        return " ".join(self._redactor.text(text).split())[:SAID].rstrip(".")
 
 
 async def _read_events(answer: Answer) -> AsyncIterator[bytes]:
