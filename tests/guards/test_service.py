@@ -94,7 +94,15 @@ async def test_a_denial_has_the_reason_of_the_service() -> None:
 
 
 HANGS, ERRS = (None, 200), (b'{"error": "down"}', 500)
-GARBAGE = [(b"", 200), (b"<html>", 200), (b"[]", 200), (b'{"status": "maybe"}', 200), (b'"' + b"x" * 100_000, 200)]
+GARBAGE = [
+    (b"", 200),
+    (b"<html>", 200),
+    (b"[]", 200),
+    (b'{"status": "maybe"}', 200),
+    (b'"' + b"x" * 100_000, 200),
+    (b'"\x80"', 200),
+    (b"[" * 5_000, 200),
+]
 
 
 @pytest.mark.parametrize(("body", "status"), [HANGS, ERRS, *GARBAGE])

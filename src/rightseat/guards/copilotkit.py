@@ -9,6 +9,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import Denied, GuardFailed
 from rightseat.core.guard import Guard, Passive, question_of
 from rightseat.core.messages import Message
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Unreachable
 from rightseat.egress.http import Pool
 from rightseat.parts import Parts
@@ -81,7 +82,7 @@ class Service(Passive):
             raise GuardFailed(f"The guardrails service answers with the status {answer.status}.")
         try:
             return msgspec.json.decode(bytes(said))
-        except msgspec.DecodeError:
+        except JSON_ERRORS:
             raise GuardFailed("The guardrails service gave no verdict.") from None
 
 

@@ -14,6 +14,7 @@ from rightseat.core.ask import Principal
 from rightseat.core.values import JsonValue
 from rightseat.plugins.results import Result, StepFailed
 from rightseat.plugins.sandbox import Limits, ToolRunner
+from rightseat.plugins.sandbox.process import receive
 from rightseat.plugins.scene import Scene, Upload
 from tests.plugins.sandbox.tools import Script, failure, make, plugin, run, write
 
@@ -278,3 +279,14 @@ async def test_R_9_2_a_call_that_is_cancelled_leaves_no_process_behind(tmp_path:
 def children() -> set[str]:
     """The processes that this one has started, those of other tests' servers among them."""
     return {pid for path in Path("/proc/self/task").glob("*/children") for pid in path.read_text().split()}
+
+
+@pytest.mark.parametrize("line", [b'"\x80"', b"[" * 5_000, b"{"])
+async def test_a_line_that_is_no_json_is_the_fault_of_the_tool(line: bytes) -> None:
+    code = f"import sys; sys.stdout.buffer.write({line!r} + b'\\n')"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
+
+    with pytest.raises(StepFailed, match="no JSON"):
+        await receive(process, 1_000)
+
+    await process.communicate()

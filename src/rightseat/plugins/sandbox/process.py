@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from rightseat.core.values import JSON_ERRORS
 from rightseat.data.child import ended
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
@@ -176,7 +177,7 @@ async def receive(process: Process, most: int) -> Message:
         said = msgspec.json.decode(line)
     except asyncio.LimitOverrunError:
         raise StepFailed("tool_failed", f"The tool gives more than {most:,} bytes at once.") from None
-    except msgspec.DecodeError:
+    except JSON_ERRORS:
         raise StepFailed("tool_failed", "The tool's process sent a line that is no JSON.") from None
     if not isinstance(said, dict):
         raise StepFailed("tool_failed", "The tool's process sent a line that is no JSON object.")
