@@ -223,5 +223,5 @@ ROUTES = {
 }
 """The routes that the operations of a face are behind, without its address."""
 
-FOR_EVERYONE = {("/health", "GET")}
+FOR_EVERYONE = {("/health", "GET"), ("/ready", "GET")}
 """Routes that are behind no door."""
