@@ -84,3 +84,20 @@ async def test_one_that_ends_without_a_result_is_said_to_have_failed() -> None:
 
     (returned,) = [event for event in events if isinstance(event, CallReturned)]
     assert returned.error == "tool_failed"
+
+
+async def test_half_an_emoji_in_the_arguments_of_a_call_or_in_its_result_does_not_end_the_run() -> None:
+    """Models write one as an escape, and names of files may have one."""
+
+    async def echo(invocation: Invocation) -> str:
+        return f"{invocation.arguments['to']} \ud83d"
+
+    class Echo:
+        async def tools(self, ask: Ask) -> Sequence[Tool]:
+            return [Tool("echo", "Echoes.", {"type": "object"}, run=echo)]
+
+    model = ScriptedModel([calls("echo", '{"to": "\\ud83d \\ud83d\\ude00"}'), says("Done.")])
+    events = await run(Loop(model, [Echo()]), Ask(messages=(user("Hi"),)))
+
+    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    assert returned.content == "\ufffd 😀 \ufffd"

@@ -76,6 +76,7 @@ SCRAPS = (
     b"\n\n",
     b"data: ",
     b"\\ud800",
+    b"\\\\ud800",
     b"\\u0000",
     b"\xed\xa0\x80",
     b"\xf4\x90\x80\x80",

@@ -120,9 +120,9 @@ def in_frame(event: bytes) -> bytes:
 # What the stream is read by
 
 
-def echo(q: Any = None, x: Any = None, city: Any = None, color: Any = None) -> Any:
+def echo(q: Any = None, x: Any = None, city: Any = None, color: Any = None) -> str:
     """Gives back what it gets."""
-    return [q, x, city, color]
+    return f"{q} {x} {city} {color}"
 
 
 NAMES = ("search", "draw", "get_weather", "setColor", "lookup")

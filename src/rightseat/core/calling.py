@@ -24,6 +24,7 @@ from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message
 from rightseat.core.observing import begin, observed
 from rightseat.core.tools import Invocation, Run, Tool
+from rightseat.core.values import replace_surrogates
 
 logger = logging.getLogger(__name__)
 
@@ -276,7 +277,7 @@ async def make_call(
             returned = failed(call, error, ask)
             span.note(error=returned.error or "")
             return [*said, returned]
-    return [*said, CallReturned(call.id, call.name, content)]
+    return [*said, CallReturned(call.id, call.name, replace_surrogates(content))]
 
 
 def failed(call: Call, error: BaseException, ask: Ask) -> CallReturned:
@@ -293,6 +294,8 @@ def read_arguments(text: str) -> dict[str, JsonValue] | None:
     """The JSON object that a model wrote; none at all counts as an empty one."""
     try:
         value = json.loads(text) if text.strip() else {}
+        if "\\ud" in text.lower():
+            value = json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
