@@ -98,6 +98,15 @@ async def test_flows_that_need_code_which_is_not_allowed_are_no_tools(tmp_path: 
     assert all(tool.stream is not None and not tool.asks for tool in tools)
 
 
+async def test_a_tools_description_has_that_of_its_plugin(tmp_path: Path) -> None:
+    async with looping(tmp_path, {}, flow="x") as loop:
+        (plugin,) = loop.toolboxes[0].collection.shelf.plugins().values()  # type: ignore[attr-defined]
+        tools = await loop.toolboxes[0].tools(Ask(messages=()))
+
+    for tool in tools:
+        assert tool.description.endswith(f"\n\nThe plugin {plugin.words.name}: {plugin.words.description}")
+
+
 @pytest.mark.parametrize("flow", ["forecast", "x" * 64, "天气", "a b"])
 def test_a_tools_name_is_one_that_every_provider_takes(flow: str) -> None:
     assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool_name("plugin", flow))

@@ -68,7 +68,8 @@ class Operation:
     """One method of one path. Schemas are whole JSON Schema, draft 2020-12, with every reference inside resolved.
 
     `statuses` are the documented status codes and what the document says of them. `dangerous` is None where the
-    document says nothing.
+    document says nothing. `request_description` is that of the request body, `response_description` that of the
+    response whose schema is `response`: models read both.
     """
 
     method: str
@@ -80,6 +81,8 @@ class Operation:
     response: Schema | None = None
     statuses: Mapping[str, str] = field(default_factory=dict)
     dangerous: bool | None = None
+    request_description: str = ""
+    response_description: str = ""
 
     @property
     def name(self) -> str:

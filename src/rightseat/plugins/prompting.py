@@ -1,12 +1,13 @@
 """Templates, filled with what a step can see.
 
 For a model, in the order of importance: the author's own words and the question are always whole; then data, then
-context, then history get what is left of the window (`plugins.shortening`). What came from outside is marked as data.
+context, then history get what is left of the window (`plugins.shortening`). What came from outside is marked as data,
+and the system prompt says what the plugin's document says of it.
 For anything else (`argument`) values go in whole and unmarked.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from rightseat.core.values import JsonValue
@@ -20,6 +21,9 @@ OURS = frozenset(("llm", "choice", "render", "none"))
 
 LATER = ("context", "history")
 """What gets the rest of the room, when data has had its share."""
+
+NOTES_SHARE = 0.2
+"""Of the room that is left, for what documents say of the data."""
 
 OF_ERROR = ("data", "output", "error.message")
 """What is the text of the error in `on_error`: an API may have written a part of it."""
@@ -44,6 +48,7 @@ def write(system: str, user: str, scene: Scene, *, raw: bool = False, beside: st
     written = templates.fill(system, filling.text), templates.fill(user, filling.text)
     notes = [templates.UNTRUSTED] if filling.has_marked else []
     notes += [shortening.NOTE] if filling.has_cut else []
+    notes += filling.notes
     return Prompts("\n".join([written[0], *notes]).strip(), written[1], filling.has_cut)
 
 
@@ -126,6 +131,17 @@ def is_outside(scene: Scene, step: str) -> bool:
     return bool(step) and scene.calls.get(step, "api") not in OURS
 
 
+def response_notes(scene: Scene, steps: Iterable[str], most: int) -> tuple[list[str], int]:
+    """What documents say of the outputs of these steps, in at most so many bytes, and how many bytes that are."""
+    if scene.error is not None:
+        return [], 0
+    notes = [f"What the data is: {scene.response_notes[step]}" for step in steps if step in scene.response_notes]
+    if not notes:
+        return [], 0
+    text, _ = shortening.cut_text("\n".join(dict.fromkeys(notes)), most)
+    return [text], shortening.size(text)
+
+
 class _Filling:
     """What each placeholder gets, once the room has been shared out."""
 
@@ -135,6 +151,7 @@ class _Filling:
         self._texts: dict[str, str | None] = {}
         self.has_marked = False
         self.has_cut = False
+        self.notes: list[str] = []
 
     def text(self, placeholder: Placeholder) -> str | None:
         return self._texts.get(placeholder.name)
@@ -150,6 +167,8 @@ class _Filling:
         if left < 0:
             raise StepFailed("llm_context", "The prompt and the question alone are longer than the model can read.")
         data = [one for one in distinct.values() if self._is_long(one)]
+        self.notes, spent = response_notes(self._scene, map(self._step, data), int(left * NOTES_SHARE))
+        left -= spent
         waiting = sum(counts[one.name] for one in data)
         for one in data:
             left -= counts[one.name] * self._put(one, left // waiting)
@@ -172,13 +191,15 @@ class _Filling:
 
     def _source(self, placeholder: Placeholder) -> str:
         """Where it comes from, if it is to be marked."""
-        scene = self._scene
-        step = scene.data_from if placeholder.name in ("data", "output") else placeholder.step
+        scene, step = self._scene, self._step(placeholder)
         if self._raw:
             return ""
         if scene.error is not None and placeholder.name in OF_ERROR:
             return f"step:{scene.error.step}"
         return f"step:{step}" if is_outside(scene, step) else ""
+
+    def _step(self, placeholder: Placeholder) -> str:
+        return self._scene.data_from if placeholder.name in ("data", "output") else placeholder.step
 
     def _is_long(self, placeholder: Placeholder) -> bool:
         is_told = placeholder.kind == "step" or placeholder.name in OF_ERROR

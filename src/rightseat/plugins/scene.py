@@ -27,7 +27,8 @@ class Scene:
     and text; `summary` is all that was said before the question, in short. `is_attended` says that somebody can be
     asked: without that, what is missing is an error at once.
     `context` is what happened so far in a model's words, where it was too long to tell. `error` is there in `on_error`
-    only. `window` is how many tokens the model can read, prompt and answer together.
+    only. `window` is how many tokens the model can read, prompt and answer together. `response_notes` are, by step,
+    what the plugin's document says of its output.
     """
 
     question: str
@@ -45,3 +46,4 @@ class Scene:
     context: str | None = None
     error: Problem | None = None
     window: int = 32_768
+    response_notes: Mapping[str, str] = field(default_factory=dict)

@@ -48,6 +48,7 @@ from rightseat.plugins.sql.databases import Binding, Databases
 logger = logging.getLogger(__name__)
 
 LONGEST = 64  # characters of a tool's name that every provider takes
+MAX_DESCRIPTION_BYTES = 600  # of a plugin, in the description of each of its tools
 LARGEST = 24_000  # bytes of data in a tool's result
 
 PARAMETERS: dict[str, JsonValue] = {
@@ -208,7 +209,9 @@ class Plugins:
         def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
             return self._run(plugin, flow, invocation, steps)
 
-        name, description = tool_name(plugin.id, flow.name), f"{plugin.words.name}: {flow.description}"
+        name, words = tool_name(plugin.id, flow.name), plugin.words
+        about, _ = shortening.cut_text(words.description.strip(), MAX_DESCRIPTION_BYTES)
+        description = f"{words.name}: {flow.description}" + (f"\n\nThe plugin {words.name}: {about}" if about else "")
         return Tool(name, description, PARAMETERS, stream=stream, asks=False)
 
     async def _run(self, plugin: Plugin, flow: Flow, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:

@@ -50,6 +50,25 @@ async def test_R_12_2_eight_flows_or_fewer_are_not_searched() -> None:
     assert "no search" in chosen.why
 
 
+async def test_the_model_reads_the_description_of_each_plugin_once() -> None:
+    voice = ScriptedVoice({"choose": "none"})
+
+    await choose(Scene("anything"), PLUGINS[:2], Search(), voice, auto=True)
+
+    assert voice.prompts[1].count("- p0 (weather forecast): Everything about weather forecast") == 1
+    assert voice.prompts[1].count("Everything about host vulnerabilities") == 1
+
+
+async def test_a_long_description_of_a_plugin_is_cut_and_says_so() -> None:
+    long = replace(PLUGINS[0], words=Words("Long", "字" * 2000))
+    voice = ScriptedVoice({"choose": "none"})
+
+    await choose(Scene("anything"), [long], Search(), voice, auto=True)
+
+    assert 400 < voice.prompts[1].count("字") < 501
+    assert "more characters)" in voice.prompts[1]
+
+
 @pytest.mark.parametrize("reply", ["none", {"flow": "none"}, "nonsense", "p9.p9_0"])
 async def test_R_12_2_the_model_may_find_that_none_fits_even_of_one(reply: Any) -> None:
     voice = ScriptedVoice({"choose": reply})

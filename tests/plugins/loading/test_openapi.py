@@ -110,6 +110,13 @@ def test_R_4_of_several_content_types_the_first_that_is_known_is_taken(types: li
     assert body.media_type == kind
 
 
+def test_descriptions_of_the_request_body_and_of_the_response_are_read() -> None:
+    found = job(spoilt(O, "requestBody:\n        required: true", "requestBody:\n        description: What to start."))
+
+    assert found.request_description == "What to start."
+    assert found.response_description == "The job."
+
+
 @pytest.mark.parametrize(("status", "is_used"), [("201", True), ("2XX", True), ("default", True), ("404", False)])
 def test_R_4_any_success_gives_the_output_schema(status: str, is_used: bool) -> None:
     found = plugin(

@@ -6,18 +6,21 @@ from dataclasses import dataclass
 import msgspec
 
 from rightseat.core.values import JsonValue
+from rightseat.plugins import shortening
 from rightseat.plugins.choosing.searching import Search, best
-from rightseat.plugins.definition import Flow, Identity, Plugin
+from rightseat.plugins.definition import Flow, Identity, Plugin, Words
 from rightseat.plugins.results import Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Speaker, Wanted
 
 PLUGINS, FLOWS = 3, 8
 """How many of each a search leaves."""
+MAX_DESCRIPTION_BYTES = 1500
+"""Of one plugin, where a model chooses."""
 NONE = "none"
 
-SYSTEM = """Choose the procedure that answers the user's question, by its description. Reply `none` if no procedure \
-does exactly that, or if the user only wants to talk. Reply as JSON: {"flow": "…"}"""
+SYSTEM = """Choose the procedure that answers the user's question, by its description and that of its plugin. \
+Reply `none` if no procedure does exactly that, or if the user only wants to talk. Reply as JSON: {"flow": "…"}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,19 @@ def asked(scene: Scene, found: Sequence[Candidate]) -> Wanted:
         "required": ["flow"],
         "additionalProperties": False,
     }
+    owners = {one.plugin.id: one.plugin.words for one in found}
+    plugins = "\n".join(f"- {id} ({words.name}): {shown(words)}" for id, words in owners.items())
     listed = "\n".join(f"- {one.name} ({one.plugin.words.name}): {one.flow.description}" for one in found)
     recent = "\n".join(f"{role}: {text[:500]}" for role, text in scene.history[-4:])
     before = f"The conversation so far:\n{recent}\n\n" if recent else ""
-    user = f"{before}The procedures:\n{listed}\n- {NONE}: none of them\n\nThe question:\n{scene.question}"
+    offered = f"The plugins:\n{plugins}\n\nThe procedures:\n{listed}\n- {NONE}: none of them"
+    user = f"{before}{offered}\n\nThe question:\n{scene.question}"
     return Wanted("choose", SYSTEM, user, schema)
+
+
+def shown(words: Words) -> str:
+    """A plugin's description, where a model reads several of them."""
+    return shortening.cut_text(words.description.strip(), MAX_DESCRIPTION_BYTES)[0]
 
 
 def read(said: Said) -> str:

@@ -1,6 +1,6 @@
 """The course of one run of a flow: where it is, and what becomes of it with each step. It never waits."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event
@@ -9,6 +9,7 @@ from rightseat.plugins.definition import Flow, Plugin, Step
 from rightseat.plugins.flows import answering, attempting, telling
 from rightseat.plugins.flows.means import ON_ERROR, Means, Turn
 from rightseat.plugins.flows.progress import Progress, gives_the_answer
+from rightseat.plugins.response_notes import response_notes
 from rightseat.plugins.results import Problem, Result
 from rightseat.plugins.scene import Scene
 
@@ -63,7 +64,9 @@ class Course:
         left = self._left() if progress.problem is None else float("inf")
         limit = attempting.limit_of(step, left)
         key = f"{progress.key}:{len(progress.path)}:{step.name or ON_ERROR}" if progress.key else ""
-        return Turn(self.plugin, self.flow, step, progress.scene(self.base), self.means, limit, key)
+        notes = response_notes(self.plugin, self.flow, progress.calls)
+        scene = replace(progress.scene(self.base), response_notes=notes)
+        return Turn(self.plugin, self.flow, step, scene, self.means, limit, key)
 
     def key(self, turn: Turn) -> str:
         """What the engine's steps of this turn are called."""

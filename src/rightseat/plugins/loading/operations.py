@@ -28,7 +28,7 @@ class OperationReader:
         fields = Fields(node, self._notes, "E231")
         parameters = self._read_parameters(path, node, item)
         body, more = self._read_body(method, node)
-        response, statuses = self._read_responses(node)
+        response, statuses, response_description = self._read_responses(node)
         danger = fields.flag("x-dangerous")
         return Operation(
             method.upper(),
@@ -40,6 +40,8 @@ class OperationReader:
             response,
             statuses,
             fields.flag("dangerous") if danger is None else danger,
+            self._read_request_description(node),
+            response_description,
         )
 
     def _read_id(self, fields: Fields) -> str | None:
@@ -144,11 +146,19 @@ class OperationReader:
         self._notes.add("W208", written, said, "use `parameters`", at="key")
         return None, [one for one in bodies.as_query(body) if ("query", one.name) not in self._set]
 
-    def _read_responses(self, node: Node) -> tuple[Schema | None, dict[str, str]]:
+    def _read_request_description(self, node: Node) -> str:
+        written = node.get("requestBody")
+        found = self._references.follow(written) if written is not None else None
+        if found is None or not isinstance(found.value, dict):
+            return ""
+        return Fields(found, self._notes, "E231").text("description").strip()
+
+    def _read_responses(self, node: Node) -> tuple[Schema | None, dict[str, str], str]:
+        """The schema of the best response, the descriptions by status, and the description of the best."""
         responses = node.get("responses")
         if responses is None or not isinstance(responses.value, dict):
             self._notes.add("W210", node, "the operation has no `responses`.", "say what comes back", at="key")
-            return None, {}
+            return None, {}, ""
         statuses: dict[str, str] = {}
         schemas: dict[str, Schema | None] = {}
         for status, written in responses.items():
@@ -160,7 +170,7 @@ class OperationReader:
                     schema = content and content.get("schema")
                     schemas[status] = self._translator.translate(schema, "response") if schema else None
         best = min(schemas, key=_rank, default=None)
-        return (None if best is None else schemas[best]), statuses
+        return (None, statuses, "") if best is None else (schemas[best], statuses, statuses[best].strip())
 
 
 def _rank(status: str) -> tuple[int, str]:

@@ -18,8 +18,8 @@ Take values from the question, the context and the data only. Where they do not 
 invent one. Examples in the schema show the form of a value and are no values. Leave a parameter with a default null
 unless the question asks for something else. Keep names as they are written, and do not translate them."""
 
-SHARES = {"data": 0.5, "context": 0.25, "history": 0.15}
-"""Of the room that a model has, beside question and schema."""
+SHARES = {"data": 0.5, "context": 0.25, "history": 0.15, "notes": 0.2}
+"""Of the room that a model has, beside question and schema. Notes on the data are taken off first."""
 
 
 def asked(form: Form, names: Iterable[str]) -> dict[str, JsonValue]:
@@ -52,9 +52,10 @@ def question(name: str, description: str, schema: Schema, scene: Scene) -> Wante
         f"Language: {scene.language}",
     ]
     room = shortening.room(scene.window) - shortening.size("\n".join([RULES, *parts, scene.question]))
-    outside, was_cut = known(scene, max(room, 0))
-    notes = [RULES, templates.UNTRUSTED, *([shortening.NOTE] if was_cut else [])]
-    text = "\n\n".join(filter(None, [*parts, *outside, f"Question: {scene.question}"]))
+    meanings, spent = prompting.response_notes(scene, outside(scene), int(max(room, 0) * SHARES["notes"]))
+    texts, was_cut = known(scene, max(room - spent, 0))
+    notes = [RULES, templates.UNTRUSTED, *([shortening.NOTE] if was_cut else []), *meanings]
+    text = "\n\n".join(filter(None, [*parts, *texts, f"Question: {scene.question}"]))
     return Wanted(name, "\n".join(notes), text, schema, temperature=0.0)
 
 
@@ -68,20 +69,18 @@ def known(scene: Scene, room: int) -> tuple[list[str], bool]:
             texts.append(f"{title.capitalize()}:\n{short}")
             was_cut |= is_cut
     given = outside(scene)
-    for source, value in given.items():
+    for step, value in given.items():
         short, is_cut = shortening.shorten(value, int(room * SHARES["data"]) // len(given))
-        texts.append(templates.wrapped(short, source))
+        texts.append(templates.wrapped(short, f"step:{step}"))
         was_cut |= is_cut
     return texts, was_cut
 
 
 def outside(scene: Scene) -> Mapping[str, JsonValue]:
-    """What earlier steps gave; the last of them is the data of now."""
-    found: dict[str, JsonValue] = {
-        f"step:{name}": result.output for name, result in scene.steps.items() if result.output is not None
-    }
+    """What earlier steps gave, by their names; the last of them is the data of now."""
+    found = {name: result.output for name, result in scene.steps.items() if result.output is not None}
     if scene.data is not None:
-        found.setdefault(f"step:{scene.data_from or 'data'}", scene.data)
+        found.setdefault(scene.data_from or "data", scene.data)
     return found
 
 

@@ -50,8 +50,14 @@ async def fill(
 ) -> Filled:
     """Raises `StepFailed`: the model's server fails, or `args` names what the operation does not take."""
     form = form_of(plugin, operation, scene)
-    filling = _Filling(form, scene, name or operation.name, operation.description)
+    filling = _Filling(form, scene, name or operation.name, described(operation))
     return await filling.run(args, given or {}, earlier, speaker)
+
+
+def described(operation: Operation) -> str:
+    if not operation.request_description:
+        return operation.description
+    return f"{operation.description}\nIts request body: {operation.request_description}".strip()
 
 
 async def complete(
