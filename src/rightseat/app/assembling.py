@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from rightseat import parts
 from rightseat.access.door import Doorman
 from rightseat.access.threads import Scoped
+from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.hiring import hire
 from rightseat.app.readiness import Readiness, dependencies_of
 from rightseat.app.supplying import Supply
@@ -81,6 +82,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         observer=together(observers),
         artifacts=supply.artifacts,
         admission=Admission(config.server.max_concurrent_runs_per_user),
+        fingerprint=fingerprint_of(config),
     )
     doorman = hire(config.access)
     inside = (

@@ -63,9 +63,12 @@ class Runtime:
         guards: Sequence[Guard] = (),
         observer: Observer = NOBODY,
         admission: Admission | None = None,
+        fingerprint: str = "",
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
+        self.fingerprint = fingerprint
+        """A hash of the version and of the configuration of agents and models."""
         self.hooks = hooks or Hooks()
         self.judges_topics = any(guard.judges_topics for guard in guards)
         """Is a question held to the `topics` of its ask?"""

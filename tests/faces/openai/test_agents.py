@@ -1,5 +1,6 @@
 """Agents and models behind the face: who answers, whose tools are run by whom, and what a client may name."""
 
+import json
 from typing import Any
 
 import openai
@@ -14,7 +15,7 @@ from rightseat.core.tools import Invocation, Tool
 from rightseat.testing import Answer, ScriptedModel, calls, says
 from rightseat.toolboxes.functions import Functions
 from tests.conftest import Serve
-from tests.faces.openai.serving import app, chunks, deltas, post, runtime, sdk, visiting
+from tests.faces.openai.serving import HI, app, chunks, deltas, post, runtime, sdk, visiting
 
 ran: list[str] = []
 
@@ -161,7 +162,7 @@ async def test_agents_and_models_are_listed_and_found_by_name(serve: Serve) -> N
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_model_that_is_not_there_is_not_found(serve: Serve, stream: bool) -> None:
-    async with serve(app(runtime())) as url:
+    async with serve(app(runtime(agent=agent(says("Hi"))))) as url:
         answer = await post(url, model="nobody", stream=stream)
 
     assert answer.status_code == 404
@@ -169,6 +170,46 @@ async def test_a_model_that_is_not_there_is_not_found(serve: Serve, stream: bool
     assert (told["code"], told["param"], told["type"]) == ("model_not_found", "model", "not_found_error")
     assert "'nobody'" in told["message"]
     assert "bare" not in told["message"]
+
+
+@pytest.mark.parametrize("named", [{"model": "gpt-3.5-turbo"}, {"model": None}, {}], ids=["another", "null", "none"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_where_there_is_one_model_any_name_or_none_means_it(
+    serve: Serve, named: dict[str, str | None], stream: bool
+) -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}], "stream": stream, **named}
+    async with serve(app(runtime())) as url, visiting(url) as client:
+        answer = await client.post("/chat/completions", json=body)
+
+    (warning,) = json.loads(answer.headers["x-rightseat-warnings"])
+    found = chunks(answer.content)[-1] if stream else answer.json()
+    assert answer.status_code == 200
+    assert "'bare' answers" in warning
+    assert ("'gpt-3.5-turbo'" in warning) == bool(named.get("model"))
+    assert (found["model"], found["warnings"]) == ("bare", [warning])
+
+
+async def test_the_name_of_the_one_model_brings_no_warning(serve: Serve) -> None:
+    async with serve(app(runtime())) as url:
+        answer = await post(url)
+
+    assert answer.status_code == 200
+    assert "x-rightseat-warnings" not in answer.headers
+
+
+async def test_a_listed_model_is_meant_by_its_own_name_only(serve: Serve) -> None:
+    """An operator who lists names has said that no others will do."""
+    async with serve(app(runtime(), models=("bare",))) as url:
+        answer = await post(url, model="nobody")
+
+    assert answer.status_code == 404
+
+
+async def test_a_key_for_another_model_does_not_reach_the_only_one(serve: Serve) -> None:
+    async with serve(app(runtime(), access=KEYS)) as url, visiting(url, authorization="Bearer key-bob") as client:
+        answer = await client.post("/chat/completions", json={"model": "agent", "messages": HI})
+
+    assert answer.status_code == 403
 
 
 async def test_a_face_may_offer_some_names_only(serve: Serve) -> None:

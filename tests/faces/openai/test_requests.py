@@ -128,11 +128,13 @@ async def test_a_wrong_request_is_refused_by_the_name_of_what_is_wrong(serve: Se
 
 
 async def test_a_request_without_a_model_is_told_so(serve: Serve) -> None:
-    async with serve(app(runtime())) as url, visiting(url) as client:
+    both = runtime(models={"other": ScriptedModel([says("Hi")])})
+    async with serve(app(both)) as url, visiting(url) as client:
         answer = await client.post("/chat/completions", json={"messages": HI})
 
-    assert answer.status_code == 400
-    assert "required field `model`" in answer.json()["error"]["message"]
+    told = answer.json()["error"]
+    assert (answer.status_code, told["param"]) == (400, "model")
+    assert "`model` is missing" in told["message"]
 
 
 @pytest.mark.parametrize(

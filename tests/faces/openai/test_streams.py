@@ -25,7 +25,10 @@ from tests.faces.copilotkit.serving import Way
 from tests.faces.openai.serving import HI, Prompted, app, chunks, deltas, post, runtime, sdk, visiting
 
 VARYING = re.compile(rb'"chatcmpl-[0-9a-f]{32}","object":"([a-z.]+)","created":\d{10}')
-HEAD = b'data: {"id":ID,"object":"chat.completion.chunk","created":NOW,"model":"bare","choices":['
+HEAD = (
+    b'data: {"id":ID,"object":"chat.completion.chunk","created":NOW,"model":"bare","system_fingerprint":FINGERPRINT,'
+    b'"choices":['
+)
 ROLE = HEAD + b'{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
 CALLS: Answer = [
     TextChunk("I look."),
@@ -49,6 +52,7 @@ def way(request: pytest.FixtureRequest) -> Any:
 
 def plain(body: bytes) -> bytes:
     """Without what is made anew each time."""
+    body = re.sub(rb'"fp_[0-9a-f]{10}"', b"FINGERPRINT", body)
     return VARYING.sub(rb'ID,"object":"\1","created":NOW', body)
 
 

@@ -34,8 +34,8 @@ class Chat:
     async def complete(self, body: bytes, http: HttpRequest, principal: Principal) -> Response:
         """Raises a `RightseatError` for what cannot be asked."""
         request = decode(body)
-        name = request.body.model
-        self._names.check(name, principal)
+        name = request.model = self._names.resolve(request.body.model, principal, request.warnings)
+        request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}
         ask = read_ask(request, principal, headers, is_model=not self._names.is_agent(name))
         ask = await self._runtime.start(ask)

@@ -16,13 +16,14 @@ from rightseat.faces.answers import UNREADABLE, answer, mended
 from rightseat.faces.openai.failures import BadRequest, ModelNotFound
 from rightseat.faces.openai.naming import Names
 from rightseat.faces.openai.reading import unreadable
+from rightseat.faces.openai.warning import header
 
 MOST = 2048  # texts in one request, as at OpenAI
 
 
 class Body(msgspec.Struct):
-    model: str
     input: str | list[Any]
+    model: str | None = None
     encoding_format: str | None = None
     dimensions: Annotated[int, Meta(ge=1)] | None = None
     user: str | None = None
@@ -38,11 +39,12 @@ class Embeddings:
 
     async def embed(self, body: bytes, http: Request, principal: Principal) -> Response:
         asked, texts = read(body)
-        self._names.check(asked.model, principal)
-        model: object = self._runtime.models.get(asked.model)
+        warnings: list[str] = []
+        name = self._names.resolve(asked.model, principal, warnings)
+        model: object = self._runtime.models.get(name)
         if not isinstance(model, Embedder):
-            raise ModelNotFound(asked.model, "makes no vectors")
-        await self._runtime.texts.admit(texts, asked.model, principal)
+            raise ModelNotFound(name, "makes no vectors")
+        await self._runtime.texts.admit(texts, name, principal)
         made = await model.embed(texts, asked.dimensions)
         return answer(
             {
@@ -51,9 +53,10 @@ class Embeddings:
                     {"object": "embedding", "index": index, "embedding": write(vector, asked.encoding_format)}
                     for index, vector in enumerate(made.vectors)
                 ],
-                "model": asked.model,
+                "model": name,
                 "usage": {"prompt_tokens": made.input_tokens, "total_tokens": made.input_tokens},
-            }
+            },
+            headers=header(warnings),
         )
 
 

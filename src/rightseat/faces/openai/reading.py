@@ -63,8 +63,8 @@ Count = Annotated[int, Meta(ge=1)]
 
 
 class Body(msgspec.Struct):
-    model: str
     messages: list[GivenMessage]
+    model: str | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
     tools: list[GivenTool] | None = None
@@ -86,17 +86,23 @@ class Body(msgspec.Struct):
     metadata: dict[str, Any] | None = None
 
 
-KNOWN = frozenset(msgspec.structs.asdict(Body("", [])))
+KNOWN = frozenset(msgspec.structs.asdict(Body([])))
 _decode = msgspec.json.Decoder(Body).decode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 @dataclass(slots=True)
 class Request:
-    """What is asked, and what of it is for the face itself. `warnings` name what was left out."""
+    """What is asked, and what of it is for the face itself. `warnings` name what was left out.
+
+    `model` is the agent or model that answers, which need not be the one of the body; `fingerprint` is of its
+    configuration.
+    """
 
     body: Body
     warnings: list[str] = field(default_factory=list)
+    model: str = ""
+    fingerprint: str = ""
 
     @property
     def wants_usage(self) -> bool:
@@ -134,7 +140,7 @@ def read_ask(request: Request, principal: Principal, headers: Mapping[str, str],
     sent: dict[str, JsonValue] = {"user": body.user, "metadata": body.metadata}
     return Ask(
         messages=read_messages(body.messages, request.warnings),
-        agent=body.model,
+        agent=request.model,
         principal=principal,
         tools=tools,
         parameters=read_parameters(body, tools),

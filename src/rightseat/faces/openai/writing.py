@@ -25,12 +25,13 @@ NO_LOGPROBS = "There are no `logprobs`: they are told of text, if the model repo
 class Completion:
     """What both ways of writing have in common: what the answer is called, and what is known of it by now."""
 
-    __slots__ = ("created", "failure", "id", "model", "pieces", "reported", "wants_logprobs")
+    __slots__ = ("created", "failure", "fingerprint", "id", "model", "pieces", "reported", "wants_logprobs")
 
     def __init__(self, request: Request, ask: Ask) -> None:
         self.id = f"chatcmpl-{ask.run_id.removeprefix('run_')}"
         self.created = int(time.time())
-        self.model = request.body.model
+        self.model = request.model
+        self.fingerprint = request.fingerprint
         self.wants_logprobs = bool(request.body.logprobs)
         self.pieces = Pieces([tool.name for tool in ask.tools], request.warnings, wants_logprobs=self.wants_logprobs)
         self.failure: Failure | None = None
@@ -61,8 +62,9 @@ class Chunks(Completion):
 
     def __init__(self, request: Request, ask: Ask) -> None:
         super().__init__(request, ask)
-        named = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"choices":['
-        self._head = named % (encode(self.id), self.created, encode(self.model))
+        named = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"system_fingerprint":"%b",'
+        head = named % (encode(self.id), self.created, encode(self.model), self.fingerprint.encode())
+        self._head = head + b'"choices":['
         self._wants_usage = request.wants_usage
         self._tail = b',"usage":null}\n\n' if self._wants_usage else b"}\n\n"
         self._before = self._head + b'{"index":0,"delta":{"content":'
@@ -184,6 +186,7 @@ class Whole(Completion):
             "object": "chat.completion",
             "created": self.created,
             "model": self.model,
+            "system_fingerprint": self.fingerprint,
             "choices": [choice],
             "usage": self.usage(),
         }
