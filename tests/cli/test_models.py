@@ -1,10 +1,13 @@
 """What the command does with models on this machine."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -15,6 +18,13 @@ from tests.models.completion.engines.test_spawning import STAND_IN, is_running
 from tests.models.completion.test_gguf import WHOLE, head
 
 HERMES = "{% for tool in tools %}<tool_call>{% endfor %}"
+PRINTED_ADDRESS = "http://localhost:8080"
+"""What is replaced in the commands of `curl`, which are otherwise as they were printed."""
+CALL_OF_FORECAST = (
+    '<tool_call>\n{"name": "get_n_day_weather_forecast", "arguments": {"location": "San Francisco, CA", '
+    '"format": "celsius", "num_days": 4}}\n</tool_call>'
+)
+CALL_OF_PYTHON = '<tool_call>\n{"name": "eval_python", "arguments": {"expression": "15315*3/55"}}\n</tool_call>'
 
 
 @pytest.fixture
@@ -55,11 +65,91 @@ def test_a_file_is_all_that_is_needed_to_serve_a_model(model: Path) -> None:
     assert not is_running(engine)
 
 
+@contextmanager
+def serving(*arguments: str) -> Iterator[str]:
+    """The address of a `rightseat serve` whose model is loaded."""
+    command = [sys.executable, "-m", "rightseat", "serve", "--port", "0", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        try:
+            url = next(line for line in process.stdout if "serves" in line).split()[1].removesuffix("/copilotkit")
+            next(line for line in process.stderr if "is loaded" in line)
+            yield url
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("sample", "spoken", "called"),
+    [
+        ("weather", CALL_OF_FORECAST, ["get_n_day_weather_forecast"]),
+        ("arithmetic", CALL_OF_PYTHON, ["eval_python"]),
+        ("life", "It is what you make of it.", []),
+    ],
+)
+def test_the_documented_curl_commands_work_as_printed(model: Path, sample: str, spoken: str, called: list[str]) -> None:
+    model.with_name("answer").write_text(spoken)
+    command = (Path(__file__).parent / "curl" / f"{sample}.sh").read_text()
+    with serving("--model", model.name) as url:
+        assert command.count(PRINTED_ADDRESS) == 1
+        said = subprocess.check_output(["sh", "-c", command.replace(PRINTED_ADDRESS, url)], text=True, timeout=20)
+
+    body = json.loads(said)
+    message = body["choices"][0]["message"]
+    assert [call["function"]["name"] for call in message.get("tool_calls", ())] == called
+    assert body["choices"][0]["finish_reason"] == ("tool_calls" if called else "stop")
+    assert message["content"] == (None if called else spoken)
+    assert len(body["warnings"]) == 1
+    assert body["system_fingerprint"].startswith("fp_")
+
+
+FORM = {"content-type": "application/x-www-form-urlencoded"}
+BROWSERS: list[dict[str, str]] = [
+    {"origin": "http://localhost:3000"},
+    {"origin": "null"},
+    {"sec-fetch-site": "cross-site"},
+    {"sec-fetch-site": "none"},
+    {"cookie": "a=b"},
+]
+
+
+def test_a_body_without_the_type_of_json_is_read_only_where_no_browser_sends_it(model: Path) -> None:
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode()
+    with serving("--model", model.name) as url, httpx2.Client(base_url=url) as client:
+
+        def post(headers: dict[str, str], path: str = "/v1/chat/completions", content: bytes = body) -> int:
+            return client.post(path, content=content, headers=headers).status_code
+
+        taken = [post(FORM), post({}), post({"content-type": f"{FORM['content-type']}; charset=utf-8"})]
+        of_browsers = {post(kind | header) for kind in (FORM, {}) for header in BROWSERS}
+        other_types = [post({"content-type": kind}) for kind in ("text/plain", "multipart/form-data; boundary=x")]
+        not_json = post(FORM, content=b"messages=Hello")
+        elsewhere = post(FORM, path="/copilotkit")
+
+    assert taken == [200, 200, 200]
+    assert of_browsers <= {403, 415}
+    assert other_types == [415, 415]
+    assert not_json == 400
+    assert elsewhere == 415
+
+
+def test_a_server_with_a_configuration_file_reads_json_alone(model: Path) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{model: {model.name}}}}}}}")
+    body = json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode()
+    with serving() as url, httpx2.Client(base_url=url) as client:
+        found = [client.post("/v1/chat/completions", content=body, headers=headers) for headers in (FORM, {})]
+
+    assert [answer.status_code for answer in found] == [415, 415]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--model", "none.gguf"], "There is no file none.gguf. --model should name a GGUF file."),
         (["--model", "small.gguf", "--config", "x.yaml"], "Either --config or --model."),
+        (["--model", "small.gguf", "--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"),
     ],
 )
 def test_what_cannot_be_served_is_told(run: Run, model: Path, arguments: list[str], said: str) -> None:

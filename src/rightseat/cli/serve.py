@@ -13,12 +13,14 @@ from typing import Any
 
 import click
 import uvicorn
+from starlette.types import ASGIApp
 
 from rightseat import __version__, app
 from rightseat.cli import start
 from rightseat.cli.first import Terminated
 from rightseat.cli.http_protocol import Deadlines, HttpProtocol
 from rightseat.cli.summary import reason_to_stay_here, summarize, warnings
+from rightseat.cli.untyped_json import UntypedJson
 from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import ConfigError
 
@@ -56,10 +58,13 @@ def command(
     if closed := reason_to_stay_here(config):
         raise ConfigError(closed)
     assembly = app.assemble(config)
+    served: ASGIApp = app.application(assembly, config.server)
+    if model is not None and config.server.is_local:
+        served = UntypedJson(served, openai_path(config))
     files = self_signed(config.server) if tls_self_signed else {}
     with listen(config.server) as listener:
         settings = uvicorn.Config(
-            app.application(assembly, config.server),
+            served,
             http=HttpProtocol,
             ws="none",
             lifespan="off",  # `OurServer` opens the parts
@@ -81,6 +86,11 @@ def choose(path: Path | None, model: Path | None) -> Config:
     if Path(FILE).exists():
         click.echo(f"{FILE} of this folder is not read, because of --model.", err=True)
     return start.load_model(model)
+
+
+def openai_path(config: Config) -> str:
+    """Where `serve --model` has OpenAI's API."""
+    return next(str(getattr(face.options, "path", "")) for face in config.faces if face.type == "openai")
 
 
 def self_signed(server: Server) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Stands in for llama-server where the program itself is not what is tested: its arguments, its endpoints, no model.
 
 It answers `/completion` with how many characters of the prompt it knew already, as llama-server does with tokens, and
-keeps what it was told to save. A file `slow` in the folder of its model keeps it loading, `broken` ends it at once.
+keeps what it was told to save. What stands in a file `answer` beside its model is its answer. A
+file `slow` in the folder of its model keeps it loading, `broken` ends it at once.
 """
 
 import json
@@ -62,7 +63,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for event in ({"content": "!", "stop": False}, last):
+        answer = (folder / "answer").read_text() if (folder / "answer").exists() else "!"
+        for event in ({"content": answer, "stop": False}, last):
             self.wfile.write(b"data: " + json.dumps(event).encode() + b"\n\n")
         self.close_connection = True
 
