@@ -103,7 +103,6 @@ W221▲ the type `timestamp`
 W222▲ the type `date`
 W223▲ a schema given as a list with one element
 W224  more than 8 alternatives
-W225  a pattern on an array or an object is ignored
 W226▲ a backslash in double quotes was doubled
 E301  two flows have one name
 E302  a dot in the name of a flow or a step

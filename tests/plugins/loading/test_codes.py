@@ -159,7 +159,6 @@ FAULTS = [
     Fault("W222", O, SIZE, "type: date\n", at="type: date"),
     Fault("W223", O, "schema:\n            type: string", "schema:\n            - type: string", at="- type: string"),
     Fault("W224", O, SIZE, MANY, at="anyOf"),
-    Fault("W225", O, SIZE, "type: array\n                  pattern: a\n", at="pattern"),
     Fault("W226", O, THING, 'type: string\n            pattern: "\\d"\n', at="pattern"),
     Fault("E301", F, add={"flows/two.yaml": FLOW_TWO}, told_in="flows/two.yaml"),
     Fault("E302", F, "name: look_up", "name: look.up", at="look.up"),

@@ -1,11 +1,15 @@
 """openapi.yaml: servers, operations, references and schemas."""
 
+import time
+
 import jsonschema_rs
 import pytest
 
+from rightseat.core.values import JsonValue
 from rightseat.plugins.definition import Operation, Plugin, Schema
 from rightseat.plugins.loading import Limits, Loaded, Operator
 from rightseat.plugins.loading.unrolling import unrolled
+from rightseat.plugins.operations.checking import flaws
 from tests.plugins.loading.sample import OPENAPI, SAMPLE, codes, load, one, schema, spoilt
 
 JOB = "POST /jobs"
@@ -284,6 +288,42 @@ def test_R_4_3_a_pattern_is_for_the_whole_value_unless_it_says_otherwise(pattern
 
 def test_R_4_3_the_pattern_of_a_number_is_for_its_text() -> None:
     assert size("type: integer\n                  pattern: '2'") == {"type": "integer", "x-text-pattern": "^(?:2)$"}
+
+
+@pytest.mark.parametrize(
+    ("written", "good", "bad"),
+    [
+        ("type: array\n                  pattern: '\\[\\d(,\\d)*\\]'", [1, 2.0], [1, 22]),
+        ("type: object\n                  pattern: '.*\"a\":1.*'", {"b": 2, "a": 1}, {"b": 1}),
+        ("type: boolean\n                  pattern: 'true'", True, False),
+        ("type: [string, integer]\n                  pattern: '[1-3]'", 2, 4),
+        ("type: [string, integer]\n                  pattern: '[1-3]'", "2", "4"),
+        ("pattern: '\\[.*\\]'", ["a"], {"a": 1}),
+    ],
+)
+def test_a_pattern_works_on_any_type(written: str, good: JsonValue, bad: JsonValue) -> None:
+    found = size(written, "3.1.0")
+
+    assert flaws(found, good) == []
+    assert flaws(found, bad) != []
+
+
+def test_a_pattern_lets_null_pass_where_the_type_allows_it_beside_others() -> None:
+    assert flaws(size("type: [array, 'null']\n                  pattern: 'x'", "3.1.0"), None) == []
+    assert flaws(size("type: 'null'\n                  pattern: 'x'", "3.1.0"), None) != []
+
+
+def test_a_pattern_takes_linear_time_on_a_large_value_and_refuses_a_larger_one() -> None:
+    found = size("type: array\n                  pattern: '(.*,)*(.*,)*x'")
+
+    began = time.perf_counter()
+    (fits_not,) = flaws(found, [1] * 40_000)
+    (too_long,) = flaws(found, [1] * 60_000)
+
+    assert time.perf_counter() - began < 5
+    assert "does not match" in fits_not.text
+    assert len(fits_not.text) < 400
+    assert "more than 100,000 characters" in too_long.text
 
 
 @pytest.mark.parametrize("pattern", ["(?=a)b", "(?<!a)b", r"(a)\1", "(", "[z-a]"])

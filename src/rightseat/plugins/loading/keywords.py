@@ -36,7 +36,6 @@ DROPPED = frozenset(
     }
 )
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-TEXT_OF = frozenset({"integer", "number", "boolean"})
 _MERGED = frozenset({"type", "properties", "required", "description", "title"})
 
 
@@ -133,7 +132,7 @@ def _settle_nullable(schema: dict[str, Any]) -> None:
 
 
 def _settle_pattern(node: Node, schema: dict[str, Any], notes: Notes, *, is_request: bool) -> None:
-    """Of a number the shortest JSON text is matched, which a validator of JSON Schema does not do."""
+    """Of what is no string the JSON text is matched, which a validator of JSON Schema does not do."""
     pattern = schema.pop("pattern")
     place = node.get("pattern") or node
     if not is_request:
@@ -144,11 +143,9 @@ def _settle_pattern(node: Node, schema: dict[str, Any], notes: Notes, *, is_requ
     if found := patterns.problem(pattern):
         notes.add("E222", place, f"the pattern cannot be used: {found}.", "no back-references and no look-around")
         return
-    said = schema.get("type", "string")
+    said = schema.get("type", list(TYPES))
     types = set(said if isinstance(said, list) else [said])
     if "string" in types:
         schema["pattern"] = patterns.anchored(pattern)
-    elif types & TEXT_OF:
+    if types == {"null"} or types - {"string", "null"}:
         schema["x-text-pattern"] = patterns.anchored(pattern)
-    else:
-        notes.add("W225", place, "a pattern on an array or an object is ignored.", "put it on what is inside")

@@ -11,6 +11,8 @@ from rightseat.core.values import JsonValue
 from rightseat.plugins.definition import Schema
 
 LINEAR = jsonschema_rs.RegexOptions()
+MAX_TEXT_LENGTH = 100_000
+"""Characters of the JSON that a pattern is matched with; in linear time that takes about a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +29,25 @@ class Flaw:
 
 
 class TextPattern:
-    """`x-text-pattern`: a pattern for what is no text, held against the shortest JSON of it."""
+    """`x-text-pattern`: a pattern for what is no string, matched with the compact JSON text of the whole value.
+
+    A string is matched by `pattern`. Null fits where the type allows something else beside it.
+    """
 
     def __init__(self, parent_schema: dict[str, Any], value: Any, schema_path: Sequence[str | int]) -> None:
         self._pattern = value
+        self._matches_null = parent_schema.get("type") == "null"
         self._validator = jsonschema_rs.Draft202012Validator({"pattern": value}, pattern_options=LINEAR, offline=True)
 
     def validate(self, instance: Any) -> None:
-        text = shortest(instance)
-        if text is not None and not self._validator.is_valid(text):
-            raise ValueError(f"{text} does not match {self._pattern!r}")
+        if isinstance(instance, str) or (instance is None and not self._matches_null):
+            return
+        text = json_text(instance)
+        if len(text) > MAX_TEXT_LENGTH:
+            raise ValueError(f"its JSON has more than {MAX_TEXT_LENGTH:,} characters, too many for its pattern")
+        if not self._validator.is_valid(text):
+            shown = text if len(text) <= 200 else f"{text[:200]}…"
+            raise ValueError(f"{shown} does not match {self._pattern!r}")
 
 
 def shortest(value: JsonValue) -> str | None:
@@ -44,6 +55,19 @@ def shortest(value: JsonValue) -> str | None:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return json.dumps(value) if isinstance(value, bool | int | float) else None
+
+
+def json_text(value: JsonValue) -> str:
+    """Compact JSON, with every number as short as it can be."""
+    return json.dumps(shortened_numbers(value), ensure_ascii=False, separators=(",", ":"))
+
+
+def shortened_numbers(value: JsonValue) -> JsonValue:
+    if isinstance(value, list):
+        return [shortened_numbers(one) for one in value]
+    if isinstance(value, dict):
+        return {name: shortened_numbers(one) for name, one in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
 def flaws(schema: Schema, value: JsonValue) -> list[Flaw]:
