@@ -82,6 +82,7 @@ COPILOTKIT: dict[str, Example] = {
     "DELETE threads/{threadId}": Example("DELETE", "threads/{threadId}", changes=True),
     "POST threads/{threadId}/archive": Example("POST", "threads/{threadId}/archive", shows=True, changes=True),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
+    "GET plugins": Example("GET", "plugins"),
     "GET approvals": Example("GET", "approvals", shows=True),
     "POST approvals/{interruptId}": Example(
         "POST", "approvals/{interruptId}", {"status": "cancelled"}, status=202, changes=True

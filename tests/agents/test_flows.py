@@ -1,5 +1,6 @@
 """The agent that answers with flows: choosing, running, going on, suggesting."""
 
+import json
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -10,9 +11,9 @@ from typing import Any
 import pytest
 
 from rightseat.agents.flows import Flows, Options, build
-from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.ask import ANYONE, Answer, Ask, Named, Parameters, Principal, ToolOffer
 from rightseat.core.errors import BadAsk, ConfigError
-from rightseat.core.events import Custom, Event, RunFinished, TextDelta
+from rightseat.core.events import CallDelta, Custom, Event, RunFinished, TextDelta
 from rightseat.core.messages import assistant, user
 from rightseat.egress.redaction import Redactor
 from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, ScriptedVoice
@@ -58,7 +59,8 @@ class Stage:
         self.agent = Flows(self.collection, self.model, Options(toolbox="-", **options))
 
     async def ask(self, text: str = "The weather in Hangzhou, 3 days", **rest: Any) -> list[Event]:
-        asked = Ask(messages=(user(text),), **rest)
+        fields: dict[str, Any] = {"messages": (user(text),), "supports_suggestions": True} | rest
+        asked = Ask(**fields)
         events = [event async for event in self.agent.run(asked, Plainly())]
         check_pairs(event for event in events if not isinstance(event, RunFinished))
         return events
@@ -242,3 +244,72 @@ async def test_a_flow_that_fails_is_in_the_log_though_the_answer_explains_it(
         await stage.ask(run_id="run_1")
 
     assert "run run_1: weather.forecast failed in start: http_" in caplog.text
+
+
+async def test_no_model_words_suggestions_for_a_client_that_cannot_show_them(tmp_path: Path) -> None:
+    async with staged(tmp_path, RAIN, FORECAST, flow="weather.forecast") as stage:
+        events = await stage.ask(supports_suggestions=False)
+
+    assert custom(events, "flow.suggestions") is None
+    assert stage.voice.counts["suggestions"] == 0
+    assert stage.voice.unlisted == []
+
+
+SUGGEST: dict[str, Any] = {
+    "tools": (ToolOffer("copilotkitSuggest", "", {"type": "object", "properties": {"suggestions": {}}}),),
+    "parameters": Parameters(tool_choice=Named("copilotkitSuggest")),
+    "supports_suggestions": False,
+}
+"""What CopilotKit's chat asks for suggestions with, beside its messages."""
+
+
+def suggested(events: list[Event]) -> list[str]:
+    text = "".join(event.text for event in events if isinstance(event, CallDelta))
+    return [one["message"] for one in json.loads(text)["suggestions"]]
+
+
+async def test_a_client_that_asks_for_suggestions_gets_those_of_the_last_flow_without_a_model(tmp_path: Path) -> None:
+    script = RAIN | {"suggestions": {"weather.current_weather": "And now?"}}
+    question = user("The weather in Hangzhou, 3 days")
+    messages = (question, user("Suggest what the user could say next."))
+    async with staged(tmp_path, script, FORECAST, flow="weather.forecast") as stage:
+        await stage.ask(messages=(question,))
+        asked = stage.voice.counts.total()
+        found = await stage.ask(messages=messages, **SUGGEST)
+        others = await stage.ask(messages=messages, principal=Principal("another"), **SUGGEST)
+        calls = stage.voice.counts.total() - asked
+
+    assert suggested(found) == ["And now?"]
+    assert suggested(others) == []
+    assert calls == 0
+
+
+async def test_suggestions_before_the_first_question_are_the_plugins_own_questions(tmp_path: Path) -> None:
+    async with staged(tmp_path, {}, plugins=("weather", "host_security")) as stage:
+        found = await stage.ask(messages=(user("Suggest what the user could say next."),), **SUGGEST)
+        known = [plugin.words.starters[0] for plugin in stage.shelf.plugins().values()]
+
+    assert len(known) == 2
+    assert suggested(found) == known
+
+
+async def test_plugins_are_listed_for_the_users_that_may_use_them_and_in_their_language(tmp_path: Path) -> None:
+    users = {"host_security": ("alice",)}
+    async with staged(tmp_path, {}, plugins=("weather", "host_security"), users=users) as stage:
+        hers = stage.agent.list_plugins(Principal("alice"), "en")
+        his = stage.agent.list_plugins(Principal("bob"))
+
+    assert {one.id for one in hers} == {"weather", "host_security"}
+    assert [one.id for one in his] == ["weather"]
+    assert next(one for one in hers if one.id == "host_security").description.startswith("Looks up vulnerabilities")
+
+
+async def test_plugins_that_the_agent_does_not_use_are_not_listed(tmp_path: Path) -> None:
+    two = ("weather", "host_security")
+    async with staged(tmp_path / "a", {}, plugins=two, flow="weather.forecast") as stage:
+        by_flow = stage.agent.list_plugins(ANYONE)
+    async with staged(tmp_path / "b", {}, plugins=two, flow="host_security.scan_host") as stage:
+        by_other = stage.agent.list_plugins(ANYONE)
+
+    assert [one.id for one in by_flow] == ["weather"]
+    assert [one.id for one in by_other] == ["host_security"]

@@ -2,12 +2,14 @@
 
 import base64
 import json
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from rightseat.plugins.speaking import ModelSpeaker, Said, Wanted
 from tests.faces.copilotkit import serving as graphql
 from tests.faces.copilotkit.current.serving import ALICE, BOB, Frame, asking, read, text_of, visiting
 from tests.faces.openai.serving import sdk
@@ -200,6 +202,51 @@ async def test_a_flow_that_is_a_tool_shows_its_chart_behind_the_answer_and_the_t
     assert text_of(later).startswith("All done.![Revenue by region, 2025](")
 
 
+SUGGEST = {"name": "copilotkitSuggest", "description": "", "parameters": {"properties": {"suggestions": {}}}}
+SUGGESTING: dict[str, Any] = {
+    "tools": [SUGGEST],
+    "forwardedProps": {"toolChoice": {"type": "function", "function": {"name": "copilotkitSuggest"}}},
+}
+
+
+async def suggestions(client: httpx2.AsyncClient, *before: dict[str, Any]) -> list[str]:
+    """What CopilotKit's chat gets, in the way in which it asks: a copy of the messages, in a thread of its own."""
+    wish = {"id": "s-1", "role": "user", "content": "Suggest what the user could say next."}
+    body = asking(None, thread="s-1", run="s-1", messages=[*before, wish], **SUGGESTING)
+    frames = read((await client.post("/agent/default/suggest", json=body, timeout=30)).content)
+    written = "".join(frame.data["delta"] for frame in frames if frame.type == "TOOL_CALL_ARGS")
+    assert frames[-1].type == "RUN_FINISHED"
+    return [one["message"] for one in json.loads(written)["suggestions"]]
+
+
+async def test_copilotkits_own_chat_gets_the_first_questions_and_then_those_after_a_flow(
+    tmp_path: Path, monkeypatch: Patch
+) -> None:
+    async with plugged(tmp_path, monkeypatch) as url, visiting(url) as client:
+        first = await suggestions(client)
+        frames = await ask(client, WEATHER)
+        later = await suggestions(client, {"id": "u-r-1", "role": "user", "content": WEATHER})
+        listed = (await client.get("/plugins")).json()["plugins"]
+
+    assert first == [question for plugin in listed for question in plugin["questions"][:1]][:3]
+    assert first
+    assert later == [one["question"] for one in custom(frames, "flow.suggestions")[0]]
+
+
+async def test_plugins_are_listed_with_their_names_and_descriptions(tmp_path: Path, monkeypatch: Patch) -> None:
+    async with plugged(tmp_path, monkeypatch, access=KEYS) as url, visiting(url, **ALICE) as client:
+        listed = (await client.get("/plugins", params={"language": "en"})).json()["plugins"]
+        async with visiting(url) as stranger:
+            refused = await stranger.get("/plugins")
+
+    (weather,) = [one for one in listed if one["id"] == "weather"]
+    assert weather.keys() == {"id", "version", "name", "description", "questions", "agents"}
+    assert weather["name"]
+    assert weather["description"]
+    assert weather["agents"] == ["default"]
+    assert refused.status_code == 401
+
+
 # GraphQL, as CopilotKit spoke it before
 
 
@@ -252,6 +299,67 @@ async def test_openbb_says_that_nobody_can_be_asked_and_nothing_is_done(tmp_path
     assert failed["eventType"] == "WARNING"
     assert failed["details"] == [{"error": "A person would have to allow it, and this client cannot ask one."}]
     assert openbb.text_of(sent).endswith("cannot ask one. Nothing was scanned.")
+
+
+# Suggestions take a call of a model
+
+
+async def by_agui(url: str) -> None:
+    async with visiting(url) as client:
+        await ask(client, WEATHER)
+
+
+async def by_graphql(url: str) -> None:
+    await graphql.post(url, graphql.chat(WEATHER))
+
+
+async def by_openai(url: str) -> None:
+    async with sdk(url) as client:
+        await client.chat.completions.create(model="default", messages=[{"role": "user", "content": WEATHER}])
+
+
+async def by_openbb(url: str) -> None:
+    await openbb.ask(f"{url}/openbb", openbb.question(text=WEATHER))
+
+
+async def by_openbb_with_the_switch_on(url: str) -> None:
+    body = openbb.question(text=WEATHER) | {"workspace_options": ["prompt-suggestions"]}
+    await openbb.ask(f"{url}/openbb", body)
+
+
+async def by_openbb_of_2024(url: str) -> None:
+    body = {"messages": [{"role": "human", "content": WEATHER}]}
+    async with httpx2.AsyncClient() as client:
+        await client.post(f"{url}/openbb/v1/query", json=body, timeout=30)
+
+
+@pytest.mark.parametrize(
+    ("send", "shows"),
+    [
+        (by_agui, True),
+        (by_openbb_with_the_switch_on, True),
+        (by_openbb, False),
+        (by_openbb_of_2024, False),
+        (by_openai, False),
+        (by_graphql, False),
+    ],
+)
+async def test_a_model_words_suggestions_only_where_the_client_shows_them(
+    send: Callable[[str], Awaitable[None]], shows: bool, tmp_path: Path, monkeypatch: Patch
+) -> None:
+    wanted: list[str] = []
+    say = ModelSpeaker.say
+
+    async def noting(speaker: ModelSpeaker, one: Wanted) -> Said:
+        wanted.append(one.name)
+        return await say(speaker, one)
+
+    monkeypatch.setattr(ModelSpeaker, "say", noting)
+    async with plugged(tmp_path, monkeypatch) as url:
+        await send(url)
+
+    assert "choose" in wanted
+    assert ("suggestions" in wanted) == shows
 
 
 # OpenAI

@@ -1,24 +1,32 @@
 """An agent that answers with the flows of plugins: it chooses one for the question and runs it, or just answers."""
 
-from collections.abc import AsyncIterator
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core import continuing
-from rightseat.core.agent import Agent
-from rightseat.core.ask import Ask
+from rightseat.core.agent import Agent, PluginSummary
+from rightseat.core.ask import Ask, Named, Principal
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import BadAsk
-from rightseat.core.events import Custom, Event
+from rightseat.core.events import Custom, Event, RunFinished
+from rightseat.core.framing import frame
 from rightseat.core.history import mended
 from rightseat.core.loop import introduced
-from rightseat.core.model import Model, Prompt
+from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk
+from rightseat.core.values import JsonValue
 from rightseat.parts import ModelName, Parts, ToolboxName
 from rightseat.plugins.choosing import Chosen
 from rightseat.plugins.collection import Collection, Selection, collection_of
+
+MAX_KEPT_SUGGESTIONS = 1000
+"""Questions of users whose suggestions are kept in memory, for clients that ask for them afterwards."""
+MAX_STARTERS = 3
 
 
 class Options(BaseModel):
@@ -59,12 +67,50 @@ class Flows:
         self._options = options
         self.description = options.description
         self.durable = options.durable
+        self._suggestions: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        source = self._go_on(ask, steps) or self._begin(ask, steps)
+        if tool := suggestions_tool(ask):
+            source = self._call_with_suggestions(tool, ask)
+        else:
+            source = self._go_on(ask, steps) or self._begin(ask, steps)
         async with closing(source) as events:
             async for event in events:
+                if type(event) is Custom and event.name == "flow.suggestions":
+                    self._keep_suggestions(ask, event.value)
                 yield event
+
+    def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
+        only = self._options.flow.partition(".")[0] if self._options.flow is not None else None
+        return self._collection.summaries(principal, language, self._options.plugins if only is None else (only,))
+
+    # Suggestions for a client that asks for them in a run of its own
+
+    def _keep_suggestions(self, ask: Ask, offered: JsonValue) -> None:
+        if (id := question_id(ask)) and isinstance(offered, list):
+            found = [str(one["question"]) for one in offered if isinstance(one, dict) and "question" in one]
+            self._suggestions[ask.principal.id, id] = found
+            while len(self._suggestions) > MAX_KEPT_SUGGESTIONS:
+                self._suggestions.popitem(last=False)
+
+    async def _call_with_suggestions(self, tool: str, ask: Ask) -> AsyncIterator[Event]:
+        """No model is asked: before the first question these are the plugins' own, then those of the last flow."""
+        asked = [one.id for one in ask.messages if one.role == "user"]
+        if len(asked) > 1:  # the last is the wish for suggestions
+            questions = self._suggestions.get((ask.principal.id, asked[-2]), [])
+        else:
+            language = ask.properties.get("language")
+            plugins = self.list_plugins(ask.principal, language if isinstance(language, str) else None)
+            questions = [question for plugin in plugins for question in plugin.questions[:1]][:MAX_STARTERS]
+        suggestions = [{"title": question, "message": question} for question in questions]
+
+        async def chunks() -> AsyncIterator[Chunk]:
+            yield CallChunk(0, json.dumps({"suggestions": suggestions}, ensure_ascii=False), name=tool)
+            yield StopChunk("calls")
+
+        async for event in frame(chunks()):
+            yield event
+        yield RunFinished("waiting")
 
     def _go_on(self, ask: Ask, steps: Steps) -> AsyncIterator[Event] | None:
         """The flow that waited for what a person has answered now."""
@@ -80,7 +126,7 @@ class Flows:
                     self._model,
                     progress=progress,
                     answer=answer,
-                    suggests=self._options.suggestions,
+                    suggests=self._suggests(ask),
                 )
         return None
 
@@ -122,9 +168,27 @@ class Flows:
             words = plugin.i18n.get(str(ask.properties.get("language")), plugin.words)
             scene = replace(scene, question=(words.starters or plugin.words.starters)[0])
         flow = plugin.flows[chosen.flow]
-        return self._collection.run(plugin, flow, scene, ask, steps, self._model, suggests=self._options.suggestions)
+        return self._collection.run(plugin, flow, scene, ask, steps, self._model, suggests=self._suggests(ask))
+
+    def _suggests(self, ask: Ask) -> bool:
+        """Suggestions take a call of a model, so they are made only for a client that can show them."""
+        return self._options.suggestions and ask.supports_suggestions
 
     def _plain(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         history = introduced(self._options.instructions, ask.context, mended(ask.messages))
         prompt = Prompt(history, (), ask.parameters, ask.thread_id)
         return steps.stream("answer", lambda: continuing.answer(self._model, prompt, steps, renamed=ask.durable))
+
+
+def suggestions_tool(ask: Ask) -> str | None:
+    """The tool of the client that must be called with suggestions, and nothing else: so CopilotKit's chat gets them."""
+    choice = ask.parameters.tool_choice
+    if not isinstance(choice, Named):
+        return None
+    offered = next((tool for tool in ask.tools if tool.name == choice.name), None)
+    properties = offered.parameters.get("properties") if offered is not None else None
+    return choice.name if isinstance(properties, dict) and "suggestions" in properties else None
+
+
+def question_id(ask: Ask) -> str | None:
+    return next((one.id for one in reversed(ask.messages) if one.role == "user"), None)

@@ -3,7 +3,9 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from rightseat.core.ask import Ask
+import msgspec
+
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event
 from rightseat.core.tools import Tool
@@ -40,6 +42,25 @@ class Roster(Agent, Protocol):
         ...
 
     def member(self, name: str) -> Agent: ...
+
+
+class PluginSummary(msgspec.Struct, frozen=True):
+    """What front ends show of a plugin. `questions` are those that a user may begin with."""
+
+    id: str
+    version: str
+    name: str
+    description: str
+    questions: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class ListsPlugins(Protocol):
+    """An agent or a toolbox with plugins that people may be shown."""
+
+    def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
+        """Those that this user may use, in this language where a plugin has it."""
+        ...
 
 
 @runtime_checkable

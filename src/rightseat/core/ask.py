@@ -109,7 +109,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. With `attended`
     a person can be asked all the same, by a face that keeps open questions itself. `durable` says that the run goes on
     elsewhere when its process dies; it is the agent's to say. `when_busy` says what becomes of it while its thread has
-    another run.
+    another run. `supports_suggestions` says that the client shows questions to ask next: without it, none are made.
     """
 
     messages: tuple[Message, ...]
@@ -133,3 +133,4 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     attended: bool = False
     durable: bool = False
     when_busy: WhenBusy = "refuse"
+    supports_suggestions: bool = False

@@ -9,8 +9,9 @@ import msgspec
 from pydantic import JsonValue
 
 from rightseat.core import continuing
+from rightseat.core.agent import ListsPlugins, PluginSummary
 from rightseat.core.approving import Policy
-from rightseat.core.ask import Ask, Context, Parameters
+from rightseat.core.ask import Ask, Context, Parameters, Principal
 from rightseat.core.calling import calls_in, go_on, run_calls, was_stopped
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
@@ -148,6 +149,10 @@ class Loop:
     def _answer(self, ask: Ask, prompt: Prompt, steps: Steps, taken: set[str]) -> AsyncIterator[Event]:
         limit = self.answer_limit
         return continuing.answer(self.model, prompt, steps, taken, renamed=ask.durable, limit=limit)
+
+    def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
+        having = [toolbox for toolbox in self.toolboxes if isinstance(toolbox, ListsPlugins)]
+        return [plugin for toolbox in having for plugin in toolbox.list_plugins(principal, language)]
 
     async def tools(self, ask: Ask) -> tuple[dict[str, Tool], list[str]]:
         """By name; and what is missing, which `loop.missing` tells. Names of the client's that are taken are told by

@@ -11,6 +11,7 @@ from typing import Self
 import msgspec
 
 from rightseat.core.acting import token_of
+from rightseat.core.agent import PluginSummary
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.engine import Steps
@@ -102,6 +103,13 @@ class Collection:
             raise BadAsk(f"There is no plugin {unknown[0]!r}. There are: {', '.join(sorted(active)) or 'none'}.")
         return {name: active[name] for name in selection.plugins}
 
+    def summaries(
+        self, user: Principal, language: str | None = None, among: Container[str] | None = None
+    ) -> list[PluginSummary]:
+        """What front ends show of the plugins that the user may use, of those that are `among` these."""
+        found = [one for id, one in self.plugins(user).items() if among is None or id in among]
+        return [summary(plugin, language) for plugin in found]
+
     def _may_use(self, user: Principal, id: str) -> bool:
         return id not in self._users or user.id in self._users[id]
 
@@ -187,6 +195,12 @@ class Collection:
             raise BadAsk(f"The plugin {progress.plugin.id!r} is not for you any more: the flow does not go on.")
         plugin = self.shelf.find(progress.plugin)
         return plugin, plugin.flows[progress.flow], progress
+
+
+def summary(plugin: Plugin, language: str | None) -> PluginSummary:
+    words = plugin.i18n.get(language or "", plugin.words)
+    questions = words.starters or plugin.words.starters
+    return PluginSummary(plugin.id, plugin.identity.version, words.name, words.description, questions)
 
 
 def note(run: str, plugin: Plugin, flow: Flow, problem: Problem) -> None:

@@ -18,7 +18,8 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.config.variables import environment
-from rightseat.core.ask import Ask
+from rightseat.core.agent import PluginSummary
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
@@ -200,6 +201,9 @@ class Plugins:
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
+
+    def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
+        return self.collection.summaries(principal, language)
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:
         found = candidates(list(self.collection.plugins(ask.principal).values()))

@@ -18,7 +18,7 @@ from rightseat.core.messages import Message, system
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
-from rightseat.faces.openbb import attached, context, events, history, replies, warning
+from rightseat.faces.openbb import attached, context, events, history, replies, suggesting, warning
 from rightseat.faces.openbb.asking import Query, Returned
 from rightseat.faces.openbb.calls import Catalogue, plan
 from rightseat.faces.openbb.carrying import Spent, bounded, bounded_skills, read_states, remembering, spent_on
@@ -108,6 +108,7 @@ class Answering:
             principal=principal,
             headers=headers,
             attended=attended,
+            supports_suggestions=not query.legacy and query.is_on(suggesting.OPTION),
         )
         if not takes_time(query):
             return await self._run(ask, query, states, files)

@@ -126,6 +126,7 @@ class Keeping:
             principal=call.principal,
             headers=self._running.headers(call),
             answers=(Answer(found[0].interrupt.id, decision.status, decision.payload),),
+            supports_suggestions=True,
         )
         await self._runtime.start(ask)
         return answer({"threadId": thread.id, "runId": ask.run_id}, 202)

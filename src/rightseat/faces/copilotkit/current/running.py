@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.access.door import Door
-from rightseat.core.agent import Roster
+from rightseat.core.agent import ListsPlugins, Roster
 from rightseat.core.ask import Answer, Ask, WhenBusy
 from rightseat.core.compacting import compacted
 from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, LimitExceeded, RunNotFound
@@ -73,6 +73,7 @@ class Running:
             ("POST", "agent/{agentId}/suggest"): self.suggest,
             ("POST", "agui/{agentId}"): self.run,  # for any other AG-UI client
             ("GET", "files/{file}"): self.file,
+            ("GET", "plugins"): self.plugins,
         }
 
     @property
@@ -124,7 +125,9 @@ class Running:
     async def suggest(self, call: Call) -> Response:
         """A run of which nothing is kept, and that answers no question; it ends with its reader."""
         given = read_input(call.body)
-        alone = msgspec.structs.replace(await self._ask(call, given), transient=True, answers=())
+        alone = msgspec.structs.replace(
+            await self._ask(call, given), transient=True, answers=(), supports_suggestions=False
+        )
         return await self._start(call, given, alone)
 
     async def _start(self, call: Call, given: RunInput, ask: Ask) -> Response:
@@ -201,6 +204,21 @@ class Running:
     async def file(self, call: Call) -> Response:
         return await files.fetch(self._runtime, call.ids["file"], call.principal)
 
+    async def plugins(self, call: Call) -> Response:
+        """Names and descriptions of the plugins that the agents have and this user may use, for a front end to show.
+
+        `language` in the query is a language tag; `agents` are those that have the plugin, by the clients' names.
+        """
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for name, own in self.agents.items():
+            agent = self._runtime.agents[own]
+            if not isinstance(agent, ListsPlugins) or not self._door.may(call.principal, own):
+                continue
+            for plugin in agent.list_plugins(call.principal, call.query.get("language")):
+                listed = found.setdefault((plugin.id, plugin.version), {**msgspec.to_builtins(plugin), "agents": []})
+                listed["agents"].append(name)
+        return answer({"plugins": list(found.values())})
+
     async def stop(self, call: Call) -> Response:
         await self._agent(call)
         thread_id = call.ids["threadId"]
@@ -227,7 +245,9 @@ class Running:
     async def _ask(self, call: Call, given: RunInput) -> Ask:
         ask = read_ask(given, await self._agent(call), call.principal)
         ask = msgspec.structs.replace(ask, answers=ask.answers or await self._legacy_answers(ask))
-        return msgspec.structs.replace(ask, headers=self.headers(call), when_busy=self._when_busy)
+        return msgspec.structs.replace(
+            ask, headers=self.headers(call), when_busy=self._when_busy, supports_suggestions=True
+        )
 
     async def _legacy_answers(self, ask: Ask) -> tuple[Answer, ...]:
         """To a question that came as LangGraph's own event, a client may send the answer as LangGraph's own command."""
