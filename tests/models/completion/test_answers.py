@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import TextChunk, ThoughtChunk
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
@@ -128,6 +129,58 @@ def test_the_builtin_tools_of_llama(name: str, said: str, arguments: dict[str, s
     chunks = read(reading(STYLES["llama-3.1"], (tool, WEATHER)), cut(f"<|python_tag|>{said}", (size,)))
 
     assert [(called, json.loads(text)) for called, text in calls_of(chunks)] == [(name, arguments)]
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_llama_may_call_a_function_by_its_tag(size: int) -> None:
+    raw = 'I look.\n<function=get_weather>{"city": "Paris"}</function>'
+
+    chunks = read(reading(STYLES["llama-3.1"], TOOLS), cut(raw, (size,)))
+
+    assert calls_of(chunks) == [("get_weather", '{"city": "Paris"}')]
+    assert joined(chunks) == "I look."
+
+
+@pytest.mark.parametrize("said", ["A <function=name>{…}</function>.", "x <function=drop_tables>{}", "<function="])
+def test_the_tag_of_a_function_that_was_not_offered_is_text(said: str) -> None:
+    assert joined(read(reading(STYLES["llama-3.1"], TOOLS), cut(said, (3,)))) == said
+
+
+def test_a_function_tag_that_breaks_its_schema_is_no_call() -> None:
+    with pytest.raises(ModelUnreachable, match="do not fit"):
+        read(reading(STYLES["llama-3.1"], TOOLS), ['<function=get_weather>{"city": 5}</function>'])
+
+
+def test_the_tag_of_a_function_is_no_text_wherever_an_answer_is_cut() -> None:
+    raw = '<function=get_weather>{"city": "Paris"}</function>'
+    for end in range(len(raw)):
+        assert joined(read(reading(STYLES["llama-3.1"], TOOLS), cut(raw[:end], (2,)), was_cut=True)) == ""
+
+
+@pytest.mark.parametrize("style", ["hermes", "forced-hermes"])
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_the_arguments_of_a_call_may_come_before_its_name(style: str, size: int) -> None:
+    raw = '<tool_call>\n{"arguments": {"city": "Paris"}, "name": "get_weather"}\n</tool_call>'
+
+    chunks = read(reading(STYLES[style], TOOLS), cut(f"{raw}\n{raw}", (size,)))
+
+    assert calls_of(chunks) == [("get_weather", '{"city": "Paris"}')] * 2
+    assert joined(chunks) == ""
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"arguments": {"city": "Paris"}}',
+        '{"arguments": {"city": 5}, "name": "get_weather"}',
+        '{"arguments": {"city": "Paris"}, "name": "drop_tables"}',
+        '{"arguments": "Paris", "name": "get_weather"}',
+    ],
+    ids=["no name", "wrong type", "unknown", "no object"],
+)
+def test_arguments_before_a_name_are_checked_as_any_others(raw: str) -> None:
+    with pytest.raises(ModelUnreachable):
+        read(reading(HERMES, TOOLS), [f"<tool_call>\n{raw}\n</tool_call>"])
 
 
 def test_a_text_ends_with_its_own_spaces() -> None:

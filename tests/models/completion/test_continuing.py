@@ -187,7 +187,7 @@ async def test_a_call_that_only_begins_an_answer_is_not_looked_for_behind_a_text
 
     constraint = player.requests[0].constraint
     assert constraint is not None
-    assert [trigger.kind for trigger in constraint.triggers] == ["word"]
+    assert {trigger.kind for trigger in constraint.triggers} == {"word"}
 
 
 async def test_a_model_that_is_held_from_its_first_token_on_is_held_to_the_rest() -> None:

@@ -1,5 +1,6 @@
 """Which tools are offered, and what holds the model."""
 
+import json
 from typing import Any
 
 import pytest
@@ -11,12 +12,14 @@ from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
 from rightseat.models.completion import planning
-from rightseat.models.completion.engine import Constraint, Description
+from rightseat.models.completion.engine import Constraint, Description, Trigger
 from rightseat.models.completion.grammar import lark
+from rightseat.models.completion.model import Completion
 from rightseat.models.completion.offered import too_long
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.families import PARIS, TOOLS, WEATHER, hermes
 from tests.models.completion.grammar.oracle import Judge
+from tests.models.completion.playing import Player
 
 BAD = Tool(
     "broken_lookup", "Look up.", {"type": "object", "properties": {"q": {"type": "string", "not": {"enum": ["x"]}}}}
@@ -120,6 +123,22 @@ def test_an_answer_with_a_schema_is_that_alone() -> None:
     assert not accepts(found, "Three.")
 
 
+def test_a_call_of_hermes_may_name_its_tool_last() -> None:
+    found = constraint(plan(tool_choice="required"))
+
+    assert accepts(found, '<tool_call>\n{"arguments": {"city": "Paris"}, "name": "get_weather"}\n</tool_call>')
+    assert not accepts(found, '<tool_call>\n{"arguments": {"city": 5}, "name": "get_weather"}\n</tool_call>')
+    assert not accepts(found, '<tool_call>\n{"arguments": {"city": "Paris"}, "name": "send_note"}\n</tool_call>')
+
+
+def test_llama_is_held_to_the_schema_behind_the_tag_of_a_function() -> None:
+    found = constraint(plan("llama-3.1"))
+
+    assert Trigger("word", "<function=") in found.triggers
+    assert accepts(found, '<function=get_weather>{"city": "Paris"}</function>')
+    assert not accepts(found, '<function=get_weather>{"city": 5}</function>')
+
+
 def test_the_generic_style_is_a_json_schema_too() -> None:
     schema: Any = constraint(plan("generic", tool_choice="required", parallel_calls=False)).schema
 
@@ -149,6 +168,30 @@ def test_tools_are_in_the_turns_where_the_template_prints_none(style: str) -> No
     assert written.tools is None
     assert "get_weather" in written.turns[0]["content"]
     assert any("Be brief." in turn["content"] for turn in written.turns)
+
+
+SHAPE: dict[str, JsonValue] = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+
+
+@pytest.mark.parametrize("style", ["hermes", "forced-hermes"])
+@pytest.mark.parametrize("tools", [(), TOOLS], ids=["alone", "with tools"])
+async def test_the_schema_of_a_json_answer_is_in_the_prompt_of_hermes(style: str, tools: tuple[Tool, ...]) -> None:
+    player = Player('{"age": 3}')
+    asked = Prompt((system("Be brief."), user("How old?")), tools, Parameters(response_schema=SHAPE))
+
+    async with Completion(player, style=style) as model:
+        _ = [chunk async for chunk in model.stream(asked)]
+
+    (request,) = player.requests
+    instructions, question = request.prompt.partition("How old?")[::2]
+    assert instructions.count("<schema>\n" + json.dumps(SHAPE) + "\n</schema>") == 1
+    assert "Here's the json schema you must adhere to:" in instructions
+    assert instructions.index("Be brief.") < instructions.index("<schema>")
+    assert "<schema>" not in question
+
+
+def test_without_a_schema_the_prompt_does_not_speak_of_json() -> None:
+    assert "<schema>" not in str(write("hermes", Description(template="")).turns)
 
 
 def test_signatures_in_typescript_are_shorter() -> None:

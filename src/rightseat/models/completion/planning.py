@@ -143,6 +143,8 @@ def write(plan: Plan, prompt: Prompt, description: Description, signatures: Sign
     printed, more = (tools, {}) if style.extras is None else style.extras(tools)
     if tools and offer is not None:
         written, printed, more = offer(written, tools, signatures or style.signatures), (), {}
+    if plan.text is not None and style.ask_for_json is not None:
+        written = style.ask_for_json(written, plan.text, has_tools=bool(tools))
     return Written(turns.ordered(written, description), [function(tool) for tool in printed] or None, more)
 
 

@@ -6,7 +6,7 @@ Nothing of it is left to the template: earlier calls and their results are writt
 from collections.abc import Sequence
 
 from rightseat.core.tools import Tool
-from rightseat.models.completion.styles.hermes import CALLS
+from rightseat.models.completion.styles.hermes import CALLS, ask_for_json
 from rightseat.models.completion.styles.offering import introduce
 from rightseat.models.completion.styles.offering import signatures as sign
 from rightseat.models.completion.styles.spelling import spell
@@ -60,4 +60,5 @@ STYLE = Style(
     preserved=("<tool_call>", "</tool_call>"),
     offer=offer,
     history=history,
+    ask_for_json=ask_for_json,
 )

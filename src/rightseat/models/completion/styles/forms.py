@@ -51,7 +51,10 @@ def optional(node: Node) -> Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enveloped:
-    """`extra` is what stands behind the arguments (an id, say), `first` what stands before the name."""
+    """`extra` is what stands behind the arguments (an id, say), `first` what stands before the name.
+
+    Calls are read with name and arguments in any order; a grammar allows the name last where `either_order` is set.
+    """
 
     mark: str
     close: str = ""
@@ -60,6 +63,7 @@ class Enveloped:
     arguments: str = "arguments"
     first: tuple[Node, ...] = ()
     extra: tuple[Node, ...] = ()
+    either_order: bool = False
 
     def node(self, tool: Tool, builder: Builder) -> Node:
         head = f'"{self.name}": {json(tool.name)}, "{self.arguments}": '
@@ -68,7 +72,11 @@ class Enveloped:
         gap = (optional(Literal(self.gap)),) if self.gap else ()
         start = (Literal("{"), *self.first, Literal(head)) if self.first else (Literal("{" + head),)
         mark = (Literal(self.mark),) if self.mark else ()
-        return Order((*mark, *gap, *start, arguments, *self.extra, Literal("}" + self.gap + self.close)))
+        body: Node = Order((*start, arguments, *self.extra))
+        if self.either_order:
+            name_last = Literal(f', "{self.name}": {json(tool.name)}')
+            body = Choice((body, Order((Literal(f'{{"{self.arguments}": '), arguments, name_last))))
+        return Order((*mark, *gap, body, Literal("}" + self.gap + self.close)))
 
     def read(self, reader: Reader) -> Reading[None]:
         source = reader.source
@@ -80,8 +88,12 @@ class Enveloped:
 
 
 def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]) -> Reading[bool]:
-    """`{"name": …, "arguments": {…}}`, and whatever else stands in it. False where it is something else."""
+    """`{"name": …, "arguments": {…}}` in any order, and whatever else stands in it. False where it is something else.
+
+    The call begins once its name is known, so arguments that come first are kept until then.
+    """
     source, name, argued = reader.source, None, False
+    kept: list[str] = []
     if not (yield from source.literal("{")):
         return False
     while True:
@@ -96,8 +108,10 @@ def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]
             if name is None:
                 return False
             reader.begin(name)
-        elif key in arguments and name is not None and not argued:
-            argued = yield from source.value(reader.argue, only="{")
+            for text in kept:
+                reader.argue(text)
+        elif key in arguments and not argued:
+            argued = yield from source.value(kept.append if name is None else reader.argue, only="{")
             if not argued:
                 return False
         elif not (yield from source.value(_forget)):
@@ -107,9 +121,10 @@ def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]
             break
         if not (yield from source.literal(",")):
             return False
-    if argued:
-        reader.finish()
-    return argued
+    if name is None or not argued:
+        return False
+    reader.finish()
+    return True
 
 
 def _forget(text: str) -> None:

@@ -1,21 +1,26 @@
-"""Llama 3.1 to 3.3: bare JSON for custom functions, `<|python_tag|>` before the tools that they know by themselves."""
+"""Llama 3.1 to 3.3: bare JSON for custom functions, `<|python_tag|>` before the tools that they know by themselves.
+
+`<function=name>{…}</function>`, in which Llama 3.1 was trained to call custom functions too, is a call as well.
+"""
 
 from collections.abc import Sequence
 from typing import Any
 
 from rightseat.core.tools import Tool
 from rightseat.models.completion.engine import Trigger
-from rightseat.models.completion.grammar.nodes import Chars, Literal, Node, Until
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Literal, Node, Until
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
 from rightseat.models.completion.reading.reader import Broken, Reader
 from rightseat.models.completion.reading.source import Reading
-from rightseat.models.completion.styles.forms import Calls, Enveloped, json, optional, read_envelope, where
+from rightseat.models.completion.styles.forms import Calls, Enveloped, Named, json, optional, read_envelope, where
 from rightseat.models.completion.styles.style import Style
 
 TAG = "<|python_tag|>"
+LONGEST_NAME = 128  # characters, as in `offered`
 ARGUMENT = {"ipython": "code", "brave_search": "query", "wolfram_alpha": "query"}
 CUSTOM = Enveloped(mark="", arguments="parameters")
+FUNCTION = Named(mark="<function=", then=">", close="</function>")
 
 
 def is_builtin(tool: Tool) -> bool:
@@ -31,7 +36,7 @@ def extras(tools: Sequence[Tool]) -> tuple[Sequence[Tool], dict[str, Any]]:
 def write(tool: Tool, builder: Builder) -> Node:
     """A builtin tool is called behind the tag; a custom one too where a text precedes."""
     if not is_builtin(tool):
-        return Order((optional(Literal(TAG)), CUSTOM.node(tool, builder)))
+        return Choice((Order((optional(Literal(TAG)), CUSTOM.node(tool, builder))), FUNCTION.node(tool, builder)))
     if tool.name == "ipython":
         return Order((Literal(TAG), Until("<|eom_id|>")))
     query = builder.value({"type": "string"}, where(tool))
@@ -40,8 +45,9 @@ def write(tool: Tool, builder: Builder) -> Node:
 
 def answer(reader: Reader, style: Style) -> Reading[None]:
     yield from _read_custom(reader)
-    while (yield from reader.text(TAG) if reader.schemas else reader.text()) is not None:
-        yield from _read_tagged(reader)
+    marks = (TAG, FUNCTION.mark) if reader.schemas else ()
+    while (found := (yield from reader.text(*marks))) is not None:
+        yield from _read_tagged(reader) if found == TAG else _read_function(reader)
 
 
 def _read_custom(reader: Reader) -> Reading[None]:
@@ -88,6 +94,21 @@ def _read_tagged(reader: Reader) -> Reading[None]:
     yield from _read_code(reader)
 
 
+def _read_function(reader: Reader) -> Reading[None]:
+    """A call whose mark was passed over. Without the name of a tool that was offered, the mark is text."""
+    source, dropped = reader.source, reader.dropped
+    source.held, anchor = True, source.at
+    name = yield from source.word(FUNCTION.then, most=LONGEST_NAME)
+    source.held = False
+    if name is not None and name.strip() in reader.schemas:
+        yield from FUNCTION.read_arguments(reader, name)
+    elif name is None and reader.cut:
+        source.at = len(source.text)  # of a call that has no name yet nothing can be told
+    else:
+        source.at = anchor
+        reader.say(dropped + FUNCTION.mark)
+
+
 def _read_code(reader: Reader) -> Reading[None]:
     reader.begin("ipython")
     reader.argue('{"code": "')
@@ -103,7 +124,7 @@ STYLE = Style(
     calls=Calls(form=CUSTOM, several=False),
     write=write,
     answer=answer,
-    triggers=(Trigger("word", TAG), Trigger("pattern", r'^\s*(\{"name":)')),
+    triggers=(Trigger("word", TAG), Trigger("word", FUNCTION.mark), Trigger("pattern", r'^\s*(\{"name":)')),
     preserved=(TAG, "<|eom_id|>"),
     stop=("<|eom_id|>",),
     text=Order((Chars(((123, 123), (32, 32), (10, 10)), negated=True), Until(TAG))),

@@ -1,8 +1,8 @@
 """What a style is: how the models of one family are offered tools, and how they call them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from rightseat.core.model import Begun
 from rightseat.core.tools import Tool
@@ -22,6 +22,10 @@ Turn = dict[str, Any]
 """One message as chat templates know it: `role`, `content`, `tool_calls`, …"""
 
 Offer = Callable[[Sequence[Turn], Sequence[Tool], Signatures], list[Turn]]
+
+
+class AskForJson(Protocol):
+    def __call__(self, turns: Sequence[Turn], schema: Mapping[str, JsonValue], *, has_tools: bool) -> list[Turn]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,8 @@ class Style:
     several calls, and of the schema of a text where there may be one."""
     offer: Offer | None = None
     """Puts the tools into the turns, where the template does not print them by itself."""
+    ask_for_json: AskForJson | None = None
+    """Puts the schema of an answer in JSON into the turns. None: the grammar alone holds the model to it."""
     history: Callable[[Sequence[Turn]], list[Turn]] | None = None
     """Writes earlier calls and their results as text, for a template that knows no such turns."""
     signatures: Signatures = "json_schema"
