@@ -15,7 +15,8 @@ import rightseat
 from rightseat import Copilot, RightseatError
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, Misuse
-from rightseat.core.events import CallReturned, Event, RunFailed, RunFinished, TextDelta
+from rightseat.core.events import CallReturned, Event, RunFinished, TextDelta
+from rightseat.core.failing import Failure
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Message, user
 from rightseat.testing import ScriptedModel, calls, says
@@ -174,7 +175,7 @@ async def test_hooks_are_called_around_a_run() -> None:
         seen.append(said[-1].text)
 
     @copilot.on_error
-    async def failed(ask: Ask, failure: RunFailed) -> None:
+    async def failed(ask: Ask, failure: Failure) -> None:
         seen.append(failure.code)
 
     async with asyncio.timeout(5):

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar, overload
 
 from fastapi import APIRouter, FastAPI
 
-from rightseat import app, config
+from rightseat import app, config, parts
 from rightseat.access.threads import Scoped
 from rightseat.config import Access, Part, Server
 from rightseat.core.agent import Agent
@@ -112,17 +112,18 @@ class Copilot:
 
     def before_request(self, hook: B) -> B:
         """Call `hook(ask)` before every run. It may return another ask, or raise a `RightseatError` to refuse it."""
-        self.runtime.hooks.before_request.append(app.require_async(hook))
+        self.runtime.hooks.before_request.append(parts.require_async(hook))
         return hook
 
     def after_request(self, hook: A) -> A:
         """Call `hook(ask, messages)` after every run, with what was said."""
-        self.runtime.hooks.after_request.append(app.require_async(hook))
+        self.runtime.hooks.after_request.append(parts.require_async(hook))
         return hook
 
     def on_error(self, hook: E) -> E:
-        """Call `hook(ask, failure)` when a run fails."""
-        self.runtime.hooks.on_error.append(app.require_async(hook))
+        """Call `hook(ask, failure)` when a run fails. `failure` says what failed, in which agent and node, and after
+        how long."""
+        self.runtime.hooks.on_error.append(parts.require_async(hook))
         return hook
 
     def router(self) -> APIRouter:

@@ -27,6 +27,7 @@ A part that is built from others never imports them. It names them in its option
 import difflib
 import importlib
 import importlib.util
+import inspect
 import os
 import pkgutil
 import stat
@@ -35,7 +36,7 @@ from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
@@ -47,6 +48,7 @@ from rightseat.core.model import Model
 from rightseat.core.pins import PinStore
 from rightseat.core.tools import Toolbox
 
+H = TypeVar("H")
 Kind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]
 
 NOUNS: dict[str, str] = {
@@ -140,6 +142,14 @@ def load(reference: str) -> Any:
     except AttributeError:
         public = [known for known in vars(module) if not known.startswith("_")]
         raise ConfigError(f"The module {path!r} has no {name!r}.{hint(name, public)}") from None
+
+
+def require_async(hook: H) -> H:
+    """A hook is awaited. A function that cannot be is refused before the first request."""
+    given: Any = hook
+    if not callable(given) or (inspect.isroutine(given) and not inspect.iscoroutinefunction(given)):
+        raise ConfigError(f"The hook {getattr(hook, '__name__', hook)!r} should be an async function.")
+    return hook
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -90,6 +90,18 @@ async def test_it_is_sent_all_of_the_ask(serve: Serve) -> None:
     ]
 
 
+@pytest.mark.parametrize(("options", "sent"), [({}, {}), ({"client_node": True}, {"nodeName": "chat"})])
+async def test_the_node_that_a_client_names_reaches_it_where_the_operator_lets_it(
+    serve: Serve, options: dict[str, Any], sent: dict[str, str]
+) -> None:
+    script = Script(BEGIN, END)
+
+    async with agent(serve, script, **options) as built:
+        await said(built, Ask(messages=(user("Hi"),), node="chat"))
+
+    assert script.sent[0]["forwardedProps"] == sent
+
+
 async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
     script = Script(BEGIN, END)
     ask = Ask(messages=(user("Hi"),), headers={"Authorization": "Bearer caller", "x-tenant": "t1", "x-other": "o"})

@@ -231,6 +231,19 @@ async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
         assert "authorization" not in headers
 
 
+@pytest.mark.parametrize(("options", "sent"), [({}, None), ({"client_node": True}, "chat")])
+async def test_the_node_that_a_client_names_reaches_it_where_the_operator_lets_it(
+    serve: Serve, options: dict[str, Any], sent: str | None
+) -> None:
+    remote = Remotely([])
+
+    async with agent(serve, remote, **options) as built:
+        await said(built, Ask(messages=(user("Hi"),), node="chat"))
+
+    (body,) = remote.bodies("/agents/execute")
+    assert body.get("nodeName") == sent
+
+
 async def test_an_action_of_its_endpoint_is_run_and_the_agent_goes_on_with_the_result(serve: Serve) -> None:
     call = {"id": "c1", "name": "nameOf", "args": '{"userId": "7"}', "index": 0}
     remote = Remotely(

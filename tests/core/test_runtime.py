@@ -38,6 +38,7 @@ from rightseat.core.events import (
     TextStarted,
     ThoughtStarted,
 )
+from rightseat.core.failing import Failure
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log
 from rightseat.core.loop import Loop
@@ -391,9 +392,9 @@ async def test_a_store_that_fails_to_begin_refuses_the_run() -> None:
 
 
 async def test_a_store_that_fails_to_finish_leaves_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
-    failures: list[RunFailed] = []
+    failures: list[Failure] = []
 
-    async def on_error(ask: Ask, failure: RunFailed) -> None:
+    async def on_error(ask: Ask, failure: Failure) -> None:
         failures.append(failure)
 
     async with running(saying(), threads=Unreliable(finish=False), hooks=Hooks(on_error=[on_error])) as runtime:
@@ -401,7 +402,9 @@ async def test_a_store_that_fails_to_finish_leaves_nobody_waiting(caplog: pytest
 
     assert isinstance(events[-1], RunFailed)
     assert events[-1].code == "internal_error"
-    assert failures == [events[-1]]
+    (failure,) = failures
+    assert (failure.code, failure.message) == (events[-1].code, events[-1].message)
+    assert (failure.source, failure.operation) == ("runtime", "save_thread")
     assert any(record.exc_info for record in caplog.records)
 
 
@@ -657,14 +660,14 @@ async def test_a_hook_for_failures_gets_the_failure_and_the_hook_after_the_run_n
     async def after(ask: Ask, messages: tuple[Message, ...]) -> None:
         told.append(messages)
 
-    async def on_error(ask: Ask, failure: RunFailed) -> None:
-        told.append(failure)
+    async def on_error(ask: Ask, failure: Failure) -> None:
+        told.append((failure.code, failure.message))
 
     hooks = Hooks(after_request=[after], on_error=[on_error])
     async with running(saying(ModelUnreachable("gone")), hooks=hooks) as runtime:
         await answer(runtime, asking())
 
-    assert told == [RunFailed("model_unreachable", "gone")]
+    assert told == [("model_unreachable", "gone")]
 
 
 async def test_a_cancelled_run_is_neither_answered_nor_failed() -> None:

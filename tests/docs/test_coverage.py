@@ -1,28 +1,52 @@
-"""What the coverage page names as shown exists."""
+"""What the coverage page names as evidence exists."""
 
-import re
-from pathlib import Path
+import pytest
 
-from tests.docs import rules
+from tests.docs import coverage
 
-ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "reference" / "coverage.md").read_text()
-TESTS = set(rules.tests())
+PAGE = coverage.PAGE.read_text()
 
 
-def test_every_test_on_the_page_exists() -> None:
-    names = {name for name, _ in TESTS}
-
-    assert sorted(set(re.findall(r"`(test_\w+)`", PAGE)) - names) == []
-    assert (
-        sorted(set(re.findall(r"`(tests/[\w/.-]+)::(test_\w+)`", PAGE)) - {(path, name) for name, path in TESTS}) == []
-    )
+def test_everything_that_the_page_names_as_evidence_exists() -> None:
+    assert list(coverage.problems(PAGE)) == []
 
 
-def test_every_file_on_the_page_exists() -> None:
-    files = re.findall(r"`(tests/[\w/.-]+?)(?:::\w+)?`", PAGE)
+def test_the_page_has_rows_of_all_four_documents() -> None:
+    assert len(list(coverage.rows(PAGE))) > 150
 
-    assert [file for file in files if not (ROOT / file).exists()] == []
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("tests/docs/test_coverage.py::test_that_is_not_there", "is no test of that file"),
+        ("tests/nowhere.py::test_the_page_has_rows_of_all_four_documents", "is no test of that file"),
+        ("test_that_is_not_there", "is no test"),
+        ("test_only_headers_that_are_listed_go_on_to_it", "is in 2 files"),
+        ("tests/nowhere/test_x.py", "does not exist"),
+        ("test_nowhere.py", "is the name of 0 files"),
+        ("plain-chats", "is no suite, no scenario"),
+        ("no-leak-nothing", "is no suite, no scenario"),
+        ("style-nobody-*", "is no suite, no scenario"),
+        ("slow-reader-nobody", "is no suite, no scenario"),
+        ("--nothing", "is no suite, no scenario"),
+    ],
+)
+def test_a_name_that_is_not_there_is_found_out(name: str, problem: str) -> None:
+    assert problem in (coverage.problem_of(name) or "")
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["| a statement | here | |", "| a statement | here | the server's log |", "| a statement | here |"],
+)
+def test_a_row_without_evidence_is_found_out(row: str) -> None:
+    assert list(coverage.problems(row)) == ["line 1: nothing shows 'a statement'"]
+
+
+def test_a_link_that_leads_nowhere_is_found_out() -> None:
+    assert list(coverage.problems("| a | b | [one](../decisions/none.md) |")) == [
+        "line 1: there is no ../decisions/none.md"
+    ]
 
 
 def test_every_statement_about_the_plugin_guide_is_shown_by_a_test() -> None:

@@ -1,7 +1,8 @@
 """An agent that speaks AG-UI over HTTP, whatever it is made with: it is sent the ask, and answers with events."""
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,9 +28,10 @@ from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer
+from rightseat.egress.headers import RequestHeaders
 from rightseat.egress.options import Address, HeaderName, Sendable
-from rightseat.egress.service import Service, forwarded
-from rightseat.parts import Parts
+from rightseat.egress.service import Service
+from rightseat.parts import Parts, Reference
 from rightseat.wire import sse
 from rightseat.wire.agui import BadEvent, Reader
 from rightseat.wire.agui.asking import LEGACY, write_input
@@ -54,8 +56,13 @@ class Options(BaseModel):
     """Sent with every request, such as a key of the agent's server."""
     forward: tuple[HeaderName, ...] = ()
     """Headers of the client's request that the agent gets too, of those that the face passes on with its `headers`."""
+    header_hook: Reference | None = None
+    """An async function of yours, as `module:function`. It gets the ask before each request, and returns headers."""
     patience: float = Field(default=300.0, gt=0)
     """The longest silence, in seconds, before a run is given up."""
+    client_node: bool = False
+    """Whether the agent is told the node at which the client believes it to be, which CopilotKit's clients send as
+    `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
     show_errors: bool = False
     """Whether clients see the agent's own words when it fails. Many agents put the text of an exception there, so
     without it these words go to the server's log alone."""
@@ -71,6 +78,7 @@ class AGUI:
     def __init__(self, options: Options) -> None:
         self.description = options.description
         self._options = options
+        self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
         self._service = Service(
             options.url, options.headers, what=WHAT, accept="text/event-stream", patience=options.patience
         )
@@ -84,10 +92,11 @@ class AGUI:
         await self._service.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        hearing = Hearing(ask, self._options)
-        headers = forwarded(ask.headers, self._options.forward)
+        given = write_input(ask, ask.node if self._options.client_node else None)
+        headers = await self._headers.make(ask)
+        hearing = Hearing(ask, self._options, partial(self._service.said, headers=headers))
         with self._service.deadlines() as deadlines:
-            async with self._service.post("", write_input(ask), headers) as answer:
+            async with self._service.post("", given, headers) as answer:
                 check_kind(answer)
                 decoder = sse.Decoder(MAX_AGENT_LINE_BYTES)
                 async for piece in answer:
@@ -117,8 +126,9 @@ def check_kind(answer: Answer) -> None:
 class Hearing:
     """Feed it what an agent sends; take what the run says. Nothing follows once it `is_over`."""
 
-    def __init__(self, ask: Ask, options: Options) -> None:
+    def __init__(self, ask: Ask, options: Options, redact: Callable[[str], str]) -> None:
         self._options = options
+        self._redact = redact
         self._run_id = ask.run_id
         self._reader = Reader()
         self._keeper = Keeper()
@@ -184,7 +194,7 @@ class Hearing:
     def _failed(self, event: RunFailed) -> RunFailed:
         if self._options.show_errors:
             return event
-        logger.warning("run %s: the agent failed: %s: %s", self._run_id, event.code, event.message)
+        logger.warning("run %s: the agent failed: %s: %s", self._run_id, event.code, self._redact(event.message))
         return RunFailed(event.code, FAILED)
 
 

@@ -40,6 +40,9 @@ class Options(endpoint.Options):
     """The endpoint's name for the agent. Left out: all that it has."""
     description: str = ""
     """What the agent is good for. Left out, where all are meant: what the endpoint says of each."""
+    client_node: bool = False
+    """Whether the agent is told the node at which the client believes it to be, which CopilotKit's clients send as
+    `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
     show_errors: bool = False
     """Whether clients see the agent's own words when it fails. They are the text of an exception, so without it they go
     to the server's log alone."""
@@ -97,14 +100,16 @@ class Remote:
     ) -> AsyncIterator[Event]:
         """What one request gives. It ends with `RunFinished` where there are questions, with `RunFailed` or nothing."""
         reader = self._reader(info, messages)
-        body = write_execution(self._name, ask, info, messages)
-        async with closing(self._endpoint.execute(body, ask)) as lines:
+        node = ask.node if self._options.client_node else None
+        body = write_execution(self._name, ask, info, messages, node)
+        headers = await self._endpoint.headers(ask)
+        async with closing(self._endpoint.execute(body, headers)) as lines:
             async for line in lines:
                 with decoding():
                     events = list(reader.read(line))
                 for event in events:
                     for kept in keeper.keep(event):
-                        yield self._frank(kept, ask)
+                        yield self._frank(kept, ask, headers)
                     if isinstance(event, RunFailed):
                         return
         for ending in keeper.endings():
@@ -133,10 +138,10 @@ class Remote:
             return CallReturned(call.id, call.name, error.message, error.code)
         return CallReturned(call.id, call.name, text_of(result))
 
-    def _frank(self, event: Event, ask: Ask) -> Event:
+    def _frank(self, event: Event, ask: Ask, headers: Mapping[str, str]) -> Event:
         if not isinstance(event, RunFailed) or self._options.show_errors:
             return event
-        logger.warning("run %s: the agent failed: %s", ask.run_id, event.message)
+        logger.warning("run %s: the agent failed: %s", ask.run_id, self._endpoint.redact(event.message, headers))
         return RunFailed(event.code, FAILED)
 
 

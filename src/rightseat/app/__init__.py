@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rightseat.access.door import Door
 from rightseat.app import docs
 from rightseat.app.application import Application
-from rightseat.app.assembling import Assembly, artifacts_of, assemble, pins_of, require_async
+from rightseat.app.assembling import Assembly, artifacts_of, assemble, pins_of
 from rightseat.app.hiring import hire
 from rightseat.app.routing import door_of, router
 from rightseat.app.supplying import Supply
@@ -26,7 +26,6 @@ __all__ = [
     "door_of",
     "hire",
     "pins_of",
-    "require_async",
     "router",
 ]
 

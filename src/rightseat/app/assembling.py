@@ -4,7 +4,7 @@ import inspect
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from rightseat import parts
 from rightseat.access.door import Doorman
@@ -27,8 +27,6 @@ from rightseat.egress.redaction import Redactor, covering_logs, secrets_of
 from rightseat.stores.files import MemoryArtifacts
 
 SHORTEST_CONFIGURED = 8  # characters: placeholders such as `ollama` are no secrets, and stand in many lines
-
-H = TypeVar("H")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +141,7 @@ def _build(part: Part) -> Any:
 
 def load_hooks(names: HookNames) -> Hooks:
     return Hooks(
-        before_request=[require_async(parts.load(name)) for name in names.before_request],
-        after_request=[require_async(parts.load(name)) for name in names.after_request],
-        on_error=[require_async(parts.load(name)) for name in names.on_error],
+        before_request=[parts.require_async(parts.load(name)) for name in names.before_request],
+        after_request=[parts.require_async(parts.load(name)) for name in names.after_request],
+        on_error=[parts.require_async(parts.load(name)) for name in names.on_error],
     )
-
-
-def require_async(hook: H) -> H:
-    """A hook is awaited; that it cannot be should be said before the first request."""
-    given: Any = hook
-    if not callable(given) or (inspect.isroutine(given) and not inspect.iscoroutinefunction(given)):
-        raise ConfigError(f"The hook {getattr(hook, '__name__', hook)!r} should be an async function.")
-    return hook

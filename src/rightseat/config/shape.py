@@ -92,7 +92,7 @@ class HookNames(BaseModel):
     after_request: tuple[Reference, ...] = ()
     """Called with the ask and what was said, after a run."""
     on_error: tuple[Reference, ...] = ()
-    """Called with the ask and the failure, when a run fails."""
+    """Called with the ask and the failure, when a run fails: its code, source, operation, agent, node and duration."""
 
 
 class File(BaseModel):

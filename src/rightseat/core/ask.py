@@ -104,6 +104,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     `config` is how the client wants a graph configured, where its protocol has a word for it.
 
+    `client_run_id` is the client's name for the run, `node` the node at which the client believes its agent to be.
+
     `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
     itself asks for one. With `conclude` the last time is without tools, so that the run ends in words. `transient` says
     that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. With `attended`
@@ -127,6 +129,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     answers: tuple[Answer, ...] = ()
     topics: Topics | None = None
     client_run_id: str | None = None
+    node: str | None = None
     rounds: int | None = None
     conclude: bool = False
     transient: bool = False

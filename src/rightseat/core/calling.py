@@ -20,6 +20,7 @@ from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, StaleWriter
 from rightseat.core.events import CallReturned, Event, Interrupt, RunFinished
+from rightseat.core.failing import mark
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message
 from rightseat.core.observing import begin, observed
@@ -167,6 +168,7 @@ async def hear(call: Call, tool: Tool, answers: tuple[Answer, ...], ask: Ask, st
         raise
     except (Exception, asyncio.CancelledError) as error:
         if steps.is_leaving or has_returned:
+            mark(error, "call_tool", call.name)
             raise
         returned = failed(call, error, ask)
         span.note(error=returned.error or "")

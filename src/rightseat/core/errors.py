@@ -32,6 +32,7 @@
     ├── Denied                403  a guard does not let it be asked, said or done
     ├── GuardFailed           503  a guard cannot judge, so nothing passes it
     ├── AppRefused            403  the page of an MCP App asks for what it may not have
+    ├── HeaderHookFailed      500  the operator's function for the headers of a request failed
     ├── TooManyRounds         500  model and tools went round in circles
     ├── AnswerTooLong         502  a model does not stop talking
     ├── TooManyCalls          502  a model calls more tools in one answer than anyone could want
@@ -299,6 +300,10 @@ class AppRefused(RightseatError):
 
     code = "mcp_app_refused"
     status = 403
+
+
+class HeaderHookFailed(RightseatError):
+    code = "header_hook_failed"
 
 
 class TooManyRounds(RightseatError):

@@ -37,6 +37,10 @@ class Fold:
         self.state = state
         self.is_denied = False
         """Did a guard deny the question?"""
+        self.agents: list[str] = []
+        """Agents that have been called by another one and have not returned, the innermost last."""
+        self.step = ""
+        """The innermost step that is running, or the last one that ran."""
         self._order: list[_Draft | Message] = []
         self._texts: dict[str, _Draft] = {}
         self._calls: dict[str, list[str]] = {}
@@ -77,12 +81,18 @@ class Fold:
             self.state = patched(self.state, event.patch)
         elif isinstance(event, StepStarted):
             self._open.append(StepEnded(event.name))
+            self.step = event.name
         elif isinstance(event, StepEnded):
             self._end(event)
+            self.step = next((one.name for one in reversed(self._open) if isinstance(one, StepEnded)), self.step)
         elif isinstance(event, MessagesReplaced):
             self._replace(event.messages)
         elif isinstance(event, Custom) and event.name == "model.kept":
             self._keep(event.value)
+        elif isinstance(event, Custom) and event.name == "agent.entered":
+            self.agents.append(str(event.value))
+        elif isinstance(event, Custom) and event.name == "agent.left":
+            del self.agents[-1:]
         elif isinstance(event, Custom) and event.name == "guard.denied":
             self.is_denied = isinstance(event.value, dict) and event.value.get("at") == "question"
 

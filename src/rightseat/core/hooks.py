@@ -7,14 +7,14 @@ from typing import TypeVar
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import InternalError, RightseatError
-from rightseat.core.events import RunFailed
+from rightseat.core.failing import Failure
 from rightseat.core.messages import Message
 
 logger = logging.getLogger(__name__)
 
 BeforeRequest = Callable[[Ask], Awaitable[Ask | None]]
 AfterRequest = Callable[[Ask, tuple[Message, ...]], Awaitable[None]]
-OnError = Callable[[Ask, RunFailed], Awaitable[None]]
+OnError = Callable[[Ask, Failure], Awaitable[None]]
 T = TypeVar("T")
 
 
@@ -23,7 +23,8 @@ class Hooks:
     """Functions of the application, called in the order in which they were added.
 
     `before_request` may return another ask, or raise a `RightseatError` to refuse it. `after_request` gets what was
-    said, whole; `on_error` gets the failure. What those two raise is logged, and changes nothing for the client.
+    said, whole; `on_error` gets the failure and where it happened. What those two raise is logged, and changes
+    nothing for the client.
     """
 
     before_request: list[BeforeRequest] = field(default_factory=list)
@@ -45,7 +46,7 @@ class Hooks:
         for hook in self.after_request:
             await _safely(ask, hook, said)
 
-    async def error(self, ask: Ask, failure: RunFailed) -> None:
+    async def error(self, ask: Ask, failure: Failure) -> None:
         for hook in self.on_error:
             await _safely(ask, hook, failure)
 

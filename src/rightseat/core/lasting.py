@@ -31,7 +31,7 @@ from rightseat.core.errors import (
     ThreadNotFound,
 )
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted, TextEnded
-from rightseat.core.failing import Last, read_failure
+from rightseat.core.failing import Failures, Last
 from rightseat.core.folding import Fold
 from rightseat.core.judging import marked
 from rightseat.core.log import Entry, Log
@@ -48,13 +48,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0  # seconds between two attempts
 
 
 class Lasting:
-    def __init__(self, log: Log, threads: Threads, ask: Ask, beginning: Beginning, fold: Fold, slot: Slot) -> None:
+    def __init__(
+        self, log: Log, threads: Threads, ask: Ask, beginning: Beginning, fold: Fold, slot: Slot, failures: Failures
+    ) -> None:
         self._log = log
         self._threads = threads
         self._ask = ask
         self._epoch = beginning.epoch
         self._slot = slot
         self._fold = fold
+        self._failures = failures
         self._started = RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said)
         self._ended: list[tuple[int, TextEnded]] = []  # texts that ended, with the numbers of their entries
         self._lost: LogLost | None = None
@@ -110,7 +113,7 @@ class Lasting:
             async with closing(agent.run(self._ask, recalled)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
-                        return event
+                        return self._failures.read_event(event)
                     if resumption is None:
                         await self._say(event)
                         continue
@@ -121,7 +124,7 @@ class Lasting:
         except (Exception, asyncio.CancelledError) as error:
             if steps.is_leaving:
                 raise StaleWriter(self._ask.run_id, self._epoch, self._epoch) from error
-            return read_failure(self._ask, error)
+            return self._failures.read(error)
         return RunFinished("done")
 
     async def _say(self, event: Event) -> None:

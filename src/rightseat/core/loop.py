@@ -17,6 +17,7 @@ from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, TooManyRounds
 from rightseat.core.events import AnswerEnded, Custom, Event, RunFinished
+from rightseat.core.failing import mark
 from rightseat.core.folding import Fold
 from rightseat.core.framing import ANSWER_LIMIT
 from rightseat.core.gathering import gather
@@ -108,6 +109,7 @@ class Loop:
                         yield event
             except BaseException as error:
                 asked.fail(error)
+                mark(error, "call_model", name_of(self.model))
                 raise
             asked.end()
             calls = calls_in(fold.messages())

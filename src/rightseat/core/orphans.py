@@ -7,7 +7,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
 from rightseat.core.errors import RunExists, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
-from rightseat.core.failing import Last
+from rightseat.core.failing import Failures, Last
 from rightseat.core.folding import Fold
 from rightseat.core.lasting import whole
 from rightseat.core.log import Log
@@ -77,7 +77,7 @@ class Orphanage:
         async with self._log.open(ask.run_id, beginning.epoch) as writer:
             if not said:
                 await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
-            await end(self._threads, ask, writer, fold, last)
+            await end(self._threads, ask, writer, fold, last, Failures(ask, fold))
         logger.warning("run %s was cut off when the server stopped; it has been closed: %s", ask.run_id, reason(last))
 
     async def _close_log(self, run_id: str, epoch: int) -> None:

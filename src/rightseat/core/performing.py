@@ -14,7 +14,7 @@ from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RunExists, StaleWriter
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
-from rightseat.core.failing import Last, read_failure
+from rightseat.core.failing import Failures, Last
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
 from rightseat.core.judging import marked
@@ -75,6 +75,7 @@ class Performer:
         if task := asyncio.current_task():
             task.add_done_callback(lambda _: slot.release())  # however it ends
         fold = Fold(ask.state)
+        failures = Failures(ask, fold)
         begun = self.begun.pop(ask.run_id, None)
         is_new = begun is not None
         if begun is None and ask.durable:
@@ -84,19 +85,19 @@ class Performer:
         try:
             beginning = begun or await self._threads.begin(ask)
         except (Exception, asyncio.CancelledError) as error:
-            last = read_failure(ask, error)
+            last = failures.read(error, "begin_run")
             await to_the_end(self._give_up(ask, last))
         else:
             if ask.state is None:
                 ask = msgspec.structs.replace(ask, state=beginning.state)
             fold.state = ask.state
             if ask.durable:
-                lasting = Lasting(self._log, self._threads, ask, beginning, fold, slot)
+                lasting = Lasting(self._log, self._threads, ask, beginning, fold, slot, failures)
                 last = await lasting.perform(self._agent(ask.agent), steps, is_new=is_new)
             else:
-                last = await self._answer_and_end(ask, steps, fold, beginning, slot)
+                last = await self._answer_and_end(ask, steps, fold, beginning, slot, failures)
         if self._hooks.after_request or self._hooks.on_error:
-            await to_the_end(self._tell_hooks(ask, fold, last))
+            await to_the_end(self._tell_hooks(ask, fold, last, failures))
         return last
 
     async def _give_up(self, ask: Ask, last: Last) -> None:
@@ -105,18 +106,22 @@ class Performer:
             await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
             await writer.append(last)
 
-    async def _answer_and_end(self, ask: Ask, steps: Steps, fold: Fold, beginning: Beginning, slot: Slot) -> Last:
+    async def _answer_and_end(
+        self, ask: Ask, steps: Steps, fold: Fold, beginning: Beginning, slot: Slot, failures: Failures
+    ) -> Last:
         try:
             async with self._log.open(ask.run_id, beginning.epoch) as writer:
-                answered = await self._answer(ask, steps, writer, fold, beginning)
+                answered = await self._answer(ask, steps, writer, fold, beginning, failures)
                 slot.release()  # a client that sees the end may ask again at once
-                ending = end(self._threads, ask, writer, fold, answered)
+                ending = end(self._threads, ask, writer, fold, answered, failures)
                 # Of a transient run nothing is kept, so nothing waits there that a cancel could cut in two.
                 return await (ending if ask.transient else to_the_end(ending))
         finally:
             self._threads.leave(ask.run_id, beginning.epoch)
 
-    async def _answer(self, ask: Ask, steps: Steps, writer: Writer, fold: Fold, beginning: Beginning) -> Last:
+    async def _answer(
+        self, ask: Ask, steps: Steps, writer: Writer, fold: Fold, beginning: Beginning, failures: Failures
+    ) -> Last:
         """Have the agent answer into the log, and say how it ended."""
         append, add = writer.append, fold.add
         try:
@@ -126,23 +131,23 @@ class Performer:
             async with closing(self._agent(ask.agent).run(ask, steps)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
-                        return event
+                        return failures.read_event(event)
                     add(event)
                     await append(event)
         except StaleWriter:
             raise  # another process goes on with this run: nothing of it is ours to write any more
         except (Exception, asyncio.CancelledError) as error:
-            return read_failure(ask, error)
+            return failures.read(error)
         return RunFinished("done")
 
-    async def _tell_hooks(self, ask: Ask, fold: Fold, last: Last) -> None:
+    async def _tell_hooks(self, ask: Ask, fold: Fold, last: Last, failures: Failures) -> None:
         if isinstance(last, RunFailed):
-            await self._hooks.error(ask, last)
+            await self._hooks.error(ask, failures.of(last))
         elif last.outcome != "cancelled":
             await self._hooks.after(ask, fold.messages())
 
 
-async def end(threads: Threads, ask: Ask, writer: Writer, fold: Fold, last: Last) -> Last:
+async def end(threads: Threads, ask: Ask, writer: Writer, fold: Fold, last: Last, failures: Failures) -> Last:
     """End what is open, tell the store, then say the last word: how the run ended, or that the store did not hear."""
     for ending in fold.endings():
         await writer.append(ending)
@@ -151,7 +156,7 @@ async def end(threads: Threads, ask: Ask, writer: Writer, fold: Fold, last: Last
     except StaleWriter:
         raise
     except Exception as error:
-        failure = read_failure(ask, error)
+        failure = failures.read(error, "save_thread")
         last = failure if isinstance(last, RunFinished) and last.outcome != "cancelled" else last
     await writer.append(last)
     return last

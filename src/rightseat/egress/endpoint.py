@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentError, AgentUnreachable
+from rightseat.egress.headers import RequestHeaders
 from rightseat.egress.options import Address, HeaderName, Sendable
-from rightseat.egress.service import Service, forwarded
+from rightseat.egress.service import Service
+from rightseat.parts import Reference
 from rightseat.wire import lines
 from rightseat.wire.copilotkit.describing import Info, read_info
 
@@ -31,6 +33,8 @@ class Options(BaseModel):
     forward: tuple[HeaderName, ...] = ()
     """Headers of the client's request that the endpoint gets too, of those that the face passes on with its `headers`.
     """
+    header_hook: Reference | None = None
+    """An async function of yours, as `module:function`. It gets the ask before each request, and returns headers."""
     patience: float = Field(default=300.0, gt=0)
     """The longest silence, in seconds, before a run or an action is given up."""
     discover_within: float = Field(default=2.0, gt=0)
@@ -49,6 +53,7 @@ class Endpoint:
             patience=options.patience,
             connect_within=min(options.discover_within, 10.0),
         )
+        self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
         self._known: dict[bytes, tuple[float, Info | AgentError]] = {}
 
     async def aclose(self) -> None:
@@ -56,11 +61,10 @@ class Endpoint:
 
     async def info(self, ask: Ask) -> Info:
         """Raises `AgentError`, again and again until it is time to try anew."""
-        headers = self._headers(ask)
-        key = msgspec.json.encode([dict(ask.properties), headers], order="sorted")
+        key = self._key(ask)
         now = asyncio.get_running_loop().time()
         if (known := self._known.get(key)) is None or now - known[0] >= self._options.keep:
-            known = (now, await self._discover(ask, headers))
+            known = (now, await self._discover(ask))
             self._known.pop(key, None)
             self._known[key] = known
             while len(self._known) > KEPT:
@@ -69,7 +73,13 @@ class Endpoint:
             raise known[1]
         return known[1]
 
-    async def _discover(self, ask: Ask, headers: Mapping[str, str]) -> Info | AgentError:
+    def _key(self, ask: Ask) -> bytes:
+        """All that the answer can depend on. What the hook returns is not part of it: that may be new every time."""
+        asker = [ask.principal.id, dict(ask.headers)] if self._headers.has_hook else self._headers.forwarded(ask)
+        return msgspec.json.encode([dict(ask.properties), asker], order="sorted")
+
+    async def _discover(self, ask: Ask) -> Info | AgentError:
+        headers = await self._headers.make(ask)
         body = {"properties": dict(ask.properties)}
         try:
             return read_info(await self._service.ask("/info", body, headers, within=self._options.discover_within))
@@ -79,21 +89,26 @@ class Endpoint:
     async def act(self, name: str, arguments: Mapping[str, Any], ask: Ask) -> Any:
         """The result of an action."""
         body = {"name": name, "arguments": dict(arguments), "properties": dict(ask.properties)}
-        answer = await self._service.ask("/actions/execute", body, self._headers(ask))
+        answer = await self._service.ask("/actions/execute", body, await self._headers.make(ask))
         return answer.get("result") if isinstance(answer, dict) else answer
 
-    async def execute(self, body: Any, ask: Ask) -> AsyncIterator[dict[str, Any]]:
+    async def headers(self, ask: Ask) -> dict[str, str]:
+        """Those of the next request, beside the fixed ones. Raises `HeaderHookFailed`."""
+        return await self._headers.make(ask)
+
+    def redact(self, text: str, headers: Mapping[str, str]) -> str:
+        """What the endpoint said, for the log: without the secrets that it was sent."""
+        return self._service.said(text, headers)
+
+    async def execute(self, body: Any, headers: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
         """The lines that an agent answers with."""
-        async with self._service.post("/agents/execute", body, self._headers(ask)) as answer:
+        async with self._service.post("/agents/execute", body, headers) as answer:
             decoder = lines.Decoder(lines.MAX_AGENT_LINE_BYTES)
             async for piece in answer:
                 for line in decoder.feed(piece):
                     yield read(line)
             for line in decoder.rest():
                 yield read(line)
-
-    def _headers(self, ask: Ask) -> dict[str, str]:
-        return forwarded(ask.headers, self._options.forward)
 
 
 def read(line: bytes) -> dict[str, Any]:

@@ -57,7 +57,7 @@ class Service:
     async def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
         """Send `body` as JSON; the block gets an answer that is no refusal. `path` is what follows the address."""
         request = self._pool.post(path or self._root, msgspec.json.encode(body), self._more(headers))
-        async with self._asking(request) as answer:
+        async with self._asking(request, headers) as answer:
             yield answer
 
     def _more(self, headers: Mapping[str, str] | None) -> dict[str, str]:
@@ -65,10 +65,12 @@ class Service:
         return {name: value for name, value in (headers or {}).items() if name.lower() not in self._own}
 
     @asynccontextmanager
-    async def _asking(self, request: AbstractAsyncContextManager[Answer]) -> AsyncIterator[Answer]:
+    async def _asking(
+        self, request: AbstractAsyncContextManager[Answer], headers: Mapping[str, str] | None
+    ) -> AsyncIterator[Answer]:
         try:
             async with request as answer:
-                await self._check(answer)
+                await self._check(answer, headers)
                 yield answer
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
@@ -94,17 +96,17 @@ class Service:
         try:
             async with asyncio.timeout(within):
                 async with self.post(path, body, headers) as answer:
-                    return await self._json(path, answer)
+                    return await self._json(path, answer, headers)
         except TimeoutError:
             logger.warning("%s%s did not answer within %s s", self._where, path, within)
             raise AgentUnreachable(f"{self._what} did not answer within {within:g} s.") from None
 
     async def look(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON that the server has at that path."""
-        async with self._asking(self._pool.get(path, self._more(headers))) as answer:
-            return await self._json(path, answer)
+        async with self._asking(self._pool.get(path, self._more(headers)), headers) as answer:
+            return await self._json(path, answer, headers)
 
-    async def _json(self, path: str, answer: Answer) -> Any:
+    async def _json(self, path: str, answer: Answer, headers: Mapping[str, str] | None) -> Any:
         pieces, size = [], 0
         async for piece in answer:
             pieces.append(piece)
@@ -115,14 +117,14 @@ class Service:
         try:
             return msgspec.json.decode(said)
         except JSON_ERRORS as error:
-            text = self.said(said.decode("utf-8", "replace"))
+            text = self.said(said.decode("utf-8", "replace"), headers)
             logger.warning("%s%s answered with no JSON: %s", self._where, path, text)
             raise AgentUnreachable(f"{self._what} answered with something else than JSON.") from error
 
-    async def _check(self, answer: Answer) -> None:
+    async def _check(self, answer: Answer, headers: Mapping[str, str] | None) -> None:
         if answer.status < 300:
             return
-        said = self.said(await answer.text())
+        said = self.said(await answer.text(), headers)
         logger.warning("%s answered %d: %s", self._where, answer.status, said)
         raise self._refusal(answer.status)
 
@@ -135,9 +137,11 @@ class Service:
             return AgentRefused(f"{self._what} does not accept the request (HTTP {status}).")
         return AgentUnreachable(f"{self._what} failed (HTTP {status}).")
 
-    def said(self, text: str) -> str:
-        """What a server said, in one line and without our secrets, which some repeat."""
-        return " ".join(self._redactor.text(text).split())[:SAID]
+    def said(self, text: str, headers: Mapping[str, str] | None = None) -> str:
+        """What a server said, in one line and without our secrets, which some repeat: those of the configuration, and
+        the headers of one request."""
+        text = Redactor("[secret]", (headers or {}).values()).text(self._redactor.text(text))
+        return " ".join(text.split())[:SAID]
 
 
 def forwarded(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Log lines: each says for which request, run and thread it is."""
+"""Log lines: each says for which request, run and thread it is, and that of a failed run where it failed."""
 
 import json
 import logging
@@ -32,6 +32,7 @@ class AsJson(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
             **getattr(record, "about", {}),
+            **getattr(record, "failure", {}),
         }
         if record.exc_text or record.exc_info:
             said["error"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))

@@ -12,7 +12,8 @@ from graphql import get_introspection_query
 
 from rightseat.core.ask import ANYONE, Ask, Principal
 from rightseat.core.errors import Misuse
-from rightseat.core.events import Event, RunFailed, StateReplaced
+from rightseat.core.events import Event, StateReplaced
+from rightseat.core.failing import Failure
 from rightseat.core.hooks import Hooks
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Message
@@ -120,6 +121,27 @@ async def test_a_client_that_takes_only_json_gets_all_at_once(serve: Serve) -> N
         "metaEvents": [],
         "status": {"code": "Success", "__typename": "SuccessResponseStatus"},
         "__typename": "CopilotResponse",
+    }
+
+
+@pytest.mark.parametrize("accept", ["application/json", recorded.ACCEPT])
+async def test_the_clients_run_id_and_extensions_come_back_as_they_were_sent(serve: Serve, accept: str) -> None:
+    request = chat()
+    given = {"openaiAssistantAPI": {"runId": "run_1", "threadId": None}}
+    request["variables"]["data"] |= {"runId": "mine", "extensions": given}
+    async with serve(app(runtime())) as url:
+        answer = await post(url, request, accept=accept)
+
+    if accept == "application/json":
+        response = answer.json()["data"]["generateCopilotResponse"]
+    else:
+        response = json.loads(answer.text.split("\r\n\r\n")[1].partition("\r\n---")[0])["data"][
+            "generateCopilotResponse"
+        ]
+    assert response["runId"] == "mine"
+    assert response["extensions"] == {
+        "openaiAssistantAPI": {"runId": "run_1", "threadId": None, "__typename": "OpenAIApiAssistantAPIResponse"},
+        "__typename": "ExtensionsResponse",
     }
 
 
@@ -770,7 +792,7 @@ async def test_a_hook_may_refuse_with_words_of_its_own(serve: Serve) -> None:
 async def test_a_failure_is_told_to_a_hook(serve: Serve) -> None:
     seen: list[str] = []
 
-    async def failed(ask: Ask, failure: RunFailed) -> None:
+    async def failed(ask: Ask, failure: Failure) -> None:
         seen.append(failure.code)
 
     served = runtime(hooks=Hooks(on_error=[failed, raise_secret]), broken=Broken())

@@ -281,8 +281,89 @@ def test_a_chat_without_a_thread_begins_one() -> None:
     assert first.thread_id != second.thread_id
 
 
-def test_the_runs_id_is_never_the_clients() -> None:
-    assert read(runId="mine").run_id.startswith("run_")
+def test_the_runs_id_is_never_the_clients_and_what_the_client_calls_it_is_kept_beside() -> None:
+    ask = read(runId="mine")
+
+    assert ask.run_id.startswith("run_")
+    assert ask.client_run_id == "mine"
+    assert read(runId="").client_run_id is None
+    assert read("plain-chat").client_run_id is None
+
+
+@pytest.mark.parametrize("wrong", ["x" * 257, "a\nb", "a\0b"])
+def test_a_run_or_node_name_that_cannot_be_kept_is_refused(wrong: str) -> None:
+    with pytest.raises(BadAsk, match="`runId` should be at most 256 printable characters"):
+        read(runId=wrong)
+    with pytest.raises(BadAsk, match=r"`agentSession\.nodeName` should be at most 256 printable characters"):
+        read(agentSession={"agentName": "a", "nodeName": wrong})
+
+
+def test_the_node_of_the_session_is_the_asks() -> None:
+    assert read(agentSession={"agentName": "a", "nodeName": "chat"}).node == "chat"
+    assert read(agentSession={"agentName": "a"}).node is None
+
+
+def test_extensions_are_a_property_of_the_ask() -> None:
+    given = {"openaiAssistantAPI": {"runId": "run_1", "threadId": "thr_1"}}
+
+    assert read(extensions=given).properties["extensions"] == given
+    assert read(extensions={}).properties == read().properties
+
+
+def test_extensions_do_not_replace_a_property_of_that_name() -> None:
+    data = msgspec.convert(
+        recorded.request("plain-chat")["variables"]["data"] | {"extensions": {"openaiAssistantAPI": {}}},
+        GenerateCopilotResponseInput,
+    )
+
+    with pytest.raises(BadAsk, match="are both given"):
+        read_ask(data, {"extensions": 1}, {}, "default")
+
+
+def words(id: str, role: str = "assistant") -> dict[str, Any]:
+    return message(id, textMessage={"content": id, "role": role})
+
+
+def calls(id: str, parent: str | None) -> dict[str, Any]:
+    return message(id, actionExecutionMessage={"name": "f", "arguments": "{}", "parentMessageId": parent})
+
+
+def gave(of: str) -> dict[str, Any]:
+    return message(f"r-{of}", resultMessage={"actionExecutionId": of, "actionName": "f", "result": "ok"})
+
+
+def shape(*messages: dict[str, Any]) -> list[tuple[str, list[str]]]:
+    """The id of each message that was read, and what it is made of."""
+    return [
+        (one.id, [part.id if isinstance(part, Call) else type(part).__name__ for part in one.parts])
+        for one in read(messages=list(messages)).messages
+    ]
+
+
+def test_calls_join_the_text_that_is_their_parent() -> None:
+    assert shape(words("u", "user"), words("m"), calls("c1", "m"), gave("c1"), calls("c2", "m"), gave("c2")) == [
+        ("u", ["Text"]),
+        ("m", ["Text", "c1", "c2"]),
+        ("r-c1", ["Result"]),
+        ("r-c2", ["Result"]),
+    ]
+
+
+def test_calls_with_one_parent_that_was_not_sent_are_one_message() -> None:
+    assert shape(calls("c1", "gone"), calls("c2", "gone"), calls("c3", "other"), calls("c4", None)) == [
+        ("c1", ["c1", "c2"]),
+        ("c3", ["c3"]),
+        ("c4", ["c4"]),
+    ]
+
+
+def test_a_call_does_not_join_an_answer_from_before_the_last_question() -> None:
+    assert shape(words("m"), words("u", "user"), calls("c1", "m"), calls("c2", "u")) == [
+        ("m", ["Text"]),
+        ("u", ["Text"]),
+        ("c1", ["c1"]),
+        ("c2", ["c2"]),
+    ]
 
 
 def test_of_several_states_the_agents_own_is_taken() -> None:
@@ -306,12 +387,6 @@ def test_properties_are_passed_on() -> None:
 
     properties = {"authorization": "demo-token", "nested": {"a": 1}, "tenant": "t1"}
     assert ask == expected(ask, messages=(HI,), properties=properties)
-
-
-def test_headers_are_those_that_the_face_allows() -> None:
-    data = msgspec.convert(recorded.request("plain-chat")["variables"]["data"], GenerateCopilotResponseInput)
-
-    assert read_ask(data, None, {"x-custom": "abc"}, "default").headers == {"x-custom": "abc"}
 
 
 def test_what_the_page_knows_is_in_its_system_message_already_unless_it_names_an_agent() -> None:

@@ -674,3 +674,16 @@ async def test_without_a_file_for_it_nobody_asks_for_feedback(serve: Serve) -> N
     assert agents["default"]["endpoints"] == {"query": "/v1/query"}
     assert "feedback" not in agents["default"]["features"]
     assert answer.status_code == 404
+
+
+async def test_a_conversation_that_is_too_long_is_shortened_and_the_user_is_told(serve: Serve) -> None:
+    model = ScriptedModel([says("Fine.")])
+    earlier = [human("old question " * 4000), {"role": "ai", "content": "old answer " * 4000}]
+
+    async with serve(app(model, window=8192)) as url:
+        sent = await ask(url, {"messages": [*earlier, human("And now?")], "timezone": "UTC"})
+
+    prompt = model.prompts[0]
+    assert said_to(prompt.messages, "user")[-1] == "And now?"
+    assert sum(len(message.text) for message in prompt.messages) < 4 * 8192
+    assert "shortened" in str([data for name, data in sent if name == "copilotStatusUpdate"])

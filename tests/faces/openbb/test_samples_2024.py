@@ -79,6 +79,7 @@ async def test_each_widget_is_a_tool_that_says_what_it_shows(serve: Serve) -> No
     assert "Stock Price Quote Widget" in described
     assert "Displays key financial ratios for a company" in described
     assert "ticker=AAPL, period=TTM" in described
+    assert "ticker=AAPL, period=TTM" in described
 
 
 async def test_a_call_and_its_result_come_back_in_the_messages(serve: Serve) -> None:

@@ -24,6 +24,8 @@ class Options(BaseModel):
     """Sent with every request to the server."""
     forward: tuple[HeaderName, ...] = ()
     """Headers of the client's request that the server gets too, of those that the face passes on with its `headers`."""
+    header_hook: Reference | None = None
+    """An async function of yours, as `module:function`. It gets the ask before each request, and returns headers."""
     patience: float = Field(default=300.0, gt=0)
     """The longest silence of the server, in seconds, before a run is given up."""
     graph: Reference | None = None
@@ -44,6 +46,8 @@ class Options(BaseModel):
     def _one_place(self) -> Self:
         if (self.url is None) == (self.graph is None):
             raise ValueError("give either `url`, for a graph of a server, or `graph`, for one in this process")
+        if self.header_hook is not None and self.url is None:
+            raise ValueError("`header_hook` is for a graph of a server: a graph in this process is sent no headers")
         return self
 
 
@@ -54,6 +58,7 @@ def build(options: Options, parts: Parts) -> Agent:
             options.assistant,
             headers=options.headers | ({"x-api-key": options.api_key} if options.api_key else {}),
             forward=options.forward,
+            header_hook=options.header_hook,
             patience=options.patience,
             config=options.config,
             client_config=options.client_config,

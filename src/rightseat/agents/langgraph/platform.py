@@ -5,6 +5,7 @@ tests run against the real server.
 """
 
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,7 +18,8 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Event
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.service import Service, forwarded
+from rightseat.egress.headers import RequestHeaders
+from rightseat.egress.service import Service
 from rightseat.wire import sse
 from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
 from rightseat.wire.lines import MAX_AGENT_LINE_BYTES
@@ -33,6 +35,7 @@ class Platform:
         *,
         headers: Mapping[str, SecretStr] | None = None,
         forward: tuple[str, ...] = (),
+        header_hook: str | None = None,
         patience: float = 300.0,
         config: Mapping[str, JsonValue] | None = None,
         client_config: bool = False,
@@ -41,7 +44,7 @@ class Platform:
     ) -> None:
         self.description = description
         self._assistant = assistant
-        self._forward = forward
+        self._headers = RequestHeaders(headers or {}, forward, header_hook)
         self._config = dict(config or {})
         self._client_config = client_config
         self._show_errors = show_errors
@@ -56,10 +59,12 @@ class Platform:
         await self._service.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        headers = forwarded(ask.headers, self._forward)
         thread = thread_id(ask)
-        values = await self._values(thread, headers)
-        saying = Saying(ask, Reader(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
+        values = await self._values(thread, ask)
+        headers = await self._headers.make(ask)
+        reader = Reader(values.get("messages") or (), ask.messages)
+        redact = partial(self._service.said, headers=headers)
+        saying = Saying(ask, reader, show_errors=self._show_errors, redact=redact)
         body = self._request(ask, values)
         with self._service.deadlines() as deadlines:
             async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as answer:
@@ -76,10 +81,11 @@ class Platform:
         for event in saying.end():
             yield event
 
-    async def _values(self, thread: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    async def _values(self, thread: str, ask: Ask) -> dict[str, Any]:
         """What the thread holds by now. One that is not there yet is made."""
-        await self._service.ask("/threads", {"thread_id": thread, "if_exists": "do_nothing"}, headers)
-        state = await self._service.look(f"/threads/{thread}/state", headers)
+        made = {"thread_id": thread, "if_exists": "do_nothing"}
+        await self._service.ask("/threads", made, await self._headers.make(ask))
+        state = await self._service.look(f"/threads/{thread}/state", await self._headers.make(ask))
         values = state.get("values") if isinstance(state, dict) else None
         return values if isinstance(values, dict) else {}
 

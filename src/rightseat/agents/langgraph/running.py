@@ -2,7 +2,7 @@
 
 import logging
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from rightseat.agents.keeping import Keeper, decoding
@@ -33,11 +33,12 @@ def write_config(own: Mapping[str, Any], ask: Ask, *, client_config: bool) -> di
 class Saying:
     """Feed it what a graph streams; take what the run says. Nothing follows once it `is_over`."""
 
-    def __init__(self, ask: Ask, reader: Reader, *, show_errors: bool) -> None:
+    def __init__(self, ask: Ask, reader: Reader, *, show_errors: bool, redact: Callable[[str], str] = str) -> None:
         self._ask = ask
         self._reader = reader
         self._keeper = Keeper()
         self._show_errors = show_errors
+        self._redact = redact
         self._waiting: set[str] = set()  # calls without a result
         self.is_over = False
 
@@ -62,6 +63,6 @@ class Saying:
                 case RunFailed(code=code, message=message):
                     self.is_over = True
                     if not self._show_errors:
-                        logger.warning("run %s: the graph failed: %s", self._ask.run_id, message)
+                        logger.warning("run %s: the graph failed: %s", self._ask.run_id, self._redact(message))
                         kept = RunFailed(code, FAILED)
             yield kept

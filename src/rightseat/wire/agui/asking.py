@@ -12,8 +12,8 @@ REFUSED = {"__agui_cancelled__": True}
 """What an agent gets in place of an answer, as LangGraph's own adapter has it."""
 
 
-def write_input(ask: Ask) -> Json:
-    """AG-UI's `RunAgentInput`, in the form that agents of every version take."""
+def write_input(ask: Ask, node: str | None = None) -> Json:
+    """AG-UI's `RunAgentInput`, in the form that agents of every version take. `node` is where a graph goes on."""
     answers = [answer for answer in ask.answers if not is_legacy(answer)]
     given: Json = {
         "threadId": ask.thread_id,
@@ -22,7 +22,7 @@ def write_input(ask: Ask) -> Json:
         "messages": [write_message(message) for message in ask.messages],
         "tools": [write_tool(tool) for tool in ask.tools],
         "context": [{"description": one.description, "value": one.value} for one in ask.context],
-        "forwardedProps": write_properties(ask),
+        "forwardedProps": write_properties(ask) | ({} if node is None else {"nodeName": node}),
     }
     if answers:
         given["resume"] = [write_answer(answer) for answer in answers]

@@ -12,8 +12,11 @@ Json = dict[str, Any]
 INTERRUPT = "LangGraphInterruptEvent"
 
 
-def write_execution(name: str, ask: Ask, info: Info, messages: Iterable[Message]) -> Json:
-    """With all that the agent may call: the endpoint's actions, its other agents, and what the client runs."""
+def write_execution(name: str, ask: Ask, info: Info, messages: Iterable[Message], node: str | None = None) -> Json:
+    """With all that the agent may call: the endpoint's actions, its other agents, and what the client runs.
+
+    A graph goes on behind `node`, where one is given.
+    """
     body: Json = {
         "name": name,
         "threadId": ask.thread_id,
@@ -23,6 +26,8 @@ def write_execution(name: str, ask: Ask, info: Info, messages: Iterable[Message]
         "properties": dict(ask.properties),
         "actions": write_actions(name, ask, info),
     }
+    if node is not None:
+        body["nodeName"] = node
     if answers := [answer for answer in ask.answers if answer.status == "resolved"]:
         body["metaEvents"] = [
             {"name": INTERRUPT, "value": asked(answer.memo), "response": answer.payload} for answer in answers

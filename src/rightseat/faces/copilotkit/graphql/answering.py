@@ -22,11 +22,12 @@ from rightseat.faces.answers import answer
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.arguments import Arguments, read_arguments, read_variables
 from rightseat.faces.copilotkit.graphql.documents import Document, Documents, Invalid
-from rightseat.faces.copilotkit.graphql.inputs import CloudInput
+from rightseat.faces.copilotkit.graphql.inputs import CloudInput, GenerateCopilotResponseInput
 from rightseat.faces.copilotkit.graphql.meta import read_answers
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.faces.copilotkit.graphql.reading import read_ask
 from rightseat.faces.copilotkit.graphql.schema import Desk, Visit, schema
+from rightseat.faces.copilotkit.graphql.values import Value
 from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
 from rightseat.faces.showing import Showing, base_of
 from rightseat.faces.streaming import RunResponse, Watch, broken_off
@@ -97,8 +98,8 @@ class GraphQL:
         wanted = delivery(request.headers.get("accept", "*/*"))
         shape = Shape.of(key, selection) if wanted != "json" else None
         if shape is None:
-            return await self._whole(key, selection, ask, request)
-        return self._stream(shape, ask, wanted, request)
+            return await self._whole(key, selection, ask, request, write_echo(arguments.data))
+        return self._stream(shape, ask, wanted, request, write_echo(arguments.data))
 
     async def _start(self, arguments: Arguments, request: Request, principal: Principal) -> Ask:
         topics = read_topics(arguments.data.cloud, request, self._desk.runtime)
@@ -120,8 +121,8 @@ class GraphQL:
     def _showing(self, request: Request) -> Showing:
         return Showing(None if self._path is None else base_of(request, self._path))
 
-    def _stream(self, shape: Shape, ask: Ask, wanted: str, request: Request) -> Response:
-        patches = Patches(shape, ask.thread_id, ask.run_id, name_of(ask), ask.state)
+    def _stream(self, shape: Shape, ask: Ask, wanted: str, request: Request, echo: Value) -> Response:
+        patches = Patches(shape, ask.thread_id, ask.run_id, name_of(ask), ask.state, echo)
         runtime, showing = self._desk.runtime, self._showing(request)
 
         def feed(entries: Sequence[Entry]) -> bytes | None:
@@ -146,15 +147,29 @@ class GraphQL:
             last=multipart.END,
         )
 
-    async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request) -> Response:
-        runtime, whole = self._desk.runtime, Whole(key, selection, ask.thread_id, ask.run_id, name_of(ask), ask.state)
-        showing = self._showing(request)
+    async def _whole(self, key: str, selection: Selection, ask: Ask, request: Request, echo: Value) -> Response:
+        whole = Whole(key, selection, ask.thread_id, ask.run_id, name_of(ask), ask.state, echo)
+        runtime, showing = self._desk.runtime, self._showing(request)
         async with Watch(runtime, ask.run_id, request.receive), aclosing(runtime.follow(ask.run_id)) as batches:
             async for entries in batches:
                 whole.feed(events_of(showing.entries(entries)))
         if not whole.is_over:
             whole.feed([broken_off(ask.run_id)])
         return Response(whole.body(), media_type=json_type(request.headers.get("accept", "")))
+
+
+def write_echo(data: GenerateCopilotResponseInput) -> Value:
+    """What the client gets back as it sent it. The real clients keep both, and send them with their next request."""
+    assistant = data.extensions.openaiAssistantAPI if data.extensions else None
+    echoed: Value = {"runId": data.runId or None}
+    if assistant is not None:
+        api = {
+            "__typename": "OpenAIApiAssistantAPIResponse",
+            "runId": assistant.runId,
+            "threadId": assistant.threadId,
+        }
+        echoed["extensions"] = {"__typename": "ExtensionsResponse", "openaiAssistantAPI": api}
+    return echoed
 
 
 def name_of(ask: Ask) -> str:

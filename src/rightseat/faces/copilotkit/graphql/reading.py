@@ -45,35 +45,84 @@ def read_ask(
         parameters=read_parameters(data.forwardedParameters),
         context=tuple(Context(item.description, item.value) for item in data.context or () if session),
         state=read_state(data, agent),
-        properties=properties or {},
+        properties=read_properties(properties, data.extensions),
         headers=headers,
         config=read_config(data, agent),
+        client_run_id=read_name(data.runId, "runId"),
+        node=read_name(session.nodeName, "agentSession.nodeName") if session else None,
         rounds=None if session else 1,
         transient=session is None,
         when_busy="supersede",
     )
 
 
-def read_messages(messages: Iterable[inputs.MessageInput]) -> Iterable[Message]:
+def read_properties(
+    properties: Mapping[str, JsonValue] | None, extensions: inputs.ExtensionsInput | None
+) -> Mapping[str, JsonValue]:
+    """What the application sends along; and, as the property `extensions`, what the client keeps for an assistant."""
+    assistant = extensions.openaiAssistantAPI if extensions else None
+    if assistant is None:
+        return properties or {}
+    if properties and "extensions" in properties:
+        raise BadAsk("`extensions` and `properties.extensions` are both given. Send one of them.")
+    return {
+        **(properties or {}),
+        "extensions": {"openaiAssistantAPI": {"runId": assistant.runId, "threadId": assistant.threadId}},
+    }
+
+
+def read_name(name: str | None, what: str) -> str | None:
+    """A name that the client chooses. An empty one is none."""
+    if name and (len(name) > MAX_NAME_CHARACTERS or not name.isprintable()):
+        raise BadAsk(f"`{what}` should be at most {MAX_NAME_CHARACTERS} printable characters.")
+    return name or None
+
+
+MAX_NAME_CHARACTERS = 256
+
+
+def read_messages(messages: Iterable[inputs.MessageInput]) -> list[Message]:
+    """A call joins the answer that its `parentMessageId` names: the text of it, and other calls with the same parent.
+
+    An answer ends with the next message of a person or of the system, whatever a later call names.
+    """
+    said: list[Message] = []
+    answers: dict[str, int] = {}  # of the answers since then, by id and by what their calls name: the place in `said`
     for number, message in enumerate(messages):
-        said = [kind for kind in KINDS if getattr(message, kind) is not None]
-        if len(said) != 1:
-            raise BadAsk(
-                f"messages[{number}] is {' and '.join(said) or 'empty'}; it must be one of {', '.join(KINDS)}."
-            )
-        if message.textMessage:
-            role = read_role(message.textMessage.role, number)
-            yield Message(role, (Text(message.textMessage.content),), id=message.id)
-        elif message.imageMessage:
-            role = read_role(message.imageMessage.role, number)
-            image = Image(f"image/{message.imageMessage.format}", message.imageMessage.bytes)
-            yield Message(role, (image,), id=message.id)
-        elif call := message.actionExecutionMessage:
-            yield Message("assistant", (Call(message.id, call.name, call.arguments),), id=message.id)
-        elif result := message.resultMessage:
-            found = Result(result.actionExecutionId, result.actionName, result.result)
-            yield Message("tool", (found,), id=message.id)
-        # What is left is a state that the agent itself sent earlier: no part of what was said.
+        read = read_message(message, number)
+        if read is None:
+            continue
+        call = message.actionExecutionMessage
+        parent = call.parentMessageId if call else None
+        if parent and (place := answers.get(parent)) is not None:
+            joined = said[place]
+            said[place] = msgspec.structs.replace(joined, parts=(*joined.parts, *read.parts))
+            continue
+        if read.role in ("user", "system"):
+            answers.clear()
+        elif read.role == "assistant":
+            answers[parent or read.id] = len(said)
+        said.append(read)
+    return said
+
+
+def read_message(message: inputs.MessageInput, number: int) -> Message | None:
+    """None for a state that the agent itself sent earlier: it is no part of the conversation."""
+    said = [kind for kind in KINDS if getattr(message, kind) is not None]
+    if len(said) != 1:
+        raise BadAsk(f"messages[{number}] is {' and '.join(said) or 'empty'}; it must be one of {', '.join(KINDS)}.")
+    if message.textMessage:
+        role = read_role(message.textMessage.role, number)
+        return Message(role, (Text(message.textMessage.content),), id=message.id)
+    if message.imageMessage:
+        role = read_role(message.imageMessage.role, number)
+        image = Image(f"image/{message.imageMessage.format}", message.imageMessage.bytes)
+        return Message(role, (image,), id=message.id)
+    if call := message.actionExecutionMessage:
+        return Message("assistant", (Call(message.id, call.name, call.arguments),), id=message.id)
+    if result := message.resultMessage:
+        return Message("tool", (Result(result.actionExecutionId, result.actionName, result.result),), id=message.id)
+    return None
 
 
 KINDS = ("textMessage", "imageMessage", "actionExecutionMessage", "resultMessage", "agentStateMessage")

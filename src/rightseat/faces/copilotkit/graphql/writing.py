@@ -102,9 +102,18 @@ class Message:
 class Patches:
     """Feed it events, take payloads: `begin` once, `feed` for each batch. `is_over` after the last."""
 
-    def __init__(self, shape: Shape, thread_id: str, run_id: str, agent: str, state: JsonValue = None) -> None:
+    def __init__(
+        self,
+        shape: Shape,
+        thread_id: str,
+        run_id: str,
+        agent: str,
+        state: JsonValue = None,
+        echo: Value | None = None,
+    ) -> None:
         self._shape = shape
         self._thread_id = thread_id
+        self._echo = echo
         self._states = States(thread_id, run_id, agent, state)
         self._questions = Questions()
         self._predictions = Predictions()
@@ -116,7 +125,7 @@ class Patches:
 
     def begin(self) -> bytes:
         picks = self._shape.selection.on("CopilotResponse")
-        now = write_now(picks, self._shape.at_the_end, new_response(self._thread_id))
+        now = write_now(picks, self._shape.at_the_end, new_response(self._thread_id, self._echo))
         return encode({"data": {self._shape.key: now}, "hasNext": True})
 
     def feed(self, events: Sequence[Event]) -> bytes | None:
@@ -226,7 +235,7 @@ class Patches:
         self._show_all(self._states.last())
         if isinstance(event, RunFinished):
             self._ask(self._questions.asked(event))
-        response = new_response(self._thread_id) | {"status": values.response_status(event)}
+        response = new_response(self._thread_id, self._echo) | {"status": values.response_status(event)}
         for group in self._shape.at_the_end:
             self._fill_in(group, response, [self._shape.key])
         self.is_over = True
@@ -290,11 +299,18 @@ class Whole:
     """Feed it events, take the body when it `is_over`: for a client that did not ask for pieces."""
 
     def __init__(
-        self, key: str, selection: Selection, thread_id: str, run_id: str, agent: str, state: JsonValue = None
+        self,
+        key: str,
+        selection: Selection,
+        thread_id: str,
+        run_id: str,
+        agent: str,
+        state: JsonValue = None,
+        echo: Value | None = None,
     ) -> None:
         self._key = key
         self._selection = selection
-        self._response = new_response(thread_id)
+        self._response = new_response(thread_id, echo)
         self._states = States(thread_id, run_id, agent, state)
         self._questions = Questions()
         self._messages: dict[str, Value] = {}
@@ -386,7 +402,8 @@ def joined(events: Iterable[Event]) -> Iterable[Event | Run]:
         yield run
 
 
-def new_response(thread_id: str) -> Value:
+def new_response(thread_id: str, echo: Value | None = None) -> Value:
+    """`echo` are fields that the client gets back as it sent them: `runId` and `extensions`."""
     return {
         "__typename": "CopilotResponse",
         "threadId": thread_id,
@@ -394,4 +411,5 @@ def new_response(thread_id: str) -> Value:
         "extensions": None,
         "messages": [],
         "metaEvents": [],
+        **(echo or {}),
     }

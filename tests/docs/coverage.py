@@ -1,0 +1,152 @@
+"""What the page docs/reference/coverage.md names as evidence, and what of it does not exist.
+
+`python -m tests.docs.coverage` prints one line for each name that cannot be found. A name in the last column of a table
+is a test (`tests/x.py::test_y`, or `test_y` where one file alone has it), a file, a folder, a recording, a suite of
+`tests/acceptance`, an option of one, or a scenario of one. `*` in the name of a scenario stands for any part of it.
+"""
+
+import re
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+
+from tests.docs import rules
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "coverage.md"
+SUITES = ROOT / "tests" / "acceptance"
+
+_CELL = re.compile(r"(?<!\\)\|")
+_DEFINED = re.compile(r"""(?:\bname:\s*|\b\w+\(\s*)f?(["'`])([\w.${}-]+)\1""")
+_QUOTED = re.compile(r"""(["'`])([\w.-]+)\1""")
+_HOLE = re.compile(r"\$?\{\w+\}")
+
+
+@dataclass(frozen=True)
+class Row:
+    line: int
+    statement: str
+    here: str
+    shown_by: str
+
+    @property
+    def names(self) -> list[str]:
+        return re.findall(r"`([^`]+)`", self.shown_by)
+
+    @property
+    def links(self) -> list[str]:
+        return re.findall(r"\]\(([^)#]+)", self.shown_by)
+
+
+def rows(text: str) -> Iterator[Row]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.startswith("| ") or line.startswith("| the document says |"):
+            continue
+        cells = [cell.strip() for cell in _CELL.split(line.strip().strip("|"))]
+        statement, here, shown_by = cells if len(cells) == 3 else (cells[0], "", "")
+        yield Row(number, statement, here, shown_by)
+
+
+def problems(text: str) -> Iterator[str]:
+    for row in rows(text):
+        if not row.names and not row.links and row.here != "not ours to do":
+            yield f"line {row.line}: nothing shows {row.statement!r}"
+        for name in row.names:
+            if problem := problem_of(name):
+                yield f"line {row.line}: `{name}` {problem}"
+        for link in row.links:
+            if not (PAGE.parent / link).exists():
+                yield f"line {row.line}: there is no {link}"
+
+
+def problem_of(name: str) -> str | None:
+    """What is wrong with a name; None if it is found."""
+    if "::" in name:
+        path, _, test = name.partition("::")
+        return None if path in files_of(test) else "is no test of that file"
+    if re.fullmatch(r"test_\w+", name):
+        found = files_of(name)
+        if len(found) == 1:
+            return None
+        return f"is in {len(found)} files: name one of {', '.join(found)}" if found else "is no test"
+    if name.endswith(".py") and not name.startswith("tests/"):
+        found = [str(path) for path in (ROOT / "tests").rglob(name)]
+        return None if len(found) == 1 else f"is the name of {len(found)} files"
+    if "/" in name:
+        return None if (ROOT / name).exists() else "does not exist"
+    if name in suites() or name in recordings() or any(suite.has(name) for suite in suites().values()):
+        return None
+    return "is no suite, no scenario, no recording and no test"
+
+
+@cache
+def _tests() -> dict[str, list[str]]:
+    found = defaultdict[str, list[str]](list)
+    for name, path in rules.tests():
+        found[name].append(path)
+    return found
+
+
+def files_of(test: str) -> list[str]:
+    return _tests().get(test, [])
+
+
+@cache
+def recordings() -> frozenset[str]:
+    """Without their endings."""
+    files = [path for path in (ROOT / "tests" / "recordings").rglob("*") if path.is_file()]
+    return frozenset(name for path in files for name in (path.name, path.stem, path.name.split(".request")[0]))
+
+
+@dataclass
+class Suite:
+    """The names in a suite's sources. Those that are put together there are patterns, with holes."""
+
+    defined: set[str] = field(default_factory=set)
+    quoted: set[str] = field(default_factory=set)
+    options: set[str] = field(default_factory=set)
+
+    def read(self, text: str) -> None:
+        self.defined |= {name for _, name in _DEFINED.findall(text)}
+        self.defined |= set(re.findall(r"""\bgroup=["']([\w-]+)["']""", text))
+        self.quoted |= {name for _, name in _QUOTED.findall(text)}
+        self.options |= set(re.findall(r"""["'](--[\w-]+)["']""", text))
+
+    def has(self, name: str) -> bool:
+        if name.startswith("--"):
+            return name in self.options
+        return any(self._is(name, defined) for defined in self.defined)
+
+    def _is(self, name: str, defined: str) -> bool:
+        """A hole is filled with what the sources quote somewhere, or with `*`."""
+        if not _HOLE.search(defined):
+            return fnmatchcase(defined, name)
+        parts = [re.escape(part) for part in _HOLE.split(defined)]
+        if whole := re.fullmatch(r"([\w.*-]+)".join(parts), name):
+            return all(hole == "*" or hole in self.quoted for hole in whole.groups())
+        if not parts[0] or not (start := re.fullmatch(parts[0] + r"([\w.-]+)-\*", name)):
+            return False
+        return any(f"{quoted}-".startswith(f"{start[1]}-") for quoted in self.quoted)  # `*` is the rest of the name
+
+
+@cache
+def suites() -> dict[str, Suite]:
+    found: dict[str, Suite] = {}
+    for folder in sorted(path for path in SUITES.iterdir() if (path / "run").exists()):
+        suite = found[folder.name] = Suite()
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in (".py", ".mjs", ".toml") or path.name == "run":
+                suite.read(path.read_text())
+        if (targets := folder / "targets.toml").exists():
+            wanted = tomllib.loads(targets.read_text())
+            suite.defined |= {f"{section}-{name}" for section, names in wanted.items() for name in names}
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(problems(PAGE.read_text())) or 0)
