@@ -155,7 +155,7 @@ async def serve(folder: Path, name: str, halt: int, run_id: str, answered: str) 
             sys.stdout.flush()
 
 
-def ask(run_id: str = "r", answered: str = "", payload: Any = "allow") -> Ask:
+def ask(run_id: str = "r", answered: str = "", payload: Any = True) -> Ask:
     file = File("document", "text/csv", "YSxiCjEsMgo=", name="a.csv")
     said = Message("user", (Text("What of web-01, CVE-2024-3094, db-01, Hangzhou 3, a.csv as md?"), file), id="u")
     answers = (Answer(answered, "resolved", payload),) if answered else ()
