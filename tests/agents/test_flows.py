@@ -313,3 +313,19 @@ async def test_plugins_that_the_agent_does_not_use_are_not_listed(tmp_path: Path
 
     assert [one.id for one in by_flow] == ["weather"]
     assert [one.id for one in by_other] == ["host_security"]
+
+
+async def test_a_flow_sees_what_was_said_of_an_earlier_one_and_none_of_its_data(tmp_path: Path) -> None:
+    reply = {"json": {"city": "Hangzhou", "days": [], "station": "structured-data-of-the-first"}}
+    first = Exchange.model_validate({"request": FORECAST.request.model_dump(exclude_unset=True), "reply": reply})
+    script = {"start": [RAIN["start"]] * 2, "answer": ["Rain.", "Still rain."]}
+    async with staged(tmp_path, script, first, FORECAST, flow="weather.forecast", suggestions=False) as stage:
+        await stage.ask(thread_id="one")
+        seen = len(stage.voice.prompts)
+        text = "The weather in Hangzhou, 3 days"
+        await stage.ask(messages=(user(text), assistant("It was said: Rain."), user(text)), thread_id="one")
+        before, after = "\n".join(stage.voice.prompts[:seen]), "\n".join(stage.voice.prompts[seen:])
+
+    assert "structured-data-of-the-first" in before
+    assert "It was said: Rain." in after
+    assert "structured-data-of-the-first" not in after
