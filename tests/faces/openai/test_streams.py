@@ -1,6 +1,7 @@
 """Chat completions as they grow, to the byte, and as OpenAI's own client reads them."""
 
 import asyncio
+import json
 import re
 from typing import Any
 
@@ -19,10 +20,13 @@ from rightseat.core.model import (
     ThoughtChunk,
     UsageChunk,
 )
+from rightseat.models.completion.model import Completion
 from rightseat.testing import Answer, ScriptedModel, says
 from tests.conftest import Serve
 from tests.faces.copilotkit.serving import Way
 from tests.faces.openai.serving import HI, Prompted, app, chunks, deltas, post, runtime, sdk, visiting
+from tests.models.completion.families import generic
+from tests.models.completion.playing import Player
 
 VARYING = re.compile(rb'"chatcmpl-[0-9a-f]{32}","object":"([a-z.]+)","created":\d{10}')
 HEAD = (
@@ -96,6 +100,18 @@ async def test_calls_are_written_to_the_byte(serve: Serve) -> None:
         b'],"usage":{"prompt_tokens":7,"completion_tokens":5,"total_tokens":12}}',
     ]
     assert plain(answer.content) == b"".join(HEAD + line + b"\n\n" for line in written) + b"data: [DONE]\n\n"
+
+
+async def test_the_thought_of_the_generic_style_is_reasoning_content(serve: Serve) -> None:
+    arguments: dict[str, JsonValue] = {"q": "weather"}
+    tool = {"type": "function", "function": {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}}
+    player = Player(generic("", [("search", arguments)]))
+    async with Completion(player, style="generic") as model, serve(app(runtime(model))) as url:
+        answer = await post(url, tools=[tool])
+
+    message = answer.json()["choices"][0]["message"]
+    assert (message["content"], message["reasoning_content"]) == (None, "Let me see.")
+    assert json.loads(message["tool_calls"][0]["function"]["arguments"]) == arguments
 
 
 @pytest.mark.parametrize(

@@ -220,6 +220,20 @@ def test_builtin_tools_of_llama_are_named_apart() -> None:
     assert [tool["function"]["name"] for tool in written.tools or ()] == ["get_weather"]
 
 
+def test_a_tool_whose_type_is_none_of_json_schemas_is_left_out_and_named() -> None:
+    """As some pages print the builtin tools."""
+    search = Tool(
+        "brave_search",
+        "Executes a web search with Brave.",
+        {"type": "object", "properties": {"code": {"type": "query"}}, "required": ["query"]},
+    )
+
+    made = plan("llama-3.1", tools=(search, WEATHER))
+
+    assert [tool.name for tool in made.tools] == ["get_weather"]
+    assert "'brave_search' was left out" in made.warnings[0]
+
+
 def test_a_prompt_that_is_too_long_names_the_longest_tool() -> None:
     long = Tool("long_lookup", "Look up. " * 200, {"type": "object"})
     error = PromptTooLong("Too long.", 400)
