@@ -180,3 +180,11 @@ def test_pictures_are_sent_as_langchain_reads_them() -> None:
 )
 def test_answers_become_a_command(answers: tuple[Answer, ...], command: Any) -> None:
     assert write_command(Ask(messages=(), answers=answers)) == command
+
+
+def test_a_question_whose_id_is_no_text_gets_one_of_its_own() -> None:
+    reader = Reader()
+    read(reader, ("updates", {"__interrupt__": [{"id": 4, "value": "sure?"}]}))
+
+    (asked,) = reader.asked
+    assert asked.id.startswith("interrupt_")

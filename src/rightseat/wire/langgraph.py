@@ -84,7 +84,8 @@ class Reader:
     def _ask(self, interrupts: Any) -> None:
         known = {one.id for one in self.asked}
         for one in interrupts if isinstance(interrupts, list | tuple) else ():
-            id = one.get("id") or one.get("interrupt_id") or new_id("interrupt")
+            named = one.get("id") or one.get("interrupt_id")
+            id = named if isinstance(named, str) else new_id("interrupt")
             if id not in known:
                 value = one.get("value")
                 message = value if isinstance(value, str) else encode(value)
