@@ -295,3 +295,10 @@ def test_text_that_is_almost_base64_is_read_in_linear_time() -> None:
     assert encoding.decode("AAAA" + " " * 200_000 + "!", "").endswith(b"!")
     assert encoding.decode(base64.b64encode(PNG).decode() + "\n", "") == PNG
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("section", ["<![[ x>", "<![if !IE]>", "<![CDATA[x]]>", "<![%"])
+async def test_a_marked_section_in_a_page_is_a_comment(section: str) -> None:
+    document = await documents.read(f"<p>before</p>{section}<p>after</p>", "html", "a.html")
+
+    assert "before" in document.text

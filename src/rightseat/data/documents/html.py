@@ -25,6 +25,10 @@ class Reader(HTMLParser):
         self.pieces: list[str] = []
         self._unseen: str = ""
 
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """`<![…` is a comment in HTML; the parser of older Pythons fails on some of them."""
+        return self.parse_bogus_comment(i, report)
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if self._unseen:
             if tag == "body" and self._unseen == "head":  # a head that nobody closed
