@@ -23,19 +23,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
-    """What a command may change in its own process is put back."""
+@pytest.fixture(autouse=True)
+def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Restores what a command may change in its own process: the path, handlers and levels of loggers, the umask."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     root = logging.getLogger()
     umask = os.umask(0o022)
     os.umask(umask)
     handlers, levels = list(root.handlers), {logger: logger.level for logger in loggers()}
-    yield lambda *arguments: CliRunner().invoke(main, arguments, prog_name="rightseat", catch_exceptions=False)
+    yield
     os.umask(umask)
     root.handlers[:] = handlers
     for logger in loggers():
         logger.setLevel(levels.get(logger, logging.NOTSET))
+
+
+@pytest.fixture
+def run() -> Run:
+    return lambda *arguments: CliRunner().invoke(main, arguments, prog_name="rightseat", catch_exceptions=False)
 
 
 def loggers() -> list[logging.Logger]:
