@@ -104,7 +104,7 @@ def spoil_event(random: Random, event: bytes) -> bytes:
     start, end = event.find(b"{"), event.rfind(b"}")
     try:
         value = json.loads(event[start : end + 1])
-    except ValueError:
+    except (ValueError, RecursionError):  # an earlier change may have made it deep
         return mutate_bytes(random, event)
     return event[:start] + write_json(random, mutate_json(random, value, most=3)) + event[end + 1 :]
 

@@ -4,6 +4,7 @@ import base64
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from rightseat import config
@@ -16,6 +17,7 @@ from rightseat.core.model import NoteChunk, Prompt
 from rightseat.core.tools import Tool
 from rightseat.models.anthropic import Anthropic, Options
 from rightseat.models.anthropic.request import write_request
+from rightseat.models.anthropic.writing import text_block, write_thoughtful
 from tests.core.test_runtime import answer, running
 from tests.models.anthropic.test_reading import KEY, model_of
 from tests.models.asking import PROMPT
@@ -333,3 +335,14 @@ async def test_google_cloud_has_the_model_in_the_path_and_the_version_in_the_bod
 
 def test_a_model_can_be_made_in_python() -> None:
     assert Anthropic("m", api_key="k").options.model == "m"
+
+
+@pytest.mark.parametrize("place", [10**19, -5])
+def test_a_thought_at_an_impossible_place_is_put_at_the_nearest(place: int) -> None:
+    thought: dict[str, Any] = {"type": "thinking", "thinking": "Hm.", "signature": "s"}
+    extra: dict[str, Any] = {"anthropic": {"model": "m", "thoughts": [[place, thought]]}}
+    message = msgspec.structs.replace(assistant("Hi."), extra=extra)
+
+    blocks = write_thoughtful(message, "m", [])
+
+    assert blocks == ([thought, text_block("Hi.")] if place < 0 else [text_block("Hi."), thought])

@@ -58,7 +58,7 @@ def write_thoughtful(message: Message, model: str, unsent: list[str]) -> list[Bl
     """The parts of a message, with the model's signed thoughts back at their places."""
     blocks = [block for part in message.parts for block in write_part(part, message.role, unsent)]
     for place, thought in thoughts_of(message, model):
-        blocks.insert(place, thought)
+        blocks.insert(max(0, min(place, len(blocks))), thought)  # the place is the server's, and may be any number
     return blocks
 
 
