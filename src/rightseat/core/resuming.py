@@ -133,8 +133,8 @@ class Resumption:
 
     def _take_back(self) -> Iterator[Event]:
         yield from tuple(self._fold.endings())
-        kept = [message for message in self._fold.messages() if not self._unsaid.intersection(keys_in(message))]
-        yield MessagesReplaced(self._earlier, tuple(kept))
+        kept = (said_again(message, self._unsaid) for message in self._fold.messages())
+        yield MessagesReplaced(self._earlier, tuple(message for message in kept if message is not None))
         if self._fold.state != self._state:
             yield StateReplaced(self._state)
         for key in self._unsaid:
@@ -213,6 +213,20 @@ def rest(thing: _Thing, event: Event) -> Iterator[Event]:
     elif isinstance(event, ENDS) and not thing.is_ended:
         thing.is_ended = True
         yield event
+
+
+def said_again(message: Message, unsaid: set[Key]) -> Message | None:
+    """What is left of the message without what was not said again; None where that is nothing.
+
+    Two processes may have continued one answer, under the id of its text and each with calls of its own. The text of
+    the message then stays, and only the calls go.
+    """
+    if not unsaid.intersection(keys_in(message)):
+        return message
+    if message.role != "assistant" or ("text", message.id) in unsaid or not message.text:
+        return None
+    parts = (part for part in message.parts if not (isinstance(part, Call) and ("call", part.id) in unsaid))
+    return msgspec.structs.replace(message, parts=tuple(parts))
 
 
 def lengths_in(message: Message) -> Iterator[tuple[Key, int]]:
