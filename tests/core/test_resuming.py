@@ -163,3 +163,12 @@ def test_a_log_that_has_its_end_says_so() -> None:
 
     assert resumption.last == RunFinished("done")
     assert Resumption([], Fold(), ()).is_first
+
+
+def test_the_text_of_an_answer_that_two_processes_continued_stays_when_the_calls_of_one_go() -> None:
+    kept: list[Event] = [*FIRST[4:9], CallStarted("c9", "charge", "m1"), CallDelta("c9", "{}"), CallEnded("c9")]
+
+    written, fold = go_on(FIRST[4:], kept)
+
+    assert isinstance(written[0], MessagesReplaced)
+    assert fold.messages() == folded(kept).messages()

@@ -119,7 +119,7 @@ class Fold:
         return len(self._order)
 
     def _replace(self, messages: tuple[Message, ...]) -> None:
-        """Those that are known go on as they are. What is left out is gone, with its calls and their results."""
+        """Those that are known go on, without calls that ended and are left out. What else is left out is gone."""
         known = self._texts
         self._order, self._texts, self._calls = [], {}, {}
         for message in messages:
@@ -127,6 +127,8 @@ class Fold:
                 self._order.append(message)
                 continue
             draft = known.get(message.id) or _Draft.of(message)
+            kept = {part.id for part in message.parts if isinstance(part, Call)}
+            draft.calls = [call for call in draft.calls if call[0] in kept or self._is_open(call[0])]
             self._order.append(draft)
             self._texts[message.id] = draft
             self._calls |= {id: arguments for id, _, arguments in draft.calls}
@@ -135,6 +137,9 @@ class Fold:
         """It is about the answer that was just given. One without text and calls leaves no message to keep it with."""
         if self._order and isinstance(draft := self._order[-1], _Draft):
             draft.extra = value
+
+    def _is_open(self, call_id: str) -> bool:
+        return CallEnded(call_id, whole=False) in self._open
 
     def _end(self, ending: Event) -> None:
         if ending in self._open:

@@ -72,7 +72,7 @@ class Lasting:
     async def _perform(self, agent: Agent, steps: Steps, *, is_new: bool) -> Last:
         async with self._stack:
             await self._open_or_create()
-            resumption = None if is_new else await self._resume()
+            resumption = None if is_new else await self._resume(steps)
             if resumption and resumption.last:  # only the store was not told
                 last = resumption.last
             else:
@@ -92,9 +92,16 @@ class Lasting:
         opened = self._log.open(self._ask.run_id, self._epoch, base=base)
         self._writer = await self._stack.enter_async_context(opened)
 
-    async def _resume(self) -> Resumption:
-        said = [entry.event for entry in await whole(self._log, self._ask.run_id)]
-        return Resumption(said, self._fold, await self._earlier())
+    async def _resume(self, steps: Steps) -> Resumption:
+        """Raises `StaleWriter` where this process has to leave the run to another: its followers wait for that one."""
+        try:
+            said = [entry.event for entry in await whole(self._log, self._ask.run_id)]
+            return Resumption(said, self._fold, await self._earlier())
+        except (Exception, asyncio.CancelledError) as error:
+            if isinstance(error, StaleWriter) or not (steps.is_leaving or isinstance(error, StoreUnreachable)):
+                raise
+            logger.warning("run %s cannot be resumed here: %r", self._ask.run_id, error)
+            raise StaleWriter(self._ask.run_id, self._epoch, self._epoch) from error
 
     async def _earlier(self) -> tuple[Message, ...]:
         """What was said in the thread before this run."""
