@@ -1,10 +1,11 @@
 """What is nested too deeply is found whatever the strings around it hold."""
 
 import time
+from typing import Any
 
 import pytest
 
-from rightseat.wire.json_depth import is_within_depth
+from rightseat.wire.json_depth import find_too_deep, is_within_depth
 
 
 def nested(levels: int, inner: bytes = b"1") -> bytes:
@@ -56,3 +57,13 @@ def test_the_time_grows_with_the_length_alone(piece: bytes) -> None:
 
     assert is_within_depth(body)
     assert time.thread_time() - began < 0.4  # 0.02 s on an idle machine
+
+
+def test_the_place_that_is_too_deep_is_named() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(300):
+        schema = {"properties": {"a": schema}}
+    tools = [{"function": {"name": "flat"}}, {"function": {"name": "deep_lookup", "parameters": schema}}]
+
+    assert find_too_deep({"model": "m", "tools": tools}) == "tools[1].function.parameters of 'deep_lookup'"
+    assert find_too_deep({"model": [{}] * 30_000, "tools": []}) == ""

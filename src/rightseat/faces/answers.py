@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.errors import BadAsk
-from rightseat.wire.json_depth import MAX_JSON_DEPTH, is_within_depth
+from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
 
 encode = msgspec.json.Encoder().encode
 
@@ -45,8 +45,9 @@ class NotJson(BadAsk):
 class JsonTooDeep(BadAsk):
     code = "json_too_deep"
 
-    def __init__(self) -> None:
-        super().__init__(f"The JSON is nested too deeply: at most {MAX_JSON_DEPTH} levels are read.")
+    def __init__(self, place: str = "") -> None:
+        where = f" Too deep: {place}." if place else ""
+        super().__init__(f"The JSON is nested too deeply: at most {MAX_JSON_DEPTH} levels are read.{where}")
 
 
 def answer(
@@ -94,12 +95,16 @@ async def check_depth(body: bytes) -> None:
 
 
 def reason_not_to_read(body: bytes) -> BadAsk:
+    """Of a large body, only that it is too deep: to say where takes too long."""
     try:
-        msgspec.json.decode(body, type=msgspec.Raw)
+        if len(body) > LARGE_BODY_BYTES:
+            msgspec.json.decode(body, type=msgspec.Raw)
+            return JsonTooDeep()
+        return JsonTooDeep(find_too_deep(msgspec.json.decode(body)))
+    except RecursionError:
+        return JsonTooDeep()
     except UNREADABLE as error:
-        if not isinstance(error, RecursionError):
-            return BadAsk(f"The body cannot be read ({error}).")
-    return JsonTooDeep()
+        return BadAsk(f"The body cannot be read ({error}).")
 
 
 def mended(body: bytes) -> bytes:

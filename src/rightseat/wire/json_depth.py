@@ -4,14 +4,46 @@ RE2 reads the bytes once, in linear time, with strings and their escapes as JSON
 ordinary chat and 15 ms for 4 MB, whether they are rows, text or brackets. It stops at the 65th level.
 """
 
+from typing import Any
+
 import re2  # type: ignore[import-untyped]  # it has no types
 
 MAX_JSON_DEPTH = 64
+MAX_VISITED_VALUES = 20_000  # some 10 ms
+SHOWN_KEYS = 4
+SHOWN_CHARACTERS = 200
 
 
 def is_within_depth(body: bytes) -> bool:
     """False where it is nested too deeply, and also where brackets or quotes do not match."""
     return _BOUNDED.fullmatch(body) is not None
+
+
+def find_too_deep(value: Any) -> str:
+    """Where a decoded value is nested too deeply: the first keys of the path, and the name of what they lead to.
+
+    Empty where that was not found among the first values.
+    """
+    rest: list[tuple[Any, int, str, str]] = [(value, 1, "", "")]
+    for _ in range(MAX_VISITED_VALUES):
+        if not rest:
+            return ""
+        value, depth, path, name = rest.pop()
+        if depth > MAX_JSON_DEPTH:
+            return (f"{path} of {name!r}" if name else path)[:SHOWN_CHARACTERS]
+        is_shown = depth <= SHOWN_KEYS
+        if isinstance(value, dict):
+            named = value.get("name")
+            name = named if is_shown and isinstance(named, str) else name
+            inner = [(f"{path}.{key}".lstrip("."), child) for key, child in value.items()]
+        else:
+            inner = [(f"{path}[{index}]", child) for index, child in enumerate(value)]
+        rest += [
+            (child, depth + 1, place if is_shown else path, name)
+            for place, child in inner
+            if isinstance(child, dict | list)
+        ]
+    return ""
 
 
 def _pattern(levels: int) -> bytes:
