@@ -221,8 +221,9 @@ def write_json(random: Random, value: Any) -> bytes:
         return b"[" * 2_000
     if random.random() < 0.1 and '":' in text:
         at = text.index('":')
-        start = text.rindex('"', 0, at)
-        text = text[:start] + text[start : at + 2] + " null, " + text[start:]
+        start = text.rfind('"', 0, at)
+        if start >= 0:  # it is not where the value itself is a text that begins with a colon
+            text = text[:start] + text[start : at + 2] + " null, " + text[start:]
     return text.encode("utf-8", "surrogatepass")
 
 

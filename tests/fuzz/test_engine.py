@@ -34,7 +34,7 @@ def log_at_x(case: Any) -> None:
 
 def stall_at_x(case: Any) -> None:
     if "x" in case.get("text", ""):
-        burn(0.1)
+        burn(0.3)
 
 
 @pytest.mark.parametrize("check", [crash_at_x, log_at_x])
