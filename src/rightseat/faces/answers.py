@@ -13,12 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.errors import BadAsk
+from rightseat.core.values import JSON_ERRORS
 from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
 
 encode = msgspec.json.Encoder().encode
-
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What reading JSON raises: it is malformed or of another shape, not UTF-8, or nested too deep."""
 
 SURROGATES = re.compile(rb"\\u[dD](?:[89abAB]..(?:\\u[dD][c-fC-F]..)?|[c-fC-F]..)", re.DOTALL)
 LARGE_BODY_BYTES = 2**20  # below it, the check of its depth takes less than 4 ms
@@ -103,7 +101,7 @@ def reason_not_to_read(body: bytes) -> BadAsk:
         return JsonTooDeep(find_too_deep(msgspec.json.decode(body)))
     except RecursionError:
         return JsonTooDeep()
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         return BadAsk(f"The body cannot be read ({error}).")
 
 

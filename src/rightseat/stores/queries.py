@@ -5,7 +5,6 @@ person says whose it must be.
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -17,7 +16,6 @@ from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Beginning, Expired, Pending, RunRow, Summary, Thread
-from rightseat.core.users import Approval, FileRecord, ThreadRecord
 from rightseat.core.values import JsonValue
 from rightseat.stores import keeping
 from rightseat.stores.tables import files, interrupts, messages, processes, runs, threads
@@ -253,7 +251,7 @@ def list_threads(connection: Connection, owner: str, agent: str | None, archived
 
 def pending(connection: Connection, owner: str, thread_id: str | None) -> list[Pending]:
     asked = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None, "now": keeping.now()}
-    return [_pending(row) for row in connection.execute(PENDING, asked)]
+    return [read_pending(row) for row in connection.execute(PENDING, asked)]
 
 
 def unfinished_of(connection: Connection, owner: str, thread_id: str | None) -> list[str]:
@@ -261,7 +259,7 @@ def unfinished_of(connection: Connection, owner: str, thread_id: str | None) -> 
     return list(connection.execute(UNFINISHED_OF, asked).scalars())
 
 
-def _pending(row: Any) -> Pending:
+def read_pending(row: Any) -> Pending:
     interrupt = msgspec.json.decode(row.interrupt, type=Interrupt)
     call = msgspec.json.decode(row.call, type=Call) if row.call else None
     return Pending(interrupt, row.thread, row.run, row.agent, call)
@@ -325,7 +323,7 @@ def has_expired_questions(connection: Connection, before: str) -> bool:
 
 def expire_questions(connection: Connection, before: str) -> list[Expired]:
     found = connection.execute(EXPIRE_QUESTIONS, {"before": before, "now": keeping.now()}).all()
-    return [Expired(row.owner, _pending(row)) for row in found]
+    return [Expired(row.owner, read_pending(row)) for row in found]
 
 
 # Runs of processes that died
@@ -404,55 +402,3 @@ def take_file(connection: Connection, id: str, owner: str, media_type: str) -> S
 
 def expire_files(connection: Connection, before: str) -> int:
     return connection.execute(DELETE_LOOSE, {"before": before}).rowcount
-
-
-# All that is kept of one user
-
-THREAD_IDS = select(threads.c.id).where(threads.c.owner == OWNER).order_by(threads.c.created_at, threads.c.id)
-APPROVALS = (
-    select(interrupts)
-    .where(interrupts.c.thread == ID, interrupts.c.owner == OWNER)
-    .order_by(interrupts.c.created_at, interrupts.c.position)
-)
-FILE_IDS = select(files.c.id).where(files.c.owner == OWNER).order_by(files.c.created_at, files.c.id)
-FILE_RECORD = FILE.add_columns(files.c.thread, files.c.created_at)
-DELETE_FILES = delete(files).where(files.c.owner == OWNER, files.c.thread.is_(None))
-
-
-def thread_ids(connection: Connection, owner: str) -> list[str]:
-    return list(connection.execute(THREAD_IDS, {"of_owner": owner}).scalars())
-
-
-def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadRecord | None:
-    thread = load(connection, thread_id, owner)
-    if thread is None:
-        return None
-    found = connection.execute(APPROVALS, {"of_thread": thread_id, "of_owner": owner})
-    return ThreadRecord(thread, tuple(_approval(row) for row in found))
-
-
-def _approval(row: Any) -> Approval:
-    asked = _pending(row)
-    return Approval(asked.run_id, asked.interrupt, asked.call, row.created_at, row.answered_at)
-
-
-def file_ids(connection: Connection, owner: str) -> list[str]:
-    return list(connection.execute(FILE_IDS, {"of_owner": owner}).scalars())
-
-
-def file_record(connection: Connection, id: str, owner: str) -> FileRecord | None:
-    found = connection.execute(FILE_RECORD, {"of_file": id, "of_owner": owner}).first()
-    return None if found is None else FileRecord(Stored(*found[:5]), found.thread, found.created_at)
-
-
-def delete_threads(connection: Connection, thread_ids: Sequence[str], owner: str) -> list[str]:
-    """Returns the ids of their runs. What is gone already is left out."""
-    run_ids = list[str]()
-    for id in thread_ids:
-        with suppress(ThreadNotFound):
-            run_ids += delete_thread(connection, id, owner)
-    return run_ids
-
-
-def delete_files(connection: Connection, owner: str) -> int:
-    return connection.execute(DELETE_FILES, {"of_owner": owner}).rowcount

@@ -21,7 +21,7 @@ from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread,
 from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.core.values import JsonValue
 from rightseat.parts import StatePath
-from rightseat.stores import keeping, queries
+from rightseat.stores import keeping, queries, user_queries
 from rightseat.stores.databases import Database, connect
 from rightseat.stores.pins import SqlPins
 
@@ -195,25 +195,27 @@ class SqlThreads:
     # All that is kept of one user (`core.users`)
 
     async def thread_ids(self, user: str) -> Sequence[str]:
-        return await self._database.look(queries.thread_ids, user)
+        return await self._database.look(user_queries.thread_ids, user)
 
     async def thread_record(self, thread_id: str, user: str) -> ThreadRecord | None:
-        return await self._database.read(queries.thread_record, thread_id, user)
+        return await self._database.read(user_queries.thread_record, thread_id, user)
 
     async def file_records(self, user: str) -> AsyncIterator[FileRecord]:
-        for id in await self._database.look(queries.file_ids, user):
-            if found := await self._database.look(queries.file_record, id, user):
+        for id in await self._database.look(user_queries.file_ids, user):
+            if found := await self._database.look(user_queries.file_record, id, user):
                 yield found
 
     async def delete_threads(self, thread_ids: Sequence[str], user: str) -> Sequence[str]:
         run_ids = list[str]()
         for start in range(0, len(thread_ids), AT_ONCE):
-            run_ids += await self._database.write(queries.delete_threads, thread_ids[start : start + AT_ONCE], user)
+            run_ids += await self._database.write(
+                user_queries.delete_threads, thread_ids[start : start + AT_ONCE], user
+            )
         self._database.erase()
         return run_ids
 
     async def delete_files(self, user: str) -> int:
-        deleted = await self._database.write(queries.delete_files, user)
+        deleted = await self._database.write(user_queries.delete_files, user)
         self._database.erase()
         return deleted
 

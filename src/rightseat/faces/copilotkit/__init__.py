@@ -13,8 +13,9 @@ from rightseat.access.door import Door
 from rightseat.core.ask import Principal, WhenBusy
 from rightseat.core.errors import BadAsk, RightseatError
 from rightseat.core.runtime import Runtime
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.transcription import Options as Transcription
-from rightseat.faces.answers import UNREADABLE, answer, check_depth, mended, read_body
+from rightseat.faces.answers import answer, check_depth, mended, read_body
 from rightseat.faces.copilotkit.current.keeping import Keeping
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
 from rightseat.faces.copilotkit.current.running import Running
@@ -70,7 +71,7 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
             return refusal(error.status, f"{error.message} {WANTED}" if error.status == 400 else error.message)
         except ClientDisconnect:
             return Response()  # for nobody
-        except UNREADABLE as error:
+        except JSON_ERRORS as error:
             return refusal(400, f"The body cannot be read ({error}). {WANTED}")
         if body.method is not None:
             return await current.envelope(Envelope(body.method, body.params, body.body), request, principal)

@@ -12,7 +12,8 @@ from starlette.responses import Response
 from rightseat.core.ask import Principal
 from rightseat.core.model import Embedder
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import UNREADABLE, answer, mended
+from rightseat.core.values import JSON_ERRORS
+from rightseat.faces.answers import answer, mended
 from rightseat.faces.openai.failures import BadRequest, ModelNotFound
 from rightseat.faces.openai.naming import Names
 from rightseat.faces.openai.reading import unreadable
@@ -63,7 +64,7 @@ class Embeddings:
 def read(body: bytes) -> tuple[Body, list[str]]:
     try:
         asked = _decode(mended(body))
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise unreadable(error) from error
     if asked.encoding_format not in (None, "float", "base64"):
         text = f"`encoding_format` is {asked.encoding_format[:100]!r}; it must be 'float' or 'base64'."

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from rightseat.core.ask import Ask, Named, Parameters, Principal, ToolChoice, ToolOffer
-from rightseat.core.values import JsonValue
-from rightseat.faces.answers import UNREADABLE, mended
+from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.faces.answers import mended
 from rightseat.faces.openai import fields
 from rightseat.faces.openai.failures import BadRequest
 from rightseat.faces.openai.messages import GivenMessage, read_messages
@@ -117,7 +117,7 @@ def decode(body: bytes) -> Request:
         given = _decode_fields(body)
         warnings = list(fields.check(given, KNOWN))
         request = Request(_decode(body), warnings)
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise unreadable(error) from error
     fields.check_count(request.body.n)
     return request

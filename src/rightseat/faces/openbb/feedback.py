@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from rightseat.core.errors import BadAsk
-from rightseat.core.values import JsonValue
-from rightseat.faces.answers import UNREADABLE, encode, mended
+from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.faces.answers import encode, mended
 from rightseat.parts import private_file, private_folder
 
 if sys.platform != "win32":
@@ -108,7 +108,7 @@ def lines(file: Path) -> list[bytes]:
 def is_of(line: bytes, user: str) -> bool:
     try:
         kept = _decode(line)
-    except UNREADABLE:
+    except JSON_ERRORS:
         return False
     return isinstance(kept, dict) and kept.get("user") == user
 
@@ -117,7 +117,7 @@ def read(body: bytes, trace_id: str | None) -> dict[str, Any]:
     """The line to keep. What is missing is missing; what is not known is left out and named in the log."""
     try:
         said = _decode(mended(body))
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise BadAsk(f"The body cannot be read ({error}). Send a JSON object with `vote`.") from error
     if not isinstance(said, dict) or not any(key in said for key in KNOWN):
         raise BadAsk(f"The body is no feedback. Send a JSON object with {', '.join(KNOWN)}.")

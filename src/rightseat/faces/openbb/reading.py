@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from rightseat.core.errors import BadAsk
-from rightseat.faces.answers import UNREADABLE, mended
+from rightseat.core.values import JSON_ERRORS
+from rightseat.faces.answers import mended
 from rightseat.faces.openbb import eras
 from rightseat.faces.openbb.asking import (
     Called,
@@ -75,7 +76,7 @@ def read(body: bytes, trace_id: str = "", era: Era = "legacy") -> Query:
 def read_object(body: bytes) -> dict[str, Any]:
     try:
         whole = decoded(body)
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise BadAsk(f"The body cannot be read ({error}). Send a JSON object with `messages`.") from error
     if not isinstance(whole, dict):
         raise BadAsk("The body is no JSON object. Send one with `messages`.")
@@ -86,7 +87,7 @@ def decoded(body: bytes) -> Any:
     """Mended only where it must be: a body may be long, and few have half a character in them."""
     try:
         return _decode(body)
-    except UNREADABLE:
+    except JSON_ERRORS:
         return _decode(mended(body))
 
 
@@ -132,7 +133,7 @@ def read_call(content: Any) -> Called | None:
             return None
         try:
             content = _decode(content)
-        except UNREADABLE:
+        except JSON_ERRORS:
             return None
     if not isinstance(content, dict) or not isinstance(content.get("function"), str):
         return None

@@ -11,7 +11,8 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Principal
 from rightseat.core.errors import AgentNotFound, BadAsk, RightseatError
-from rightseat.faces.answers import UNREADABLE, answer
+from rightseat.core.values import JSON_ERRORS
+from rightseat.faces.answers import answer
 
 T = TypeVar("T")
 
@@ -30,7 +31,7 @@ class Call:
         """The body as JSON; where there is none, an empty object. Raises `BadAsk`."""
         try:
             return msgspec.json.decode(self.body or b"{}", type=kind)
-        except UNREADABLE as error:
+        except JSON_ERRORS as error:
             raise BadAsk(f"The body cannot be read: {error}.") from error
 
 

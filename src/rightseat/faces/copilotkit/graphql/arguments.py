@@ -19,7 +19,7 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
-from rightseat.faces.answers import UNREADABLE
+from rightseat.core.values import JSON_ERRORS
 from rightseat.faces.copilotkit.graphql.documents import Document, Invalid
 from rightseat.faces.copilotkit.graphql.inputs import GenerateCopilotResponseInput
 from rightseat.faces.copilotkit.graphql.schema import bare
@@ -40,7 +40,7 @@ def read_arguments(document: Document, variables: bytes) -> tuple[Arguments, Var
     if document.is_constant and is_plain(document):
         try:
             return _decode(variables), NONE
-        except UNREADABLE:
+        except JSON_ERRORS:
             pass
     given = read_variables(document, variables)
     definitions = document.operation.variable_definitions or ()
@@ -70,7 +70,7 @@ def read_variables(document: Document, variables: bytes) -> dict[str, Any]:
     """Without fields that the schema does not know. Raises `Invalid`."""
     try:
         given = msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise Invalid([GraphQLError(f"The variables are not a JSON object that can be read: {error}")]) from error
     for one in document.operation.variable_definitions or ():
         leave_out_unknown(one, given)

@@ -9,7 +9,7 @@ from rightseat.core.ask import ANYONE, Ask, Context, Named, Parameters, Principa
 from rightseat.core.errors import BadAsk, Misuse
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Image, Message, Result, Role, Text
-from rightseat.faces.answers import UNREADABLE
+from rightseat.core.values import JSON_ERRORS
 from rightseat.faces.copilotkit.graphql import inputs
 from rightseat.faces.copilotkit.graphql.scalars import ActionInputAvailability, MessageRole
 
@@ -200,5 +200,5 @@ def read_config(data: inputs.GenerateCopilotResponseInput, agent: str) -> dict[s
 def read_json(text: str, what: str) -> JsonValue:
     try:
         return msgspec.json.decode(text)  # type: ignore[no-any-return]  # JSON is what JsonValue says
-    except UNREADABLE as error:
+    except JSON_ERRORS as error:
         raise BadAsk(f"The {what} is no JSON: {error}") from error
