@@ -20,19 +20,11 @@ def test_flows_are_written_as_mermaid(run: Run) -> None:
     assert one.count("subgraph") == 1
 
 
-def test_a_picture_is_written_to_a_file(run: Run, folder: Path) -> None:
-    result = run("flow", "draw", str(EXAMPLES / "weather"), "--svg", "weather.svg")
-
-    assert result.stdout == "Wrote weather.svg.\n"
-    assert (folder / "weather.svg").read_text().startswith("<svg ")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["nowhere"], "nowhere cannot be read"),
         ([str(EXAMPLES / "weather"), "tomorrow"], "There is no flow 'tomorrow'. There are: current_weather, forecast."),
-        ([str(EXAMPLES / "weather"), "--svg", "no/such/folder.svg"], "cannot be written"),
     ],
 )
 def test_what_is_not_there_is_told(run: Run, arguments: list[str], said: str) -> None:

@@ -13,22 +13,14 @@ from rightseat.plugins.loading import load
 @click.command("draw")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("flow", required=False)
-@click.option("--svg", "file", metavar="FILE", type=click.Path(path_type=Path), help="Write a picture instead.")
-def command(folder: Path, flow: str | None, file: Path | None) -> None:
+def command(folder: Path, flow: str | None) -> None:
     """Draw the flows of the plugin in DIR, or FLOW alone.
 
-    Writes Mermaid to stdout, which GitHub and most documentation tools draw. Nothing of the plugin is run.
+    Writes Mermaid to stdout, which GitHub and most documentation tools render. Nothing of the plugin is run.
     """
     plugin = loaded(folder)
     schemes = [drawing.scheme(plugin, one) for one in chosen(plugin, flow)]
-    if file is None:
-        click.echo(drawing.mermaid(schemes), nl=False)
-        return
-    try:
-        file.write_text(drawing.svg(schemes))
-    except OSError as error:
-        raise ConfigError(f"{file} cannot be written: {error.strerror}.") from error
-    click.echo(f"Wrote {file}.")
+    click.echo(drawing.mermaid(schemes), nl=False)
 
 
 def loaded(folder: Path) -> Plugin:

@@ -1,7 +1,6 @@
-"""Pictures of flows: as Mermaid, for pages that draw it, and as SVG with a layout of our own."""
+"""Diagrams of flows, written as Mermaid."""
 
 from rightseat.plugins.drawing.mermaid import mermaid
 from rightseat.plugins.drawing.scheme import Scheme, scheme
-from rightseat.plugins.drawing.svg import svg
 
-__all__ = ["Scheme", "mermaid", "scheme", "svg"]
+__all__ = ["Scheme", "mermaid", "scheme"]
