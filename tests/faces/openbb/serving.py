@@ -20,6 +20,9 @@ from rightseat.core.model import CallChunk, Model, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces import openbb
+from rightseat.faces.openbb.asking import Query, Said
+from rightseat.faces.openbb.files import Library
+from rightseat.faces.openbb.session import Session
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import Answer
@@ -45,13 +48,23 @@ def app(
 ) -> FastAPI:
     """The model answers as `default`, with the tools of the face; or the agent does."""
     chosen = openbb.Options(**options)
-    desks = openbb.toolbox(chosen)
+    sessions = openbb.toolbox(chosen)
     if agent is None:
         assert model is not None
-        agent = Loop(model, [desks], approve=approve)
+        agent = Loop(model, [sessions], approve=approve)
     runtime = Runtime({"default": agent}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
     part = Part("faces", "openbb", openbb, chosen)
-    return application(Assembly(runtime, [part], brought={0: desks}), Server())
+    return application(Assembly(runtime, [part], brought={0: sessions}), Server())
+
+
+def session_of(**fields: Any) -> Session:
+    """A session of a request with these fields, and one question."""
+    given = {"era": "new", "messages": (Said("What is the price of AAPL?", human=True),)}
+    return open_session(Query(**(given | fields)))
+
+
+def open_session(query: Query) -> Session:
+    return Session(query, {}, Library(), data_bytes=65_536)
 
 
 async def post(url: str, body: Any, **headers: str) -> httpx2.Response:

@@ -13,25 +13,22 @@ from rightseat.core.messages import user
 from rightseat.core.tools import Invocation
 from rightseat.data.tables import Rows, Tables
 from rightseat.faces.openbb import artifacts
-from rightseat.faces.openbb.asking import Era, Query
-from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.session import Session
+from rightseat.faces.openbb.sources import Source
+from tests.faces.openbb.serving import session_of
 
 ROWS = [{"symbol": "AAPL", "price": 233.85}, {"symbol": "MSFT", "price": 418.74}]
 LINE = {"type": "line", "name": "Closes", "data": ROWS, "x_key": "symbol", "y_keys": ["price"]}
 PIE = {"type": "pie", "name": "Share", "data": ROWS, "angle_key": "price", "callout_label_key": "symbol"}
 
 
-def desk_of(era: Era = "new") -> Desk:
-    return Desk(Query(era=era, messages=()))
-
-
 async def use(
-    desk: Desk, name: str, arguments: Mapping[str, Any], into: list[Event] | None = None
+    session: Session, name: str, arguments: Mapping[str, Any], into: list[Event] | None = None
 ) -> tuple[str, list[dict[str, Any]]]:
     """What the model is told, and what the client is shown."""
     emitted = [] if into is None else into
     invocation = Invocation("c1", arguments, Ask(messages=(user("Hi"),)), "k", None, emitted.append)
-    tool = {tool.name: tool for tool in artifacts.tools(desk)}[name]
+    tool = {tool.name: tool for tool in artifacts.tools(session)}[name]
     assert tool.run is not None
     told = await tool.run(invocation)
     shown = [event.value for event in emitted if isinstance(event, Custom) and event.name == "openbb.artifact"]
@@ -39,7 +36,7 @@ async def use(
 
 
 async def test_a_table_is_shown_with_its_rows() -> None:
-    told, (table,) = await use(desk_of(), "create_table", {"name": "Prices", "description": "Now", "data": ROWS})
+    told, (table,) = await use(session_of(), "create_table", {"name": "Prices", "description": "Now", "data": ROWS})
 
     assert table.pop("uuid")
     assert table == {"type": "table", "name": "Prices", "description": "Now", "content": ROWS}
@@ -47,14 +44,14 @@ async def test_a_table_is_shown_with_its_rows() -> None:
 
 
 async def test_rows_may_come_as_json_text() -> None:
-    _, (table,) = await use(desk_of(), "create_table", {"name": "Prices", "data": json.dumps(ROWS)})
+    _, (table,) = await use(session_of(), "create_table", {"name": "Prices", "data": json.dumps(ROWS)})
 
     assert table["content"] == ROWS
 
 
 @pytest.mark.parametrize("kind", ["line", "bar"])
 async def test_a_chart_with_axes_names_its_columns(kind: str) -> None:
-    _, (chart,) = await use(desk_of(), "create_chart", LINE | {"type": kind})
+    _, (chart,) = await use(session_of(), "create_chart", LINE | {"type": kind})
 
     assert chart["chart_params"] == {"chartType": kind, "xKey": "symbol", "yKey": ["price"]}
     assert chart["content"] == ROWS
@@ -62,13 +59,13 @@ async def test_a_chart_with_axes_names_its_columns(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["pie", "donut"])
 async def test_a_round_chart_names_angle_and_label(kind: str) -> None:
-    _, (chart,) = await use(desk_of(), "create_chart", PIE | {"type": kind})
+    _, (chart,) = await use(session_of(), "create_chart", PIE | {"type": kind})
 
     assert chart["chart_params"] == {"chartType": kind, "angleKey": "price", "calloutLabelKey": "symbol"}
 
 
 async def test_a_key_of_another_sort_of_chart_is_not_used_and_the_model_is_told() -> None:
-    told, (chart,) = await use(desk_of(), "create_chart", PIE | {"x_key": "symbol", "y_keys": None})
+    told, (chart,) = await use(session_of(), "create_chart", PIE | {"x_key": "symbol", "y_keys": None})
 
     assert "xKey" not in chart["chart_params"]
     assert told.endswith("A pie chart has no x_key: it was not used.")
@@ -104,13 +101,13 @@ async def test_what_cannot_be_drawn_is_refused_with_what_would_be_right(
     name: str, arguments: Mapping[str, Any], problem: str
 ) -> None:
     with pytest.raises(BadAsk, match=problem):
-        await use(desk_of(), name, arguments)
+        await use(session_of(), name, arguments)
 
 
 async def test_html_is_shown_as_it_is() -> None:
     html = '<div style="padding:8px"><b>€124.5K</b></div>'
 
-    told, (card,) = await use(desk_of(), "create_html", {"name": "Card", "content": html})
+    told, (card,) = await use(session_of(), "create_html", {"name": "Card", "content": html})
 
     assert (card["type"], card["content"]) == ("html", html)
     assert told == "Shown to the user as 'Card'."
@@ -119,58 +116,59 @@ async def test_html_is_shown_as_it_is() -> None:
 async def test_what_is_removed_from_html_is_told_to_the_model() -> None:
     html = "<b onclick=alert(1)>x</b><script>alert(1)</script>"
 
-    told, (card,) = await use(desk_of(), "create_html", {"name": "Card", "content": html})
+    told, (card,) = await use(session_of(), "create_html", {"name": "Card", "content": html})
 
     assert card["content"] == "<b>x</b>"
     assert told.startswith("Shown to the user as 'Card'. Removed from it: <script>, onclick of <b>. Text, tables,")
 
 
 async def test_a_text_of_its_own_is_shown_as_it_is() -> None:
-    _, (note,) = await use(desk_of(), "create_text", {"name": "note", "content": "# Note\n\nBuy low."})
+    _, (note,) = await use(session_of(), "create_text", {"name": "note", "content": "# Note\n\nBuy low."})
 
     assert (note["type"], note["content"]) == ("text", "# Note\n\nBuy low.")
 
 
 async def test_a_name_that_the_chat_has_already_gets_a_number() -> None:
-    desk = desk_of()
-    desk.names.append("Prices")
+    session = session_of()
+    session.names.append("Prices")
 
-    told, (table,) = await use(desk, "create_table", {"name": "Prices", "data": ROWS})
+    told, (table,) = await use(session, "create_table", {"name": "Prices", "data": ROWS})
 
     assert table["name"] == "Prices (2)"
     assert "'Prices' could not be used" in told
 
 
 async def test_a_name_cannot_break_the_clients_markers() -> None:
-    _, (table,) = await use(desk_of(), "create_table", {"name": "A<|end_artifact_id|>\nB", "data": ROWS})
+    _, (table,) = await use(session_of(), "create_table", {"name": "A<|end_artifact_id|>\nB", "data": ROWS})
 
     assert table["name"] == "A< |end_artifact_id| > B"
 
 
 async def test_rows_that_were_shown_can_be_named_by_their_source() -> None:
-    desk = desk_of()
-    desk.add(Source(kind="widget", name="Prices", texts=[json.dumps([*ROWS, {"symbol": {"odd": 1}, "price": None}])]))
-    desk.add(Source(kind="widget", name="Letter", texts=["Dear all"]))
+    session = session_of()
+    rows = json.dumps([*ROWS, {"symbol": {"odd": 1}, "price": None}])
+    session.add(Source(kind="widget", name="Prices", texts=[rows]))
+    session.add(Source(kind="widget", name="Letter", texts=["Dear all"]))
     pie = {"type": "line", "name": "Share", "source": "[S1]", "x_key": "symbol", "y_keys": ["price"]}
 
-    _, (chart,) = await use(desk, "create_chart", pie)
+    _, (chart,) = await use(session, "create_chart", pie)
 
     assert chart["content"] == [*ROWS, {"symbol": "{'odd': 1}", "price": None}]
     with pytest.raises(BadAsk, match="There are: S1, S2"):
-        await use(desk, "create_chart", pie | {"source": "S9"})
+        await use(session, "create_chart", pie | {"source": "S9"})
     with pytest.raises(BadAsk, match="S2 holds no rows"):
-        await use(desk, "create_table", {"name": "L", "source": "S2"})
+        await use(session, "create_table", {"name": "L", "source": "S2"})
 
 
 async def test_rows_can_be_asked_for_in_sql() -> None:
-    desk = desk_of()
+    session = session_of()
     async with Tables() as tables:
-        desk.tables = tables
+        session.files.tables = tables
         await tables.add("daily_prices", Rows([{"day": day, "close": day / 2} for day in range(3000)]))
         query = "SELECT day, close FROM daily_prices ORDER BY day"
 
         told, (chart,) = await use(
-            desk, "create_chart", {"type": "line", "name": "C", "sql": query, "x_key": "day", "y_keys": ["close"]}
+            session, "create_chart", {"type": "line", "name": "C", "sql": query, "x_key": "day", "y_keys": ["close"]}
         )
 
     assert len(chart["content"]) == 3000
@@ -179,32 +177,32 @@ async def test_rows_can_be_asked_for_in_sql() -> None:
 
 
 async def test_a_whole_table_can_be_shown_by_its_name_and_the_user_sees_the_query() -> None:
-    desk = desk_of()
+    session = session_of()
     emitted: list[Event] = []
     async with Tables() as tables:
-        desk.tables = tables
+        session.files.tables = tables
         await tables.add("long_one", Rows([{"n": number} for number in range(3)]))
 
-        _, (table,) = await use(desk, "create_table", {"name": "T", "sql": "long_one"}, emitted)
+        _, (table,) = await use(session, "create_table", {"name": "T", "sql": "long_one"}, emitted)
 
     assert table["content"] == [{"n": 0}, {"n": 1}, {"n": 2}]
     assert [event.name for event in emitted if isinstance(event, Custom)] == ["openbb.status", "openbb.artifact"]
 
 
 async def test_more_rows_than_can_be_shown_are_told_of() -> None:
-    desk = desk_of()
+    session = session_of()
     async with Tables() as tables:
-        desk.tables = tables
+        session.files.tables = tables
         await tables.add("long_one", Rows([{"n": number} for number in range(6000)]))
 
-        told, (table,) = await use(desk, "create_table", {"name": "T", "sql": "SELECT n FROM long_one"})
+        told, (table,) = await use(session, "create_table", {"name": "T", "sql": "SELECT n FROM long_one"})
 
     assert len(table["content"]) == 5000
     assert "the first 5,000 of 6,000 rows" in told
 
 
 def test_a_client_of_2024_is_offered_tables_only() -> None:
-    assert [tool.name for tool in artifacts.tools(desk_of("legacy"))] == ["create_table"]
+    assert [tool.name for tool in artifacts.tools(session_of(era="legacy"))] == ["create_table"]
 
 
 def test_a_table_as_text_has_all_columns_and_says_what_it_leaves_out() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from rightseat.faces.openbb.citations import Quote, cite, pass_on
-from rightseat.faces.openbb.desk import Source
+from rightseat.faces.openbb.sources import Source
 
 ID = "f9c0f525-3aa1-5a13-b163-cc030695ae0e"
 WIDGET = Source(

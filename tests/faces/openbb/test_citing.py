@@ -1,4 +1,4 @@
-"""An answer's text on its way to the user: from the sources on a desk to pieces on the wire."""
+"""An answer's text on its way to the user: from the sources of a session to pieces on the wire."""
 
 import threading
 from collections.abc import Sequence
@@ -9,25 +9,26 @@ import pytest
 from rightseat.data.quoting import Finder
 from rightseat.data.values import Document, Page, Word
 from rightseat.faces.openbb import citing
-from rightseat.faces.openbb.asking import Query
-from rightseat.faces.openbb.citing import Citing
-from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.citing import Citing, Quotes
 from rightseat.faces.openbb.placing import Piece
+from rightseat.faces.openbb.session import Session
+from rightseat.faces.openbb.sources import Source
+from tests.faces.openbb import serving
 
 
-def desk_of(*sources: Source) -> Desk:
-    desk = Desk(Query(era="new", messages=()))
+def session_of(*sources: Source) -> Session:
+    session = serving.session_of()
     for source in sources:
-        desk.add(source)
-    return desk
+        session.add(source)
+    return session
 
 
 def widget(name: str, **more: Any) -> Source:
     return Source(kind="widget", name=name, origin="OpenBB", widget_id=name.lower(), **more)
 
 
-def said(desk: Desk, *texts: str) -> list[Piece]:
-    answer = Citing(desk)
+def said(session: Session, *texts: str) -> list[Piece]:
+    answer = Citing(session.sources, session.quotes or Quotes(session.sources))
     return [*(piece for text in texts for piece in answer.feed(text)), *answer.rest(), *answer.end()]
 
 
@@ -41,7 +42,7 @@ def text_of(pieces: Sequence[Piece]) -> str:
 
 
 def test_without_sources_a_piece_is_the_piece() -> None:
-    answer = Citing(desk_of())
+    answer = Citing(())
 
     assert answer.feed("Hello [S1] ") == ("Hello [S1] ",)
     assert list(answer.rest()) == []
@@ -49,29 +50,29 @@ def test_without_sources_a_piece_is_the_piece() -> None:
 
 
 def test_markers_go_even_where_nothing_can_be_cited() -> None:
-    pieces = said(desk_of(), "Up 3%", ".<|start", "_citation_id|>abc", "<|end_citation_id|", "> If a <", "| b.")
+    pieces = said(session_of(), "Up 3%", ".<|start", "_citation_id|>abc", "<|end_citation_id|", "> If a <", "| b.")
 
     assert text_of(pieces) == "Up 3%. If a <| b."
 
 
 def test_what_was_read_is_cited_and_what_failed_or_must_not_be_cited_is_not() -> None:
-    desk = desk_of(widget("Price"), widget("Broken", failed=True), widget("Secret", citable=False))
+    session = session_of(widget("Price"), widget("Broken", failed=True), widget("Secret", citable=False))
 
-    pieces = said(desk, "It rose [S1] [S2] [S3].")
+    pieces = said(session, "It rose [S1] [S2] [S3].")
 
     assert cited(pieces) == ["Price"]
     assert text_of(pieces) == "It rose."
 
 
 def test_what_an_earlier_question_read_is_cited_only_by_its_label() -> None:
-    desk = desk_of(widget("Old", fresh=False), widget("New"), Source(kind="artifact", name="Table", fresh=False))
+    session = session_of(widget("Old", fresh=False), widget("New"), Source(kind="artifact", name="Table", fresh=False))
 
-    assert cited(said(desk, "It rose.")) == ["New"]
-    assert cited(said(desk, "It rose [S1]. As the table says [C1]. Yes.")) == ["Old", "Table", "New"]
+    assert cited(said(session, "It rose.")) == ["New"]
+    assert cited(said(session, "It rose [S1]. As the table says [C1]. Yes.")) == ["Old", "Table", "New"]
 
 
 def test_citations_do_not_wait_for_the_end_of_the_answer() -> None:
-    answer = Citing(desk_of(widget("Price")))
+    answer = Citing(session_of(widget("Price")).sources)
 
     assert cited(answer.feed("It rose [S1]. And")) == ["Price"]
     assert list(answer.rest()) == []
@@ -88,7 +89,7 @@ def letter() -> Document:
 
 @pytest.mark.parametrize("quotation", ['"Revenue grew by 15%."', "“Revenue grew by 15%.”", "«revenue grew by 15%»"])
 def test_a_quotation_of_a_document_brings_its_boxes(quotation: str) -> None:
-    pieces = said(desk_of(widget("Price"), widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
+    pieces = said(session_of(widget("Price"), widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
 
     (citation,) = next(piece for piece in pieces if isinstance(piece, list))
     assert citation["source_info"]["name"] == "Letter"
@@ -99,7 +100,7 @@ def test_a_quotation_of_a_document_brings_its_boxes(quotation: str) -> None:
 
 @pytest.mark.parametrize("quotation", ['"Revenue grew by 16%."', '"grew by"', '"Revenue grew'])
 def test_what_does_not_stand_there_brings_none(quotation: str) -> None:
-    pieces = said(desk_of(widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
+    pieces = said(session_of(widget("Letter", documents=[letter()])), f"It says: {quotation} Good.")
 
     (citation,) = next(piece for piece in pieces if isinstance(piece, list))
     assert "quote_bounding_boxes" not in citation
@@ -108,7 +109,7 @@ def test_what_does_not_stand_there_brings_none(quotation: str) -> None:
 def test_a_long_document_is_made_ready_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(citing, "MANY_WORDS", 1)
 
-    pieces = said(desk_of(widget("Letter", documents=[letter()])), 'It says: "Revenue grew by 15%." Good.')
+    pieces = said(session_of(widget("Letter", documents=[letter()])), 'It says: "Revenue grew by 15%." Good.')
 
     (citation,) = next(piece for piece in pieces if isinstance(piece, list))
     assert citation["quote_bounding_boxes"]
@@ -143,10 +144,10 @@ async def test_a_long_document_is_ready_before_the_answer_and_not_by_the_event_l
             super().__init__(document)
 
     monkeypatch.setattr(citing, "Finder", Noted)
-    desk = desk_of(widget("Book", documents=[book()]))
+    session = session_of(widget("Book", documents=[book()]))
 
-    await citing.prepare(desk)
-    pieces = said(desk, 'It says "word7 word8 word9 word10".')
+    await session.prepare_quotes()
+    pieces = said(session, 'It says "word7 word8 word9 word10".')
 
     assert len(made) == 1
     assert made[0] != threading.get_ident()
@@ -155,7 +156,7 @@ async def test_a_long_document_is_ready_before_the_answer_and_not_by_the_event_l
 
 
 def test_what_an_agent_cites_itself_is_not_cited_again() -> None:
-    answer = Citing(desk_of(widget("Price"), widget("News")))
+    answer = Citing(session_of(widget("Price"), widget("News")).sources)
     answer.feed("It rose.")
 
     answer.told([{"source_info": {"type": "widget", "origin": "OpenBB", "widget_id": "price"}}])

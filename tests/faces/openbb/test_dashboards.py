@@ -6,34 +6,34 @@ import pytest
 
 from rightseat.core.errors import BadAsk
 from rightseat.faces.openbb import dashboards
-from rightseat.faces.openbb.asking import Param, Query, Widget
-from rightseat.faces.openbb.desk import Desk
+from rightseat.faces.openbb.asking import Param, Widget
 from rightseat.faces.openbb.functions import Function
+from rightseat.faces.openbb.session import Session
+from tests.faces.openbb import serving
 
 UUID = "8103de22-3364-547c-b273-118eca455677"
 PRICE = Widget(UUID, "OpenBB API", "eod_price", "Historical Stock Price", params=(Param("symbol"),), group="secondary")
 EXTRA = Widget("x", "OpenBB API", "news", "News", group="extra")
 
 
-def desk_of(**more: Any) -> Desk:
-    given = {"era": "new", "messages": (), "widgets": (PRICE, EXTRA), "options": {"generative-ui": True}}
-    return Desk(Query(**(given | more)))
+def session_of(**more: Any) -> Session:
+    return serving.session_of(**({"widgets": (PRICE, EXTRA), "options": {"generative-ui": True}} | more))
 
 
-def functions(desk: Desk) -> dict[str, Function]:
-    return {function.name: function for function in dashboards.functions(desk)}
+def functions(session: Session) -> dict[str, Function]:
+    return {function.name: function for function in dashboards.functions(session)}
 
 
 def test_the_dashboard_is_touched_only_where_the_user_switched_it_on() -> None:
-    assert sorted(functions(desk_of())) == [
+    assert sorted(functions(session_of())) == [
         "add_generative_widget",
         "add_widget_to_dashboard",
         "manage_navigation_bar",
         "update_widget_in_dashboard",
     ]
-    assert not functions(desk_of(options={}))
-    assert not functions(desk_of(era="legacy"))
-    assert sorted(functions(desk_of(widgets=()))) == ["add_generative_widget", "manage_navigation_bar"]
+    assert not functions(session_of(options={}))
+    assert not functions(session_of(era="legacy"))
+    assert sorted(functions(session_of(widgets=()))) == ["add_generative_widget", "manage_navigation_bar"]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_dashboard_is_touched_only_where_the_user_switched_it_on() -> None:
     ],
 )
 def test_right_arguments_are_those_of_the_wire(name: str, arguments: dict[str, Any]) -> None:
-    function = functions(desk_of())[name]
+    function = functions(session_of())[name]
 
     assert function.write(arguments) == arguments
     assert function.announce is not None
@@ -97,12 +97,12 @@ def test_wrong_arguments_are_refused_with_what_would_be_right(
     name: str, arguments: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(BadAsk, match=problem):
-        functions(desk_of())[name].write(arguments)
+        functions(session_of())[name].write(arguments)
 
 
 def test_a_long_list_of_widgets_is_cut_and_says_so() -> None:
     many = tuple(Widget(str(number), "O", f"w{number}", f"W{number}", group="extra") for number in range(70))
 
-    offer = functions(desk_of(widgets=many))["add_widget_to_dashboard"].offer
+    offer = functions(session_of(widgets=many))["add_widget_to_dashboard"].offer
 
     assert "10 more" in offer.description

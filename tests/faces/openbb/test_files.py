@@ -7,9 +7,9 @@ import pytest
 from rightseat.core.errors import Unreadable
 from rightseat.data.tables import Rows, Tables
 from rightseat.faces.openbb import files
-from rightseat.faces.openbb.asking import Item, Query
-from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.asking import Item
 from rightseat.faces.openbb.files import Files, Library
+from rightseat.faces.openbb.sources import Source
 
 
 async def test_no_more_databases_run_at_once_than_there_are_places_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,10 +33,9 @@ async def test_why_there_is_no_table_is_told_with_what_is_shown_instead(monkeypa
         raise Unreadable("The server works on as much data as it can.")
 
     monkeypatch.setattr(Tables, "add", add)
-    desk = Desk(Query(era="new", messages=()))
     item = Item('[{"tick": 1}, ' + '{"tick": 2}, ' * 5000 + "{}]")
 
-    shown = await Files(Library(), 8000).show(item, "object", Source(kind="widget", name="Ticks"), desk)
+    shown = await Files(Library(), 8000, []).show(item, "object", Source(kind="widget", name="Ticks"))
 
     assert shown.text.startswith('[{"tick": 1}')
     assert "left out here; The server works on as much data as it can …]" in shown.text

@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from rightseat.faces.openbb.asking import Query, Widget
-from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.asking import Widget
 from rightseat.faces.openbb.instructing import instructions, now
+from rightseat.faces.openbb.sources import Source
+from tests.faces.openbb.serving import session_of
 
 PRICE = Widget("u", "OpenBB API", "eod_price", "Historical Stock Price")
 
 
 def told(**more: Any) -> str:
-    return instructions(Desk(Query(**({"era": "new", "messages": ()} | more))), "Europe/Lisbon")
+    return instructions(session_of(timezone="Europe/Lisbon", **more))
 
 
 def test_it_names_the_users_day_and_zone() -> None:
@@ -33,11 +34,11 @@ def test_it_speaks_of_widgets_and_labels_only_where_there_are_such() -> None:
 
 def test_it_stays_the_same_when_the_data_comes() -> None:
     before = told(widgets=(PRICE,))
-    desk = Desk(Query(era="new", messages=(), widgets=(PRICE,)))
+    session = session_of(timezone="Europe/Lisbon", widgets=(PRICE,))
 
-    desk.add(Source(kind="widget", name="Historical Stock Price"))
+    session.add(Source(kind="widget", name="Historical Stock Price"))
 
-    assert instructions(desk, "Europe/Lisbon") == before
+    assert instructions(session) == before
 
 
 def test_it_keeps_the_words_of_another_request_out() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rightseat.faces.openbb.citations import Quote
-from rightseat.faces.openbb.desk import Source
 from rightseat.faces.openbb.placing import Piece, Placing
+from rightseat.faces.openbb.sources import Source
 
 PRICES = Source(kind="widget", name="Prices", label="S1", origin="OpenBB", widget_id="prices")
 NEWS = Source(kind="widget", name="News", label="S2", origin="OpenBB", widget_id="news")

@@ -1,27 +1,20 @@
 """Skills that the user wrote down, and work that goes to other agents."""
 
-from typing import Any
-
 import pytest
 
 from rightseat.core.errors import BadAsk
 from rightseat.faces.openbb import skills, tasks
-from rightseat.faces.openbb.asking import Query
-from rightseat.faces.openbb.desk import Desk
+from tests.faces.openbb.serving import session_of
 
 CATALOGUE = [{"slug": "financial-analysis", "description": "Analyze company financials"}]
 CHOSEN = {"slug": "financial-analysis", "contentMarkdown": "# Financial Analysis\n\nFocus on margins."}
 ANALYST = {"holder_url": "http://localhost:7777", "id": "analyst", "name": "Analyst"}
 
 
-def desk_of(**more: Any) -> Desk:
-    return Desk(Query(**({"era": "new", "messages": ()} | more)))
-
-
 def test_a_skill_is_read_by_its_slug() -> None:
-    desk = desk_of(raw={"skills_catalog": CATALOGUE}, skills=tuple(CATALOGUE))
+    session = session_of(raw={"skills_catalog": CATALOGUE}, skills=tuple(CATALOGUE))
 
-    reading, saving = skills.functions(desk)
+    reading, saving = skills.functions(session)
 
     assert "Analyze company financials" in reading.offer.description
     wanted = {"slug": "financial-analysis", "reason": "asked"}
@@ -32,7 +25,7 @@ def test_a_skill_is_read_by_its_slug() -> None:
 
 
 def test_a_skill_is_saved_with_a_name_and_instructions() -> None:
-    (saving,) = skills.functions(desk_of(raw={"skills_catalog": []}))
+    (saving,) = skills.functions(session_of(raw={"skills_catalog": []}))
 
     assert saving.write({"name": " Margins ", "instructions": "# Do"}) == {"name": "Margins", "instructions": "# Do"}
     with pytest.raises(BadAsk, match="name and instructions"):
@@ -40,22 +33,22 @@ def test_a_skill_is_saved_with_a_name_and_instructions() -> None:
 
 
 def test_a_client_without_skills_is_not_asked_for_any() -> None:
-    assert not skills.functions(desk_of())
+    assert not skills.functions(session_of())
 
 
 def test_what_the_user_chose_comes_whole_unless_it_is_endless() -> None:
-    (context,) = skills.context(desk_of(selected_skills=(CHOSEN, {"slug": "empty"})))
+    (context,) = skills.context(session_of(selected_skills=(CHOSEN, {"slug": "empty"})))
 
     assert "financial-analysis" in context.description
     assert context.value == CHOSEN["contentMarkdown"]
-    (long,) = skills.context(desk_of(selected_skills=({"contentMarkdown": "x" * 30_000},)))
+    (long,) = skills.context(session_of(selected_skills=({"contentMarkdown": "x" * 30_000},)))
     assert long.value.endswith("[… 10000 characters left out]")
 
 
 def test_work_goes_to_agents_that_workspace_knows() -> None:
-    desk = desk_of(options={"agent-orchestration": True}, workspace_state={"agents": [ANALYST, "odd"]})
+    session = session_of(options={"agent-orchestration": True}, workspace_state={"agents": [ANALYST, "odd"]})
 
-    (assigning,) = tasks.functions(desk)
+    (assigning,) = tasks.functions(session)
 
     task = {"description": "Get the AAPL close", "assigned_agent_id": "analyst"}
     assert assigning.write({"task_requests": [task]}) == {
@@ -75,6 +68,6 @@ def test_a_task_from_another_agent_is_not_handed_on() -> None:
     task = {"role": "ai", "content": "Give the close.", "agent_id": "openbb-copilot"}
     given = {"options": {"agent-orchestration": True}, "workspace_state": state}
 
-    assert not tasks.functions(desk_of(**given, raw={"messages": [human, task]}))
-    assert tasks.functions(desk_of(**given, raw={"messages": [human, task, human]}))
-    assert not tasks.functions(desk_of(workspace_state=state))
+    assert not tasks.functions(session_of(**given, raw={"messages": [human, task]}))
+    assert tasks.functions(session_of(**given, raw={"messages": [human, task, human]}))
+    assert not tasks.functions(session_of(workspace_state=state))

@@ -10,17 +10,14 @@ from rightseat.core.events import Custom, Event
 from rightseat.core.messages import user
 from rightseat.core.tools import Invocation
 from rightseat.faces.openbb import suggesting
-from rightseat.faces.openbb.asking import Query
-from rightseat.faces.openbb.desk import Desk
+from tests.faces.openbb.serving import session_of
 
-
-def desk_of(**more: Any) -> Desk:
-    return Desk(Query(**({"era": "new", "messages": (), "options": {"prompt-suggestions": True}} | more)))
+WANTED = {"prompt-suggestions": True}
 
 
 async def suggest(suggestions: Any) -> list[Event]:
     emitted: list[Event] = []
-    (tool,) = suggesting.tools(desk_of())
+    (tool,) = suggesting.tools(session_of(options=WANTED))
     assert tool.run is not None
     await tool.run(
         Invocation("c", {"suggestions": suggestions}, Ask(messages=(user("Hi"),)), "k", None, emitted.append)
@@ -29,10 +26,10 @@ async def suggest(suggestions: Any) -> list[Event]:
 
 
 def test_the_tool_is_there_only_where_the_user_switched_it_on() -> None:
-    assert [tool.name for tool in suggesting.tools(desk_of())] == ["suggest_prompts"]
-    assert not suggesting.tools(desk_of(options={"prompt-suggestions": False}))
-    assert not suggesting.tools(desk_of(options={}))
-    assert not suggesting.tools(desk_of(era="legacy"))
+    assert [tool.name for tool in suggesting.tools(session_of(options=WANTED))] == ["suggest_prompts"]
+    assert not suggesting.tools(session_of(options={"prompt-suggestions": False}))
+    assert not suggesting.tools(session_of(options={}))
+    assert not suggesting.tools(session_of(era="legacy", options=WANTED))
 
 
 async def test_suggestions_are_given_once_each() -> None:

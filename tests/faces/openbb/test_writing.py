@@ -25,12 +25,10 @@ from rightseat.core.events import (
 )
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Result
-from rightseat.faces.openbb.calls import Catalogue
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.reading import read
 from rightseat.faces.openbb.state import Made
 from rightseat.faces.openbb.writing import Writer
-from tests.faces.openbb.serving import Sent, data_of, events, names, question, text_of, widget
+from tests.faces.openbb.serving import Sent, data_of, events, names, open_session, question, text_of, widget
 
 STATUS = "copilotStatusUpdate"
 TEXT: list[Event] = [
@@ -48,7 +46,7 @@ class Written:
     def __init__(self, *happened: Event, body: dict[str, Any] | None = None, at_once: bool = False) -> None:
         self.asked: list[tuple[Sequence[Made], Sequence[Made], Sequence[Message], int]] = []
         query = read(json.dumps(body or question(widget())).encode())
-        writer = Writer(Desk(query), Catalogue(query), self._ask)
+        writer = Writer(open_session(query), self._ask)
         entries = [Entry(1, number, event) for number, event in enumerate(happened)]
         batches = [entries] if at_once else [[entry] for entry in entries]
         self.sent: Sent = events(b"".join(writer.feed(batch) or b"" for batch in batches).decode())

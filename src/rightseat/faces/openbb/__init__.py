@@ -19,11 +19,11 @@ from rightseat.egress.addresses import Policy
 from rightseat.faces.files import fetching
 from rightseat.faces.openbb.answering import Answering, Limits
 from rightseat.faces.openbb.descriptors import Offer
-from rightseat.faces.openbb.desk import Desks
 from rightseat.faces.openbb.endpoints import Agents, Asked, Copilots, Here, Kept, Named, refuse
 from rightseat.faces.openbb.feedback import Feedback
 from rightseat.faces.openbb.files import Library
 from rightseat.faces.openbb.state import Seal
+from rightseat.faces.openbb.toolbox import Sessions
 from rightseat.parts import AgentName, StatePath
 
 logger = logging.getLogger(__name__)
@@ -73,8 +73,8 @@ class Options(BaseModel):
     """Instead of a file: the same for servers that do not share a folder."""
 
 
-def toolbox(options: Options) -> Desks:
-    return Desks()
+def toolbox(options: Options) -> Sessions:
+    return Sessions()
 
 
 def user_records(options: Options) -> Feedback | None:
@@ -87,7 +87,7 @@ def pages(options: Options) -> Pages:
     return Pages(options.origins, exposed=EXPOSED)
 
 
-def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIRouter:
+def routes(runtime: Runtime, options: Options, door: Door, sessions: Sessions) -> APIRouter:
     warn_of_missing()
     offers = offered(runtime, options)
     base, first = options.path.rstrip("/"), main(offers, options.agent)
@@ -97,7 +97,7 @@ def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIR
         Here(name, offer, getattr(runtime.agents[name], "description", ""), paths[name])
         for name, offer in offers.items()
     ]
-    asked = answerers(runtime, options, door, desks, offers)
+    asked = answerers(runtime, options, door, sessions, offers)
     locked = {name for name, offer in offers.items() if offer.access == "keys"}
     router = APIRouter()
     router.add_route(f"{base}/agents.json", door.guard(Agents(here, door, feedback), refuse), methods=["GET"])
@@ -113,7 +113,7 @@ def routes(runtime: Runtime, options: Options, door: Door, desks: Desks) -> APIR
 
 
 def answerers(
-    runtime: Runtime, options: Options, door: Door, desks: Desks, offers: Mapping[str, Offer]
+    runtime: Runtime, options: Options, door: Door, sessions: Sessions, offers: Mapping[str, Offer]
 ) -> dict[str, Asked]:
     """One for each agent; what reads files and what signs is shared."""
     seal = Seal(options.key, options.secret.get_secret_value() if options.secret else None)
@@ -128,7 +128,7 @@ def answerers(
             models=offer.models,
             controls=offer.controls,
         )
-        answering = Answering(runtime, name, desks, library, seal, limits)
+        answering = Answering(runtime, name, sessions, library, seal, limits)
         most = int(options.max_body_mb * 2**20)
         found[name] = Asked(answering, name, most, options.headers, door, options.path)
     return found

@@ -16,11 +16,11 @@ from rightseat.core.tools import Invocation, Tool
 from rightseat.core.values import JsonValue
 from rightseat.data import sanitizer
 from rightseat.faces.openbb import charts
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import schema
 from rightseat.faces.openbb.markers import artifact_names as names_in
 from rightseat.faces.openbb.reading_tools import show_sql
 from rightseat.faces.openbb.rows import Row, asked, given, shown
+from rightseat.faces.openbb.session import Session
 
 __all__ = ["markdown", "names_in", "tools"]
 
@@ -36,37 +36,37 @@ class Kind(NamedTuple):
     name: str
     description: str
     parameters: dict[str, JsonValue]
-    create: Callable[[Desk, Invocation], Awaitable[str]]
+    create: Callable[[Session, Invocation], Awaitable[str]]
 
 
-def tools(desk: Desk) -> Sequence[Tool]:
+def tools(session: Session) -> Sequence[Tool]:
     """A client of 2024 draws no artifacts: it gets tables, as text."""
-    kinds = (TABLE,) if desk.legacy else (TABLE, CHART, HTML, TEXT)
+    kinds = (TABLE,) if session.legacy else (TABLE, CHART, HTML, TEXT)
     return [
-        Tool(kind.name, kind.description, kind.parameters, partial(create, kind, desk), asks=False) for kind in kinds
+        Tool(kind.name, kind.description, kind.parameters, partial(create, kind, session), asks=False) for kind in kinds
     ]
 
 
-async def create(kind: Kind, desk: Desk, invocation: Invocation) -> str:
+async def create(kind: Kind, session: Session, invocation: Invocation) -> str:
     known = kind.parameters["properties"]
     if isinstance(known, dict) and (unknown := sorted(invocation.arguments.keys() - known.keys())):
         raise BadAsk(f"There is no argument {', '.join(unknown)}. There are: {', '.join(known)}.")
-    return await kind.create(desk, invocation)
+    return await kind.create(session, invocation)
 
 
-async def create_table(desk: Desk, invocation: Invocation) -> str:
-    rows, notes = await read_rows(desk, invocation)
-    return emit(desk, invocation, "table", rows, notes)
+async def create_table(session: Session, invocation: Invocation) -> str:
+    rows, notes = await read_rows(session, invocation)
+    return emit(session, invocation, "table", rows, notes)
 
 
-async def create_chart(desk: Desk, invocation: Invocation) -> str:
+async def create_chart(session: Session, invocation: Invocation) -> str:
     kind = charts.read_type(invocation.arguments)
-    rows, notes = await read_rows(desk, invocation)
+    rows, notes = await read_rows(session, invocation)
     parameters, unused = charts.read_parameters(kind, invocation.arguments, rows)
-    return emit(desk, invocation, "chart", rows, notes + unused, chart_params=parameters)
+    return emit(session, invocation, "chart", rows, notes + unused, chart_params=parameters)
 
 
-async def create_html(desk: Desk, invocation: Invocation) -> str:
+async def create_html(session: Session, invocation: Invocation) -> str:
     html = invocation.arguments.get("content")
     if not isinstance(html, str) or not html.strip():
         raise BadAsk("content must be a text with HTML.")
@@ -75,32 +75,32 @@ async def create_html(desk: Desk, invocation: Invocation) -> str:
     except Unreadable as error:
         raise BadAsk(error.message) from None
     notes = [f"Removed from it: {', '.join(cleaned.removed)}. {sanitizer.ALLOWED}"] if cleaned.removed else []
-    return emit(desk, invocation, "html", cleaned.html, notes)
+    return emit(session, invocation, "html", cleaned.html, notes)
 
 
-async def create_text(desk: Desk, invocation: Invocation) -> str:
+async def create_text(session: Session, invocation: Invocation) -> str:
     text = invocation.arguments.get("content")
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
         raise BadAsk(f"content must be a text, of Markdown, with at most {LONGEST_TEXT:,} characters.")
-    return emit(desk, invocation, "text", text, [])
+    return emit(session, invocation, "text", text, [])
 
 
-async def read_rows(desk: Desk, invocation: Invocation) -> tuple[list[Row], list[str]]:
+async def read_rows(session: Session, invocation: Invocation) -> tuple[list[Row], list[str]]:
     data, sql, source = (invocation.arguments.get(key) for key in ("data", "sql", "source"))
     if sum(map(bool, (data, sql, source))) > 1:
         raise BadAsk("Give one of data, sql and source, and leave the others out.")
     if source:
-        return shown(source, desk.sources), []
+        return shown(source, session.sources), []
     if isinstance(sql, str) and sql:
         show_sql(invocation, sql)
-        return await asked(desk.tables, sql)
+        return await asked(session.files.tables, sql)
     if sql:
         raise BadAsk("sql must be a text.")
     return given(data), []
 
 
 def emit(
-    desk: Desk,
+    session: Session,
     invocation: Invocation,
     kind: str,
     content: str | list[Row],
@@ -109,7 +109,7 @@ def emit(
 ) -> str:
     """Show it, and tell the model so: under which name, and what was not done as it said."""
     wished = read_text(invocation.arguments, "name", LONGEST_NAME) or kind.capitalize()
-    name = desk.unique(plain(wished))
+    name = session.unique(plain(wished))
     description = read_text(invocation.arguments, "description", 1000) or f"A {kind} made for this answer."
     artifact: dict[str, Any] = {
         "type": kind,

@@ -17,11 +17,10 @@ from rightseat.core.messages import File, Image, Message
 from rightseat.data.documents.encoding import decode
 from rightseat.data.documents.kinds import find_kind
 from rightseat.faces.openbb.asking import Called, Data, Item, Query, Returned, Widget
-from rightseat.faces.openbb.calls import Catalogue
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.files import Library, filename
 from rightseat.faces.openbb.history import PICTURES
 from rightseat.faces.openbb.results import hidden_failure
+from rightseat.faces.openbb.session import Session
 from rightseat.faces.openbb.state import Made
 from rightseat.faces.openbb.widgets import READ
 
@@ -31,10 +30,13 @@ Key = tuple[str, str]
 """Where a file is from, and its id there."""
 
 
-def missing(query: Query, catalogue: Catalogue) -> list[Made]:
+def missing(session: Session) -> list[Made]:
     """Calls that read the attached files which the chat has not brought yet, as a model would make them."""
+    query = session.query
+    if session.legacy or isinstance(query.messages[-1], Returned):
+        return []
     known = {key for key, _ in brought(query)}
-    reads = [one for one in catalogue.reads if is_file(one.widget) and key_of(one.widget) not in known]
+    reads = [one for one in session.catalogue.reads if is_file(one.widget) and key_of(one.widget) not in known]
     return [Made(new_id("call"), one.name, "{}") for one in reads]
 
 
@@ -64,13 +66,13 @@ def sources(arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else []
 
 
-async def beside(messages: tuple[Message, ...], desk: Desk, library: Library) -> tuple[Message, ...]:
+async def beside(messages: tuple[Message, ...], session: Session) -> tuple[Message, ...]:
     """The conversation with the files at its last question, and without the calls that brought them."""
-    files = {key_of(widget): widget for widget in desk.query.widgets if is_file(widget)}
+    files = {key_of(widget): widget for widget in session.query.widgets if is_file(widget)}
     parts: list[File | Image] = []
-    for key, datum in brought(desk.query):
+    for key, datum in brought(session.query):
         if key in files and isinstance(datum, Data):
-            parts += [part for item in datum.items if (part := await read(item, files[key], desk, library))]
+            parts += [part for item in datum.items if (part := await read(item, files[key], session))]
     said = [one for one in messages if one.role != "tool" and one.text and one.text != PICTURES]
     place = next((at for at in range(len(said) - 1, -1, -1) if said[at].role == "user"), None)
     if place is None or not parts:
@@ -79,14 +81,14 @@ async def beside(messages: tuple[Message, ...], desk: Desk, library: Library) ->
     return tuple(said)
 
 
-async def read(item: Item, widget: Widget, desk: Desk, library: Library) -> File | Image | None:
+async def read(item: Item, widget: Widget, session: Session) -> File | Image | None:
     """None where it cannot be had: the user is told."""
     name = filename(item) or str(widget.metadata.get("originalFilename") or widget.name)
     try:
-        content, media_type = await content_of(item, name, library)
+        content, media_type = await content_of(item, name, session.files.library)
     except RightseatError as error:
-        logger.info("chat %s: the file %s cannot be read: %s", desk.query.trace_id, name, error)
-        desk.notes.append(f"The file {name} could not be read. {error.message}")
+        logger.info("chat %s: the file %s cannot be read: %s", session.query.trace_id, name, error)
+        session.notes.append(f"The file {name} could not be read. {error.message}")
         return None
     data = base64.b64encode(content).decode()
     if media_type.startswith("image/"):

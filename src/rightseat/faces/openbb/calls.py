@@ -21,11 +21,14 @@ TOGETHER = {widgets.READ: "data_sources", widgets.OPTIONS: "param_options_querie
 
 
 class Catalogue:
-    """What the client can do for the model in this answer, by the names that the model knows."""
+    """What the client can do for the model in this answer, by the names that the model knows.
+
+    From the start it has what reads widgets and their options and calls MCP tools; `add` takes the rest.
+    """
 
     __slots__ = ("_executes", "functions", "legacy", "others", "reads")
 
-    def __init__(self, query: Query, more: Iterable[Function] = ()) -> None:
+    def __init__(self, query: Query) -> None:
         self.legacy = query.legacy
         names = Names()
         self.reads = widgets.reads(query, names) if query.widgets else []
@@ -38,10 +41,14 @@ class Catalogue:
             executes = mcp.executes(query, names)
             self._executes = {(one.tool.server_id, one.tool.name): one.name for one in executes}
             self.functions |= {one.name: one.function() for one in executes}
-            for function in (*option_functions(self.reads), *more):
-                self.functions.setdefault(function.offer.name, function)
+            self.add(option_functions(self.reads))
         else:
             self._executes = {}
+
+    def add(self, functions: Iterable[Function]) -> None:
+        """A name that is known already keeps its function."""
+        for function in functions:
+            self.functions.setdefault(function.offer.name, function)
 
     def widget(self, uuid: str, origin: str = "", id: str = "") -> Widget | None:
         found = self._read(uuid, origin, id)

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import msgspec
 
-from rightseat.faces.openbb.desk import Source
+from rightseat.faces.openbb.sources import Source
 
 KINDS = ("widget", "web", "artifact", "direct retrieval")
 UNSHOWN = frozenset(

@@ -10,9 +10,9 @@ import msgspec
 
 from rightseat.data.quoting import Finder
 from rightseat.faces.openbb.citations import Quote, may_be_cited
-from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.markers import Markers, stripped
 from rightseat.faces.openbb.placing import Piece, Placing
+from rightseat.faces.openbb.sources import Source
 
 __all__ = ["Citing", "prepare", "stripped"]
 
@@ -29,15 +29,15 @@ MANY_WORDS = 5000
 class Citing:
     """One for each answer. Never waits: feed it, take its pieces."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, sources: Sequence[Source], quotes: "Quotes | None" = None) -> None:
+        self._sources = sources
         self._markers = Markers()
-        self._quotes = None if desk.legacy else desk.quotes or Quotes(desk.sources)
+        self._quotes = quotes
         self._placing: Placing | None = None
 
     def feed(self, text: str) -> Sequence[Piece]:
         if self._placing is None:
-            if not self._desk.sources and not self._markers.holds and "<" not in text:
+            if not self._sources and not self._markers.holds and "<" not in text:
                 return (text,)
             self._placing = self._place()
         return self._placing.feed(self._markers.feed(text))
@@ -58,18 +58,19 @@ class Citing:
         self._placing.told(citations)
 
     def _place(self) -> Placing:
-        sources = self._desk.sources
-        read = [source.label for source in sources if source.fresh and source.kind == "widget"]
-        return Placing(sources, read, self._quotes.find if self._quotes and self._quotes.documents else None)
+        read = [source.label for source in self._sources if source.fresh and source.kind == "widget"]
+        find_quotes = self._quotes.find if self._quotes and self._quotes.documents else None
+        return Placing(self._sources, read, find_quotes)
 
 
-async def prepare(desk: Desk) -> None:
-    """Make the desk's documents ready to be quoted: beside the event loop, where they are long."""
-    if desk.legacy or not any(source.documents for source in desk.sources):
-        return
-    desk.quotes = Quotes(desk.sources)
-    if sum(len(page.words) for _, document in desk.quotes.documents for page in document.pages) > MANY_WORDS:
-        await asyncio.to_thread(desk.quotes.make_ready)
+async def prepare(sources: Sequence[Source]) -> "Quotes | None":
+    """Index the documents of these sources: beside the event loop, where they are long. None where there are none."""
+    if not any(source.documents for source in sources):
+        return None
+    quotes = Quotes(sources)
+    if sum(len(page.words) for _, document in quotes.documents for page in document.pages) > MANY_WORDS:
+        await asyncio.to_thread(quotes.make_ready)
+    return quotes
 
 
 class Quotes:

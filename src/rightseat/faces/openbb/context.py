@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -11,10 +10,11 @@ import msgspec
 from rightseat.core.ask import Context
 from rightseat.core.errors import RightseatError
 from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.faces.openbb import skills
 from rightseat.faces.openbb.asking import Data, Fact, Item, Query
-from rightseat.faces.openbb.desk import Desk, Source
-from rightseat.faces.openbb.files import Files
 from rightseat.faces.openbb.results import fenced, show
+from rightseat.faces.openbb.session import Session
+from rightseat.faces.openbb.sources import Source
 from rightseat.faces.openbb.widgets import cut
 
 logger = logging.getLogger(__name__)
@@ -23,15 +23,15 @@ METADATA_CHARACTERS = 500
 PATIENCE = 8.0  # seconds for all pages together: the user waits for the first word
 
 
-async def of(desk: Desk, files: Files, controls: Mapping[str, str]) -> tuple[Context, ...]:
+async def of(session: Session, controls: Mapping[str, str]) -> tuple[Context, ...]:
     """`controls` are the operator's own settings that the user may change, with what they are called."""
-    query = desk.query
-    found = [*settings(query, controls), *skills(desk)]
+    query = session.query
+    found = [*settings(query, controls), *skills.context(session)]
     for fact in query.context:
-        desk.names.append(fact.name)
-        found.append(await known(fact, desk, files))
+        session.names.append(fact.name)
+        found.append(await known(fact, session))
     if query.urls:
-        found += await asyncio.gather(*(page(url, desk, files) for url in query.urls))
+        found += await asyncio.gather(*(page(url, session) for url in query.urls))
     return tuple(found)
 
 
@@ -48,16 +48,11 @@ def properties(query: Query) -> dict[str, JsonValue]:
     return {"openbb": {"options": dict(query.options)}}
 
 
-def skills(desk: Desk) -> Iterator[Context]:
-    if desk.query.skills or desk.query.selected_skills:
-        yield from import_module("rightseat.faces.openbb.skills").context(desk)
-
-
-async def known(fact: Fact, desk: Desk, files: Files) -> Context:
-    source = desk.add(
+async def known(fact: Fact, session: Session) -> Context:
+    source = session.add(
         Source(kind="artifact", name=fact.name, uuid=fact.uuid, description=fact.description, fresh=False)
     )
-    shown = await show(Data(tuple(map(plain, fact.data.items))), source, desk, files)
+    shown = await show(Data(tuple(map(plain, fact.data.items))), source, session.files)
     title = f"Source [{source.label}]: {fact.name}" + (f" ({fact.description})" if fact.description else "")
     return Context(title, fenced(describe(fact.metadata) + shown.text))
 
@@ -82,18 +77,18 @@ def plain(item: Item) -> Item:
     return msgspec.structs.replace(item, content=found) if isinstance(found, str) else item
 
 
-async def page(url: str, desk: Desk, files: Files) -> Context:
+async def page(url: str, session: Session) -> Context:
     """A page that cannot be had is no reason not to answer."""
-    source = desk.add(Source(kind="web", name=url, link=url))
+    source, files = session.add(Source(kind="web", name=url, link=url)), session.files
     try:
         async with asyncio.timeout(PATIENCE):
             fetched = await files.library.fetch(url)
             document = await files.library.read(fetched.content, fetched.media_type, url)
-        shown = await files.show_document(document, source, desk)
+        shown = await files.show_document(document, source)
     except TimeoutError:
         return unopened(source, url, "it takes too long")
     except RightseatError as error:
-        logger.info("chat %s: a page could not be opened: %s", desk.query.trace_id, error)
+        logger.info("chat %s: a page could not be opened: %s", session.query.trace_id, error)
         return unopened(source, url, error.message)
     return Context(f"Source [{source.label}]: the page {url}", fenced(shown.text))
 

@@ -9,9 +9,9 @@ from rightseat.core.values import JsonValue
 from rightseat.data.sanitizer import ALLOWED, sanitize_small
 from rightseat.faces.openbb import charts
 from rightseat.faces.openbb.asking import Widget
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import Arguments, Function, schema
 from rightseat.faces.openbb.rows import given
+from rightseat.faces.openbb.session import Session
 
 OPTION = "generative-ui"
 MOST_LISTED = 60
@@ -30,12 +30,12 @@ OBJECT: JsonValue = {"type": "object"}
 STRING: JsonValue = {"type": "string"}
 
 
-def functions(desk: Desk) -> Sequence[Function]:
-    if desk.legacy or not desk.query.is_on(OPTION):
+def functions(session: Session) -> Sequence[Function]:
+    if session.legacy or not session.query.is_on(OPTION):
         return []
     offered: list[Function] = [making(), tabbing()]
-    if desk.query.widgets:
-        offered += (adding(desk.query.widgets), updating(desk.query.widgets))
+    if session.query.widgets:
+        offered += (adding(session.query.widgets), updating(session.query.widgets))
     return offered
 
 

@@ -14,7 +14,7 @@ import msgspec
 from rightseat.core.errors import Misuse, Unreadable
 from rightseat.core.messages import Image
 from rightseat.faces.openbb.asking import Item
-from rightseat.faces.openbb.desk import Desk, Source
+from rightseat.faces.openbb.sources import Source
 
 if TYPE_CHECKING:
     from rightseat.data.documents import Document, Reader, Sheet
@@ -70,11 +70,16 @@ class Library:
 
 
 class Files:
-    """Shows the data of one request. `room` is how many bytes of data the model can still be shown."""
+    """Shows the data of one request, and keeps the tables that are made of it.
 
-    def __init__(self, library: Library, room: int) -> None:
+    `room` is how many bytes of data the model can still be shown; `notes` gets what the user should know about it.
+    """
+
+    def __init__(self, library: Library, room: int, notes: list[str]) -> None:
         self.library = library
         self.room = room
+        self.tables: Tables | None = None
+        self._notes = notes
         self._whole = room // 8
         self._text = room // 3
 
@@ -86,20 +91,20 @@ class Files:
         self.room -= size
         return True
 
-    async def show(self, item: Item, kind: str, source: Source, desk: Desk) -> Shown:
+    async def show(self, item: Item, kind: str, source: Source) -> Shown:
         name = filename(item) or source.name
         if item.url is not None:
             fetched = await self.library.fetch(item.url)
             document = await self.library.read(fetched.content, kind or fetched.media_type, name)
         elif kind in ("", "object", "text", "json"):
-            return await self._table_or_text(item.content or "", name, desk)
+            return await self._table_or_text(item.content or "", name)
         else:
             document = await self.library.read(item.content or "", kind, name)
-        return await self.show_document(document, source, desk)
+        return await self.show_document(document, source)
 
-    async def show_document(self, document: "Document", source: Source, desk: Desk) -> Shown:
+    async def show_document(self, document: "Document", source: Source) -> Shown:
         source.documents.append(document)
-        parts = [await self._sheet(sheet, document.name, source, desk) for sheet in document.sheets]
+        parts = [await self._sheet(sheet, document.name, source) for sheet in document.sheets]
         if document.pages:
             parts.append(self._cut(document.text, f"read_document gives them, for the document {document.name}"))
         images = [document.image] if document.image is not None else []
@@ -108,38 +113,42 @@ class Files:
         notes = [f"({note})" for note in document.notes]
         return Shown("\n\n".join([*parts, *notes]) or "(empty)", images=images)
 
-    async def _table_or_text(self, text: str, name: str, desk: Desk) -> Shown:
+    async def _table_or_text(self, text: str, name: str) -> Shown:
         why = "they cannot be shown"
         if text.lstrip()[:1] in ("[", "{"):
             try:
-                return Shown(await self._described(name, tables().JsonText(text), text, desk))
+                return Shown(await self._described(name, tables().JsonText(text), text))
             except Unreadable as error:
                 why = error.message.rstrip(".")
         return Shown(self._cut(text, why))
 
-    async def _sheet(self, sheet: "Sheet", name: str, source: Source, desk: Desk) -> str:
+    async def _sheet(self, sheet: "Sheet", name: str, source: Source) -> str:
         rows = [dict(zip(sheet.header, row, strict=False)) for row in sheet.rows]
         text = msgspec.json.encode(rows).decode()
         if self.is_short(text):
             source.texts.append(text)
             return text
-        return await self._described(f"{name} {sheet.name}".strip(), sheet, text, desk)
+        return await self._described(f"{name} {sheet.name}".strip(), sheet, text)
 
-    async def _described(self, name: str, data: "Rows", text: str, desk: Desk) -> str:
+    async def _described(self, name: str, data: "Rows", text: str) -> str:
         """As a table; where what reads tables is not installed, as much of the text as there is room for."""
-        if desk.tables is None:
-            desk.tables = self.library.tables()
+        if self.tables is None:
+            self.tables = self.library.tables()
         try:
-            table = await desk.tables.add(name, data)
+            table = await self.tables.add(name, data)
         except Misuse as error:
             logger.warning("the data of %s was cut: %s", name, error.message)
-            desk.notes.append(f"Only a part of {name} can be read. {error.message}")
-            await desk.aclose()
-            desk.tables = None
+            self._notes.append(f"Only a part of {name} can be read. {error.message}")
+            await self.aclose()
+            self.tables = None
             return self._cut(text, error.message.rstrip("."))
         found: str = tables().describe(table, characters=max(min(DESCRIBED, self.room), LEAST))
         self.room -= len(found.encode())
         return found
+
+    async def aclose(self) -> None:
+        if self.tables is not None:
+            await self.tables.aclose()
 
     def _cut(self, text: str, more: str) -> str:
         fitting = import_module("rightseat.data.fitting")

@@ -4,17 +4,18 @@ A function call and its result are the model's own calls and their results, as t
 can be told from the wire where the client lost it. The text between is free of Workspace's markers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rightseat.core.messages import Call, Image, Message, Result, Text
-from rightseat.faces.openbb.asking import Called, Datum, Failure, Query, Returned, Said
+from rightseat.faces.openbb.asking import Called, Datum, Failure, Returned, Said
 from rightseat.faces.openbb.calls import Catalogue
-from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.files import Files, Shown
 from rightseat.faces.openbb.markers import artifact_names, stripped
 from rightseat.faces.openbb.results import fenced, show
-from rightseat.faces.openbb.state import Made, State
+from rightseat.faces.openbb.session import Session
+from rightseat.faces.openbb.sources import Source
+from rightseat.faces.openbb.state import Made
 
 NO_DATA = Failure("nothing came back for it.")
 PICTURES = "The pictures that were read:"
@@ -40,59 +41,46 @@ class Exchange:
     readings: list[Reading]
 
 
-async def write(
-    query: Query, states: Mapping[int, State], catalogue: Catalogue, desk: Desk, files: Files
-) -> tuple[Message, ...]:
-    """`states` are those that came with results and are ours, by the place of the message."""
-    exchanges = dict(exchanges_in(query, states, catalogue, desk))
+async def write(session: Session) -> tuple[Message, ...]:
+    exchanges = dict(exchanges_in(session))
     readings = [reading for exchange in exchanges.values() for reading in exchange.readings]
-    await show_all(readings, desk, files)
+    await show_all(readings, session.files)
     messages: list[Message] = []
     known: set[str] = set()  # calls that stand there already: one answer's may have gone out in several requests
-    for place, entry in enumerate(query.messages):
+    for place, entry in enumerate(session.query.messages):
         if isinstance(entry, Said):
-            messages += write_said(entry, desk)
+            messages += write_said(entry, session)
         elif isinstance(entry, Returned):
             messages += write_exchange(exchanges[place], known)
     return tuple(messages)
 
 
-async def show_all(readings: Sequence[Reading], desk: Desk, files: Files) -> None:
+async def show_all(readings: Sequence[Reading], files: Files) -> None:
     """The newest first: where there is not room for all, it is the old that is cut."""
     for reading in reversed(readings):
         source = reading.source or Source(kind="direct retrieval", name="result", citable=False)
-        reading.shown = await show(reading.datum, source, desk, files)
+        reading.shown = await show(reading.datum, source, files)
 
 
-def exchanges_in(
-    query: Query, states: Mapping[int, State], catalogue: Catalogue, desk: Desk
-) -> Iterator[tuple[int, Exchange]]:
+def exchanges_in(session: Session) -> Iterator[tuple[int, Exchange]]:
     called: Called | None = None
-    question = query.question
-    for place, entry in enumerate(query.messages):
+    question = session.query.question
+    for place, entry in enumerate(session.query.messages):
         if isinstance(entry, Returned):
-            yield place, read_exchange(place, entry, called, states.get(place), catalogue, desk, place > question)
+            yield place, read_exchange(place, entry, called, session, place > question)
         called = entry if isinstance(entry, Called) else None
 
 
-def read_exchange(
-    place: int,
-    entry: Returned,
-    called: Called | None,
-    state: State | None,
-    catalogue: Catalogue,
-    desk: Desk,
-    fresh: bool,
-) -> Exchange:
+def read_exchange(place: int, entry: Returned, called: Called | None, session: Session, fresh: bool) -> Exchange:
     arguments = entry.arguments or (called.arguments if called else {})
-    if state is not None:
+    if (state := session.states.get(place)) is not None:
         known = {call.id: call for call in state.calls}
         groups = [tuple(known[id] for id in ids if id in known) for ids in state.now]
         calls, before = state.calls, state.before
     else:
-        calls, before = tuple(catalogue.read_back(entry.function, arguments, f"call_{place}")), ()
+        calls, before = tuple(session.catalogue.read_back(entry.function, arguments, f"call_{place}")), ()
         groups = [(call,) for call in calls]
-    sources = list(sources_of(entry.function, arguments, len(groups), catalogue, desk, fresh))
+    sources = list(sources_of(entry.function, arguments, len(groups), session, fresh))
     readings = []
     for number, group in enumerate(groups):
         datum = entry.data[number] if number < len(entry.data) else NO_DATA
@@ -100,9 +88,7 @@ def read_exchange(
     return Exchange(calls, before, readings)
 
 
-def sources_of(
-    function: str, arguments: object, count: int, catalogue: Catalogue, desk: Desk, fresh: bool
-) -> Iterator[Source | None]:
+def sources_of(function: str, arguments: object, count: int, session: Session, fresh: bool) -> Iterator[Source | None]:
     """What was read, where it was a widget: that may be cited."""
     given = arguments if isinstance(arguments, dict) else {}
     listed = given.get("data_sources")
@@ -110,7 +96,7 @@ def sources_of(
     for number in range(count):
         one = wanted[number] if number < len(wanted) else {}
         is_read = function in ("get_widget_data", "get_extra_widget_data")
-        yield desk.add(source_of(one, catalogue, fresh)) if is_read else None
+        yield session.add(source_of(one, session.catalogue, fresh)) if is_read else None
 
 
 def source_of(wanted: dict[str, object], catalogue: Catalogue, fresh: bool) -> Source:
@@ -131,12 +117,12 @@ def source_of(wanted: dict[str, object], catalogue: Catalogue, fresh: bool) -> S
     )
 
 
-def write_said(entry: Said, desk: Desk) -> Iterator[Message]:
+def write_said(entry: Said, session: Session) -> Iterator[Message]:
     if entry.human:
         yield Message("user", (Text(entry.text),))
         return
     if "<|" in entry.text:
-        desk.names += artifact_names(entry.text)
+        session.names += artifact_names(entry.text)
     if text := stripped(entry.text) if "<|" in entry.text else entry.text:
         yield Message("assistant", (Text(text),))
 

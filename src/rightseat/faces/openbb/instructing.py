@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from rightseat.faces.openbb.desk import Desk
+from rightseat.faces.openbb.session import Session
 
 QUARTER = 15 * 60  # seconds
 
@@ -36,10 +36,10 @@ UNTRUSTED = (
 )
 
 
-def instructions(desk: Desk, timezone: str | None) -> str:
-    has_widgets = bool(desk.query.widgets)
-    has_sources = not desk.legacy and (has_widgets or bool(desk.sources))
-    return written(*now(timezone), has_widgets, has_sources)
+def instructions(session: Session) -> str:
+    has_widgets = bool(session.query.widgets)
+    has_sources = not session.legacy and (has_widgets or bool(session.sources))
+    return written(*now(session.query.timezone), has_widgets, has_sources)
 
 
 @lru_cache(maxsize=256)

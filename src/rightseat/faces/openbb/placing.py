@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from rightseat.faces.openbb.citations import Quote, cite, may_be_cited, pass_on
-from rightseat.faces.openbb.desk import Source
+from rightseat.faces.openbb.sources import Source
 
 LABELS = re.compile(r"[\[【]\s*([A-Z]\d+(?:\s*[,;]\s*[A-Z]\d+)*)\s*[\]】]")
 OPENING, CLOSING = "[【", "]】"  # some models write the second pair whatever they are told

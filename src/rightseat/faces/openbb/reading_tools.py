@@ -6,19 +6,21 @@ from importlib import import_module
 from rightseat.core.events import Custom
 from rightseat.core.tools import Invocation, Tool
 from rightseat.core.values import JsonValue
-from rightseat.faces.openbb.desk import Desk
+from rightseat.faces.openbb.session import Session
 
 
-def tools(desk: Desk) -> Sequence[Tool]:
+def tools(session: Session) -> Sequence[Tool]:
     """None where there is nothing to look into: what runs SQL is imported only when there is."""
     found: list[Tool] = []
-    documents = {document.name: document for source in desk.sources for document in source.documents if document.pages}
-    if desk.tables is not None or documents:
+    known = [document for source in session.sources for document in source.documents]
+    documents = {document.name: document for document in known if document.pages}
+    tables = session.files.tables
+    if tables is not None or documents:
         made = import_module("rightseat.data.tools")
-        if desk.tables is not None:
-            found.append(made.sql_tool(desk.tables, show_sql, desk.room))
+        if tables is not None:
+            found.append(made.sql_tool(tables, show_sql, session.room))
         if documents:
-            found.append(made.document_tool(documents, room=desk.room))
+            found.append(made.document_tool(documents, room=session.room))
     return found
 
 

@@ -9,8 +9,8 @@ import msgspec
 from rightseat.core.errors import RightseatError
 from rightseat.core.values import JSON_ERRORS
 from rightseat.faces.openbb.asking import Datum, Done, Failure, Item
-from rightseat.faces.openbb.desk import Desk, Source
 from rightseat.faces.openbb.files import Files, Shown
+from rightseat.faces.openbb.sources import Source
 
 logger = logging.getLogger(__name__)
 
@@ -18,7 +18,7 @@ PLAIN = ("", "object", "txt", "md", "html", "json", "text")
 """Kinds of data that are read as they are, where they are short."""
 
 
-async def show(datum: Datum, source: Source, desk: Desk, files: Files) -> Shown:
+async def show(datum: Datum, source: Source, files: Files) -> Shown:
     """Never fails: what cannot be read is told to the model."""
     if isinstance(datum, Failure):
         source.failed = True
@@ -26,7 +26,7 @@ async def show(datum: Datum, source: Source, desk: Desk, files: Files) -> Shown:
     if isinstance(datum, Done):
         failed = datum.status == "error"
         return Shown(as_text(datum.value), "client_failed" if failed else None)
-    parts = await asyncio.gather(*(show_item(item, source, desk, files) for item in datum.items))
+    parts = await asyncio.gather(*(show_item(item, source, files) for item in datum.items))
     source.citable = source.citable and any(item.citable for item in datum.items)
     source.passed_on = datum.passed_on
     source.failed = bool(parts) and all(part.error for part in parts)
@@ -49,7 +49,7 @@ def joined(parts: list[Shown]) -> Shown:
     return Shown("\n\n".join(part.text for part in parts), errors[0] if len(errors) == len(parts) else None, images)
 
 
-async def show_item(item: Item, source: Source, desk: Desk, files: Files) -> Shown:
+async def show_item(item: Item, source: Source, files: Files) -> Shown:
     if failure := hidden_failure(item):
         return Shown(f"It failed: {failure}", "client_failed")
     kind = kind_of(item)
@@ -57,7 +57,7 @@ async def show_item(item: Item, source: Source, desk: Desk, files: Files) -> Sho
         source.texts.append(item.content or "")
         return Shown(item.content or "(empty)")
     try:
-        return await files.show(item, kind, source, desk)
+        return await files.show(item, kind, source)
     except RightseatError as error:
         logger.info("the data of %s cannot be read: %s", source.name, error)
         return Shown(f"It could not be read: {error.message}", error.code)

@@ -9,7 +9,7 @@ import msgspec
 from rightseat.core.errors import BadAsk
 from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.data.tables import Limits, Tables
-from rightseat.faces.openbb.desk import Source
+from rightseat.faces.openbb.sources import Source
 
 Row = dict[str, JsonValue]
 

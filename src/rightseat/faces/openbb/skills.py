@@ -8,23 +8,23 @@ from typing import Any
 
 from rightseat.core.ask import Context, ToolOffer
 from rightseat.core.errors import BadAsk
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import Function, schema
+from rightseat.faces.openbb.session import Session
 
 MOST = 100
 LONGEST = 20_000
 
 
-def functions(desk: Desk) -> Sequence[Function]:
-    if "skills_catalog" not in desk.query.raw:
+def functions(session: Session) -> Sequence[Function]:
+    if "skills_catalog" not in session.query.raw:
         return []
-    known = catalogue(desk)
+    known = catalogue(session)
     return [*([reading(known)] if known else []), SAVING]
 
 
-def catalogue(desk: Desk) -> dict[str, str]:
+def catalogue(session: Session) -> dict[str, str]:
     """Descriptions by slug."""
-    named = [(skill.get("slug"), skill.get("description")) for skill in desk.query.skills[:MOST]]
+    named = [(skill.get("slug"), skill.get("description")) for skill in session.query.skills[:MOST]]
     return {slug: str(text or "") for slug, text in named if isinstance(slug, str) and slug}
 
 
@@ -68,11 +68,11 @@ SAVING = Function(
 )
 
 
-def context(desk: Desk) -> Sequence[Context]:
+def context(session: Session) -> Sequence[Context]:
     """The skills that the user chose for this question."""
     return [
         Context(f"The user wants this to be done by the skill {skill.get('slug') or 'without a name'}", shortened(text))
-        for skill in desk.query.selected_skills[:MOST]
+        for skill in session.query.selected_skills[:MOST]
         if isinstance(text := skill.get("contentMarkdown"), str) and text.strip()
     ]
 

@@ -10,8 +10,8 @@ from rightseat.core.errors import BadAsk
 from rightseat.core.events import Custom
 from rightseat.core.tools import Invocation, Tool
 from rightseat.core.values import JsonValue
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import schema
+from rightseat.faces.openbb.session import Session
 
 OPTION = "prompt-suggestions"
 MOST = 5
@@ -19,8 +19,8 @@ LONGEST = 200
 PARAMETERS = schema({"suggestions": {"type": "array", "items": {"type": "string"}}}, ("suggestions",))
 
 
-def tools(desk: Desk) -> Sequence[Tool]:
-    if desk.legacy or not desk.query.is_on(OPTION):
+def tools(session: Session) -> Sequence[Tool]:
+    if session.legacy or not session.query.is_on(OPTION):
         return []
     return [
         Tool(

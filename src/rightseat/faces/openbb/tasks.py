@@ -5,17 +5,17 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadAsk
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import Function, schema
+from rightseat.faces.openbb.session import Session
 
 OPTION = "agent-orchestration"
 FUNCTION = "assign_tasks_to_agents"
 
 
-def functions(desk: Desk) -> Sequence[Function]:
+def functions(session: Session) -> Sequence[Function]:
     """Not for a task that came from another agent: two that hand everything on would never end."""
-    agents = read_agents(desk.query.workspace_state)
-    if desk.legacy or not agents or not desk.query.is_on(OPTION) or is_task(desk.query.raw):
+    agents = read_agents(session.query.workspace_state)
+    if session.legacy or not agents or not session.query.is_on(OPTION) or is_task(session.query.raw):
         return []
     return [assigning(agents)]
 

@@ -7,20 +7,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rightseat.faces.openbb import mcp
-from rightseat.faces.openbb.asking import Called, Datum, Done, Failure, Query, Returned
+from rightseat.faces.openbb.asking import Called, Datum, Done, Failure, Returned
 from rightseat.faces.openbb.calls import Catalogue
 from rightseat.faces.openbb.functions import Step
 from rightseat.faces.openbb.results import as_text, hidden_failure
+from rightseat.faces.openbb.session import Session
 
 
-def warnings(query: Query, catalogue: Catalogue) -> list[Step]:
+def warnings(session: Session) -> list[Step]:
     """Of the result that came with this request: those before it were told of in their time."""
-    last = query.messages[-1]
+    messages = session.query.messages
+    last = messages[-1]
     if not isinstance(last, Returned):
         return []
-    called = query.messages[-2] if len(query.messages) > 1 else None
+    called = messages[-2] if len(messages) > 1 else None
     arguments = last.arguments or (called.arguments if isinstance(called, Called) else {})
-    return list(_of(last, arguments, catalogue))
+    return list(_of(last, arguments, session.catalogue))
 
 
 def _of(entry: Returned, arguments: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Step]:

@@ -35,10 +35,9 @@ from rightseat.core.events import (
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Part, Result
 from rightseat.faces.openbb import artifacts, events, flows
-from rightseat.faces.openbb.calls import Catalogue
 from rightseat.faces.openbb.citing import Citing
-from rightseat.faces.openbb.desk import Desk
 from rightseat.faces.openbb.functions import Step
+from rightseat.faces.openbb.session import Session
 from rightseat.faces.openbb.state import Made
 from rightseat.faces.openbb.suggesting import OPTION
 from rightseat.faces.openbb.thinking import Thoughts
@@ -65,22 +64,20 @@ CALLED = "\n\n{name} would be called with: {arguments}"
 
 
 class Writer:
-    """Feed it entries, take bytes. It never waits. `files` is the address below which files are fetched."""
+    """Feed it entries, take bytes. It never waits."""
 
     __slots__ = (
         "_answers",
         "_ask",
         "_before",
         "_calls",
-        "_catalogue",
         "_citing",
-        "_desk",
-        "_files",
         "_held",
         "_is_over",
         "_is_plain",
         "_links",
         "_results",
+        "_session",
         "_shown",
         "_spoke",
         "_suggestions",
@@ -88,18 +85,14 @@ class Writer:
         "_wait_for",
     )
 
-    def __init__(
-        self, desk: Desk, catalogue: Catalogue, ask: Asking, files: str | None = None, wait: Wait | None = None
-    ) -> None:
-        self._desk = desk
-        self._files = files
+    def __init__(self, session: Session, ask: Asking, wait: Wait | None = None) -> None:
+        self._session = session
         self._links: list[str] = []  # to files that were made
-        self._catalogue = catalogue
         self._ask = ask
         self._wait_for = wait
         self._citing: Citing | None = None
         self._thoughts: Thoughts | None = None
-        self._is_plain = not desk.sources  # there is nothing to cite, and no marker has begun
+        self._is_plain = not session.sources  # there is nothing to cite, and no marker has begun
         self._spoke = False  # text has been written
         self._shown = False  # something else has
         self._held: list[bytes] = []  # statuses that would split it
@@ -162,7 +155,7 @@ class Writer:
     @property
     def _text(self) -> Citing:
         if self._citing is None:
-            self._citing = Citing(self._desk)
+            self._citing = Citing(self._session.sources, self._session.quotes)
         return self._citing
 
     def _speak(self, text: str) -> Iterator[bytes]:
@@ -183,7 +176,7 @@ class Writer:
             if isinstance(piece, str):
                 if piece:
                     yield events.chunk(piece)
-            elif not self._desk.legacy:
+            elif not self._session.legacy:
                 yield events.citations(piece)
 
     def _say(self, text: str) -> Iterator[bytes]:
@@ -193,7 +186,7 @@ class Writer:
     # Steps
 
     def _status(self, written: bytes) -> Iterator[bytes]:
-        if self._desk.legacy:
+        if self._session.legacy:
             return
         if self._spoke:
             self._held.append(written)
@@ -209,14 +202,14 @@ class Writer:
         self._held = []
 
     def _custom(self, name: str, value: Any) -> Iterator[bytes]:
-        legacy = self._desk.legacy
+        legacy = self._session.legacy
         if name == "openbb.artifact":
             yield from self._artifact(value)
         elif name == "artifact" and isinstance(value, dict):
             yield from self._made_by_flow(value)
         elif name == "flow.step" and isinstance(value, dict):
             yield from self._flow_step(value)
-        elif name == "flow.suggestions" and not legacy and self._desk.query.is_on(OPTION):
+        elif name == "flow.suggestions" and not legacy and self._session.query.is_on(OPTION):
             self._suggestions = events.suggestions(flows.questions(value))
         elif name == "openbb.status":
             yield from self._status(events.written_status(value))
@@ -235,7 +228,7 @@ class Writer:
     def _artifact(self, value: Mapping[str, Any]) -> Iterator[bytes]:
         yield from self._pause()
         self._shown = True
-        yield from self._say(artifacts.markdown(value)) if self._desk.legacy else (events.artifact(value),)
+        yield from self._say(artifacts.markdown(value)) if self._session.legacy else (events.artifact(value),)
 
     # Flows
 
@@ -248,13 +241,13 @@ class Writer:
             except BadAsk:
                 pass
             else:
-                yield from self._artifact(drawn | {"name": self._desk.unique(name)})
+                yield from self._artifact(drawn | {"name": self._session.unique(name)})
                 return
-        self._links.append(markdown(value, self._files))
+        self._links.append(markdown(value, self._session.files_url))
 
     def _flow_step(self, value: dict[str, Any]) -> Iterator[bytes]:
         if found := flows.table(value):
-            name = self._desk.unique(artifacts.plain(f"Table: {value.get('step', '')}"))
+            name = self._session.unique(artifacts.plain(f"Table: {value.get('step', '')}"))
             yield from self._artifact(flows.written("table", name, found, "What a step has found."))
         elif told := flows.step(value):
             step, has_failed = told
@@ -272,7 +265,7 @@ class Writer:
         self._results[event.call_id] = Result(event.call_id, event.name, event.content, event.error)
         if event.error:
             yield from self._status(events.status(Step(f"{event.name} failed", [{"error": event.content}]), "WARNING"))
-        elif event.name not in self._desk.own:
+        elif event.name not in self._session.own_tools:
             yield from self._status(events.status(Step(f"Used {event.name}")))
 
     def _answered(self, reason: str) -> Iterator[bytes]:
@@ -315,14 +308,14 @@ class Writer:
         calls = self._made()
         unapproved = {one.call_id for one in event.interrupts}
         waiting = [one for one in calls if one.id not in self._results]
-        known = [one for one in waiting if one.name in self._catalogue.functions]
+        known = [one for one in waiting if one.name in self._session.catalogue.functions]
         if unapproved or not known:
             names = ", ".join(one.name for one in waiting if one.id in unapproved or not unapproved)
             yield from self._release()
             yield from self._say((UNAPPROVED if unapproved else UNKNOWN).format(names=names))
             return
         try:
-            steps = [self._catalogue.announce(call) for call in known]
+            steps = [self._session.catalogue.announce(call) for call in known]
             asked = self._ask(calls, known, self._said_before(), self._answers)
         except RightseatError as error:  # an agent that is no model of ours may not have been told
             yield from self._release()
@@ -367,7 +360,7 @@ class Writer:
 
     def _level(self, event: RunFailed) -> events.Level:
         """At an ERROR Workspace forgets the newest result: right where it was too long, else only if there is none."""
-        return "WARNING" if self._desk.has_results and event.code != PromptTooLong.code else "ERROR"
+        return "WARNING" if self._session.has_results and event.code != PromptTooLong.code else "ERROR"
 
 
 def called(call: Made | None, asked: Interrupt) -> str:
