@@ -58,11 +58,11 @@ docs:
 
 # Pin the requirements anew; `just lock --upgrade` takes the newest versions
 lock *ARGS:
-    {{ compile }} {{ ARGS }} pyproject.toml --output-file requirements/base.txt
+    {{ compile }} {{ ARGS }} pyproject.toml --constraint requirements/constraints.in --output-file requirements/base.txt
     {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
     {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
     {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
-    {{ compile }} {{ ARGS }} pyproject.toml --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --constraint requirements/dev.txt --output-file requirements/fleet.txt
+    {{ compile }} {{ ARGS }} pyproject.toml --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock'"

@@ -64,13 +64,13 @@ models:
     type: openai
     model: m
     base_url: http://127.0.0.1:1
-    entra: {{tenant: t, client_id: c, client_secret: "${{AZURE}}", authority: "http://127.0.0.1:1"}}
+    entra: {{tenant: t, client_id: c, client_secret: "${{AZURE}}", authority: "https://127.0.0.1:1"}}
   foundry:
     type: anthropic
     model: m
     platform: foundry
     base_url: http://127.0.0.1:1
-    entra: {{tenant: t, client_id: c, client_secret: "${{FOUNDRY}}", authority: "http://127.0.0.1:1"}}
+    entra: {{tenant: t, client_id: c, client_secret: "${{FOUNDRY}}", authority: "https://127.0.0.1:1"}}
   signed:
     type: anthropic
     model: m

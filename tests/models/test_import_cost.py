@@ -6,7 +6,10 @@ import sys
 
 import pytest
 
-HEAVY = ("anthropic", "botocore", "google.auth", "google.genai", "langchain", "langchain_core", "openai", "requests")
+HEAVY = (
+    *("anthropic", "azure.core", "azure.identity", "botocore", "google.auth", "google.genai", "langchain"),
+    *("langchain_core", "msal", "openai", "requests"),
+)
 MEASURE = """
 import json, sys, time
 before = time.process_time()
@@ -44,7 +47,8 @@ models:
   claude: {type: anthropic, model: m, api_key: k-1234567}
   cloud: {type: anthropic, model: m, platform: vertex, region: global, project: p}
   signed: {type: anthropic, model: m, platform: bedrock, region: r, aws: {access_key_id: a, secret_access_key: b}}
-  azure: {type: openai, model: m, base_url: "http://x", entra: {managed: true}}
+  found: {type: anthropic, model: m, platform: bedrock, region: r, aws: {}}
+  azure: {type: openai, model: m, base_url: "http://x", entra: {}}
   gemini: {type: google, model: m, api_key: k-1234567}
   default: {type: fallback, models: [claude, gemini]}
 '''

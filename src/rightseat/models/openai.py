@@ -44,7 +44,8 @@ class Options(BaseModel):
     """The name that the server knows the model by."""
     api_key: Sendable | None = None
     entra: EntraOptions | None = None
-    """Tokens of Microsoft Entra ID for Azure OpenAI, instead of an `api_key`."""
+    """Tokens of Microsoft Entra ID for Azure OpenAI, instead of an `api_key`. `{}` finds credentials as Azure's tools
+    do."""
     base_url: Address = OPENAI
     """Where `/chat/completions` is found, for example `http://localhost:11434/v1` for Ollama."""
     client_models: tuple[str, ...] = ()

@@ -1,21 +1,34 @@
-"""Where the keys of AWS come from."""
+"""Where the keys of AWS come from: the real botocore, and local servers that play what AWS has for its machines."""
 
 import asyncio
+import hashlib
+import json
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
+from click.testing import CliRunner
 
 from rightseat import config
-from rightseat.core.errors import ConfigError, ModelRefusedKey
-from rightseat.egress.credentials.aws import Aws, AwsOptions, find
-from rightseat.egress.credentials.sigv4 import Keys
+from rightseat.cli import main
+from rightseat.core.errors import ConfigError, ModelRefusedKey, ModelUnreachable
+from rightseat.egress.credentials.aws import Aws, AwsOptions
 from rightseat.egress.http import Asked
+from rightseat.models.anthropic import Anthropic
+from tests.egress.credentials.granting import giving
+from tests.models.anthropic.framing import framed
+from tests.models.asking import PROMPT
+from tests.models.recorded import once, refusal
+from tests.tcp import Request, playing
 
-ENVIRON = {"AWS_ACCESS_KEY_ID": "env-id", "AWS_SECRET_ACCESS_KEY": "env-secret", "AWS_SESSION_TOKEN": "env-token"}
 ASKED = Asked("POST", "h", "/", {}, b"{}")
+ENVIRON = {"AWS_ACCESS_KEY_ID": "env-id", "AWS_SECRET_ACCESS_KEY": "env-secret", "AWS_SESSION_TOKEN": "env-token"}
 
-PROFILES = """
+CREDENTIALS = """
 [default]
 aws_access_key_id = default-id
 aws_secret_access_key = default%secret
@@ -24,69 +37,314 @@ aws_secret_access_key = default%secret
 aws_access_key_id=work-id
 aws_secret_access_key=work-secret
 aws_session_token = work-token
+"""
 
-[role]
-role_arn = arn:aws:iam::1:role/x
+CONFIG = """
+[profile role]
+role_arn = arn:aws:iam::1:role/reader
+source_profile = work
+
+[profile code]
+role_arn = arn:aws:iam::1:role/reader
+source_profile = work
+mfa_serial = arn:aws:iam::1:mfa/ann
+
+[profile behind-a-code]
+role_arn = arn:aws:iam::1:role/other
+source_profile = code
+
+[profile program]
+credential_process = echo '{"Version": 1, "AccessKeyId": "p", "SecretAccessKey": "s"}'
+
+[profile signed-in]
+sso_start_url = https://ours.awsapps.com/start
+sso_region = us-east-1
+sso_account_id = 1
+sso_role_name = reader
 """
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
-    path = tmp_path / "credentials"
-    path.write_text(PROFILES)
-    return path
+def home(tmp_path: Path, bare: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "credentials").write_text(CREDENTIALS)
+    (folder / "config").write_text(CONFIG)
+    return folder
+
+
+def aws(**options: Any) -> Aws:
+    return Aws(AwsOptions(**options), "us-east-1", "bedrock")
+
+
+async def keys(found: Aws) -> tuple[str, str | None]:
+    """The id and the session token that a request is signed with."""
+    async with asyncio.timeout(20):
+        headers = await found.headers(ASKED)
+    return headers["authorization"].partition("Credential=")[2].partition("/")[0], headers.get("x-amz-security-token")
+
+
+def later(seconds: float = 3600) -> str:
+    return (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def json_keys(id: str, lasts: float = 3600) -> bytes:
+    made = {"AccessKeyId": id, "SecretAccessKey": f"{id}-secret", "Token": f"{id}-token", "Expiration": later(lasts)}
+    return refusal("200 OK", json.dumps(made | {"Code": "Success", "Type": "AWS-HMAC"}))
 
 
 @pytest.mark.parametrize(
     ("options", "environ", "expected"),
     [
-        ({"access_key_id": "id", "secret_access_key": "secret"}, ENVIRON, Keys("id", "secret")),
-        (
-            {"access_key_id": "id", "secret_access_key": "secret", "session_token": "token"},
-            {},
-            Keys("id", "secret", "token"),
-        ),
-        ({}, ENVIRON | {"AWS_PROFILE": "work"}, Keys("env-id", "env-secret", "env-token")),
-        ({}, {}, Keys("default-id", "default%secret")),
-        ({}, {"AWS_PROFILE": "work"}, Keys("work-id", "work-secret", "work-token")),
-        ({"profile": "work"}, ENVIRON, Keys("work-id", "work-secret", "work-token")),
+        ({"access_key_id": "id", "secret_access_key": "secret"}, ENVIRON, ("id", None)),
+        ({"access_key_id": "id", "secret_access_key": "s", "session_token": "token"}, {}, ("id", "token")),
+        ({}, ENVIRON | {"AWS_PROFILE": "work"}, ("env-id", "env-token")),
+        ({}, {}, ("default-id", None)),
+        ({}, {"AWS_PROFILE": "work"}, ("work-id", "work-token")),
+        ({"profile": "work"}, ENVIRON, ("work-id", "work-token")),
+        ({"profile": "program"}, {}, ("p", None)),
     ],
-    ids=["named", "named with a token", "environment", "default", "AWS_PROFILE", "profile"],
+    ids=["named", "named with a token", "environment", "default", "AWS_PROFILE", "profile", "program"],
 )
-def test_the_first_place_that_has_keys_wins(
-    file: Path, options: dict[str, Any], environ: dict[str, str], expected: Keys
+async def test_the_first_place_that_has_keys_wins(
+    home: Path,
+    bare: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    environ: dict[str, str],
+    expected: tuple[str, str | None],
 ) -> None:
-    assert find(AwsOptions(**options), environ | {"AWS_SHARED_CREDENTIALS_FILE": str(file)}) == expected
+    for name, value in environ.items():
+        bare.setenv(name, value)
+
+    assert await keys(aws(**options)) == expected
+
+
+async def test_a_task_of_ecs_asks_its_container_endpoint(bare: pytest.MonkeyPatch) -> None:
+    async with playing(giving(lambda _: json_keys("task"))) as server:
+        bare.setattr("botocore.utils.ContainerMetadataFetcher.IP_ADDRESS", server.url.removeprefix("http://"))
+        bare.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1")
+        found = aws()
+
+        assert [await keys(found) for _ in range(3)] == [("task", "task-token")] * 3
+    assert [request.line for request in server.requests] == ["GET /v2/credentials/1 HTTP/1.1"]
+    assert set(found.secrets) == {"task-secret", "task-token"}
+
+
+async def test_a_pod_of_eks_shows_the_token_in_its_file_as_it_is_at_the_time(
+    bare: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "eks-pod-identity-token"
+    await asyncio.to_thread(file.write_text, "pod-1")
+    async with playing(giving(lambda request: json_keys(f"of-{request.header('authorization')}", lasts=20))) as server:
+        bare.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/v1/credentials")
+        bare.setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", str(file))
+        found = aws()
+        before = await keys(found)
+        await asyncio.to_thread(file.write_text, "pod-2")
+
+        assert (before[0], (await keys(found))[0]) == ("of-pod-1", "of-pod-2")
+
+
+def sts(request: Request) -> bytes:
+    """A role for the right token, or for the right keys, as STS gives it."""
+    sent = dict(parse_qsl(request.body.decode()))
+    assert sent["RoleArn"] == "arn:aws:iam::1:role/reader"
+    kind = sent["Action"]
+    if kind == "AssumeRoleWithWebIdentity":
+        assert sent["WebIdentityToken"] == "token-of-the-service-account"
+        assert request.header("authorization") is None
+    else:
+        assert "Credential=work-id/" in (request.header("authorization") or "")
+    made = (
+        "<AccessKeyId>role-id</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey>"
+        f"<SessionToken>role-token</SessionToken><Expiration>{later()}</Expiration>"
+    )
+    body = (
+        f'<{kind}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{kind}Result><Credentials>{made}'
+        f"</Credentials></{kind}Result></{kind}Response>"
+    )
+    return refusal("200 OK", body, "text/xml")
+
+
+def sts_error(status: str, code: str, message: str = "") -> bytes:
+    body = (
+        '<ErrorResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><Error><Type>Sender</Type>'
+        f"<Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
+    )
+    return refusal(status, body, "text/xml")
+
+
+async def test_a_pod_with_a_web_identity_assumes_its_role(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    await asyncio.to_thread(file.write_text, "token-of-the-service-account")
+    async with playing(giving(sts)) as server:
+        bare.setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/reader")
+        bare.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", str(file))
+        bare.setenv("AWS_ENDPOINT_URL_STS", server.url)
+
+        assert await keys(aws()) == ("role-id", "role-token")
+
+
+async def test_a_profile_assumes_its_role_with_the_keys_of_another(home: Path, bare: pytest.MonkeyPatch) -> None:
+    async with playing(giving(sts)) as server:
+        bare.setenv("AWS_ENDPOINT_URL_STS", server.url)
+
+        assert await keys(aws(profile="role")) == ("role-id", "role-token")
+
+
+def instance(request: Request) -> bytes:
+    """The metadata service of EC2, version 2: it wants a token, which it gives to a PUT."""
+    method, path, _ = request.line.split()
+    if (method, path) == ("PUT", "/latest/api/token"):
+        assert request.header("x-aws-ec2-metadata-token-ttl-seconds")
+        return refusal("200 OK", "metadata-token", "text/plain")
+    if request.header("x-aws-ec2-metadata-token") != "metadata-token":
+        return refusal("401 Unauthorized", "")
+    if path == "/latest/meta-data/iam/security-credentials/":
+        return refusal("200 OK", "reader", "text/plain")
+    assert path == "/latest/meta-data/iam/security-credentials/reader"
+    return json_keys("instance")
+
+
+async def test_an_instance_of_ec2_has_a_role(bare: pytest.MonkeyPatch) -> None:
+    bare.delenv("AWS_EC2_METADATA_DISABLED")
+    async with playing(giving(instance)) as server:
+        bare.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)
+
+        assert await keys(aws()) == ("instance", "instance-token")
+
+
+def sso(request: Request) -> bytes:
+    if request.header("x-amz-sso_bearer_token") != "signed-in-token":
+        body = '{"message": "Session token not found or invalid"}'
+        head = b"\r\nx-amzn-errortype: UnauthorizedException\r\n"
+        return refusal("401 Unauthorized", body).replace(b"\r\n", head, 1)
+    end = int((datetime.now(UTC) + timedelta(hours=1)).timestamp() * 1000)
+    made = {"accessKeyId": "sso-id", "secretAccessKey": "s", "sessionToken": "sso-token", "expiration": end}
+    return refusal("200 OK", json.dumps({"roleCredentials": made}))
+
+
+def sign_in(home: Path, token: str) -> None:
+    """What `aws sso login` leaves: a file whose name is the SHA-1 of the start URL."""
+    cache = home / "sso" / "cache"
+    cache.mkdir(parents=True, exist_ok=True)
+    kept = {"accessToken": token, "expiresAt": later(), "startUrl": "https://ours.awsapps.com/start"}
+    name = hashlib.sha1(kept["startUrl"].encode(), usedforsecurity=False).hexdigest()
+    (cache / f"{name}.json").write_text(json.dumps(kept))
+
+
+async def test_who_has_signed_in_has_a_role_until_the_sign_in_ends(home: Path, bare: pytest.MonkeyPatch) -> None:
+    async with playing(giving(sso)) as server:
+        bare.setenv("AWS_ENDPOINT_URL_SSO", server.url)
+        bare.setattr("botocore.credentials.SSOProvider._SSO_TOKEN_CACHE_DIR", str(home / "sso" / "cache"))
+        await asyncio.to_thread(sign_in, home, "signed-in-token")
+        assert await keys(aws(profile="signed-in")) == ("sso-id", "sso-token")
+
+        await asyncio.to_thread(sign_in, home, "withdrawn")
+        with pytest.raises(ModelRefusedKey, match="Run `aws sso login`"):
+            await keys(aws(profile="signed-in"))
+
+
+async def test_keys_that_are_refused_are_looked_up_again_and_not_twice_in_a_row(
+    home: Path, bare: pytest.MonkeyPatch
+) -> None:
+    found = aws(profile="work")
+    refused = await found.headers(ASKED)
+    file = home / "credentials"
+    await asyncio.to_thread(file.write_text, CREDENTIALS.replace("work-", "new-"))
+
+    assert found.renews(refused)
+    assert await keys(found) == ("new-id", "new-token")
+    assert set(found.secrets) == {"work-secret", "work-token", "new-secret", "new-token"}
+    assert not found.renews(await found.headers(ASKED))
+    assert not aws(access_key_id="a", secret_access_key="b").renews(refused)
+
+
+async def test_a_model_on_bedrock_is_asked_with_the_keys_of_its_task(bare: pytest.MonkeyPatch) -> None:
+    async with playing(once(framed("text"))) as served, playing(giving(lambda _: json_keys("task"))) as server:
+        bare.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/v2/credentials/1")
+        options: dict[str, Any] = {"platform": "bedrock-runtime", "region": "us-east-1", "aws": {}}
+        async with asyncio.timeout(20), Anthropic("claude", base_url=served.url, **options) as model:
+            chunks = [chunk async for chunk in model.stream(PROMPT)]
+
+    assert chunks
+    assert "Credential=task/" in (served.requests[0].header("authorization") or "")
+
+
+def denied(_: Request) -> bytes:
+    return sts_error("403 Forbidden", "AccessDenied", "User: arn:aws:iam::1:user/canary is not authorized")
+
+
+def broken(_: Request) -> bytes:
+    return sts_error("500 Internal Server Error", "InternalFailure")
+
+
+def nothing(_: Request) -> bytes:
+    return refusal("404 Not Found", "")
 
 
 @pytest.mark.parametrize(
-    ("options", "environ", "said"),
+    ("profile", "environ", "respond", "kind", "said"),
     [
-        ({"profile": "other"}, {}, r"has no profile 'other'. It has: default, work, role\."),
-        ({"profile": "role"}, {}, "export-credentials --profile role"),
-        ({}, {"AWS_ACCESS_KEY_ID": "x"}, "AWS_SECRET_ACCESS_KEY is not set"),
-        ({}, {"AWS_SECRET_ACCESS_KEY": "x"}, "AWS_ACCESS_KEY_ID is not set"),
-        ({}, {"AWS_SHARED_CREDENTIALS_FILE": "/nowhere"}, "There are no AWS keys: .* there is no file /nowhere"),
+        ("other", {}, nothing, ModelRefusedKey, "profile is in neither .* Check `profile` of `aws`"),
+        (None, {"AWS_ACCESS_KEY_ID": "x"}, nothing, ModelRefusedKey, "One of two keys is missing: AWS_ACCESS_KEY_ID"),
+        ("code", {}, nothing, ModelRefusedKey, "mfa_serial"),
+        ("behind-a-code", {}, nothing, ModelRefusedKey, "mfa_serial"),
+        ("signed-in", {}, nothing, ModelRefusedKey, "Run `aws sso login` with its profile"),
+        ("role", {}, denied, ModelRefusedKey, r"\(AccessDenied\)\. AWS refuses its role\. Check the trust policy"),
+        ("role", {}, broken, ModelUnreachable, "cannot be reached, or fails"),
+        (None, {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/x"}, nothing, ModelUnreachable, "cannot be reached, or f"),
+        (
+            None,
+            {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://evil.example/x"},
+            nothing,
+            ModelRefusedKey,
+            "Check `aws`",
+        ),
     ],
+    ids=["profile", "half", "mfa", "mfa behind", "sso", "denied", "broken", "container", "foreign container"],
 )
-def test_what_is_missing_is_said_when_the_model_is_built(
-    file: Path, options: dict[str, Any], environ: dict[str, str], said: str
+async def test_what_is_wrong_is_told_with_what_to_do_and_without_the_words_of_aws(
+    home: Path,
+    bare: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    profile: str | None,
+    environ: dict[str, str],
+    respond: Callable[[Request], bytes],
+    kind: type[ModelRefusedKey | ModelUnreachable],
+    said: str,
 ) -> None:
-    with pytest.raises(ConfigError, match=said):
-        Aws(AwsOptions(**options), "us-east-1", "bedrock", {"AWS_SHARED_CREDENTIALS_FILE": str(file)} | environ)
+    async with playing(giving(respond)) as server:
+        for name, value in (environ | {"AWS_ENDPOINT_URL_STS": server.url}).items():
+            bare.setenv(name, value.format(url=server.url))
+        if environ:  # profiles come before containers
+            await asyncio.to_thread((home / "credentials").unlink)
 
+        with pytest.raises(kind, match=said) as wrong:
+            await keys(aws(profile=profile))
 
-def test_a_file_that_is_none_is_refused_without_being_quoted(tmp_path: Path) -> None:
-    file = tmp_path / "credentials"
-    file.write_text("aws_secret_access_key = canary\n")
-
-    with pytest.raises(ConfigError, match="cannot be read as a file of AWS profiles") as wrong:
-        find(AwsOptions(), {"AWS_SHARED_CREDENTIALS_FILE": str(file)})
     assert "canary" not in wrong.value.message
+    assert "No AWS credentials (profile" in caplog.text
+    assert ("canary" in caplog.text) == (respond is denied)
+
+
+async def test_where_there_are_none_the_places_are_named(bare: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelRefusedKey, match="none in the environment, in a profile, for its container or for its in"):
+        await keys(aws())
+
+
+async def test_a_file_that_is_none_is_refused_without_being_quoted(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await asyncio.to_thread((home / "credentials").write_text, "aws_secret_access_key = canary\n")
+
+    with pytest.raises(ModelRefusedKey, match=r"The files in ~/\.aws cannot be read") as wrong:
+        await keys(aws())
+    assert "canary" not in wrong.value.message + caplog.text
 
 
 @pytest.mark.parametrize(
-    ("aws", "said"),
+    ("options", "said"),
     [
         ("{access_key_id: a}", "`access_key_id` needs `secret_access_key`"),
         ("{secret_access_key: a}", "`secret_access_key` needs `access_key_id`"),
@@ -94,27 +352,21 @@ def test_a_file_that_is_none_is_refused_without_being_quoted(tmp_path: Path) -> 
         ("{access_key_id: a, secret_access_key: b, profile: c}", "one of them is meant"),
     ],
 )
-def test_keys_that_do_not_go_together_are_refused_by_the_configuration(aws: str, said: str) -> None:
-    text = f"models: {{default: {{type: anthropic, model: m, platform: bedrock, region: r, aws: {aws}}}}}"
-
+def test_keys_that_do_not_go_together_are_refused_by_the_configuration(options: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        config.parse(text)
+        config.parse(
+            f"models: {{default: {{type: anthropic, model: m, platform: bedrock, region: r, aws: {options}}}}}"
+        )
 
 
-async def test_keys_that_are_replaced_in_the_file_are_used_from_then_on(file: Path) -> None:
-    aws = Aws(AwsOptions(profile="work"), "us-east-1", "bedrock", {"AWS_SHARED_CREDENTIALS_FILE": str(file)})
-    before = await aws.headers(ASKED)
+def test_without_the_extra_check_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "botocore", None)
+    file = tmp_path / "rightseat.yaml"
+    model = "{type: anthropic, model: m, platform: bedrock, region: r, aws: {}}"
+    file.write_text(f"models: {{default: {model}}}\n")
 
-    await asyncio.to_thread(file.write_text, PROFILES.replace("work-token", "new-token"))
-    after = await aws.headers(ASKED)
+    checked = CliRunner().invoke(main, ["check", "--config", str(file)])
 
-    assert (before["x-amz-security-token"], after["x-amz-security-token"]) == ("work-token", "new-token")
-    assert set(aws.secrets) == {"work-secret", "new-token"}
-
-
-async def test_keys_that_are_gone_are_said_to_be(file: Path) -> None:
-    aws = Aws(AwsOptions(profile="work"), "us-east-1", "bedrock", {"AWS_SHARED_CREDENTIALS_FILE": str(file)})
-    await asyncio.to_thread(file.unlink)
-
-    with pytest.raises(ModelRefusedKey, match="no keys any more"):
-        await aws.headers(ASKED)
+    assert checked.exit_code == 1
+    assert "pip install 'rightseat[bedrock]'" in checked.output
+    aws(access_key_id="a", secret_access_key="b")  # which needs no botocore

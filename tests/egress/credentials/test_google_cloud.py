@@ -149,7 +149,7 @@ async def test_an_account_that_google_does_not_know_is_told_without_googles_word
 
     assert served.requests == []
     assert "Invalid JWT" not in wrong.value.message
-    assert "Google Cloud gives no token: ('invalid_grant: Invalid JWT Signature." in caplog.text
+    assert "Google Cloud gives no token: RefreshError: ('invalid_grant: Invalid JWT Signature." in caplog.text
 
 
 async def test_a_server_that_cannot_be_reached_is_not_an_account_that_is_wrong(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ class Source:
         self.held = asyncio.Event()
         self.held.set()
 
-    async def fetch(self) -> Token:
+    async def fetch(self) -> Token[str]:
         self.fetched += 1
         number = self.fetched
         await self.held.wait()
@@ -26,8 +26,8 @@ class Source:
             raise ModelRefusedKey("No token.")
         return Token(f"t{number}", 3600)
 
-    def token(self) -> Renewed:
-        return Renewed(self.fetch, lambda: self.now)
+    def token(self) -> Renewed[str]:
+        return Renewed(lambda: self.now)
 
 
 async def settle(times: int = 5) -> None:
@@ -39,7 +39,7 @@ async def test_a_token_is_fetched_once_and_kept() -> None:
     source = Source()
     token = source.token()
 
-    assert [await token.get() for _ in range(3)] == ["t1"] * 3
+    assert [await token.get(source.fetch) for _ in range(3)] == ["t1"] * 3
     assert source.fetched == 1
 
 
@@ -47,7 +47,7 @@ async def test_many_who_wait_have_one_fetch_and_who_leaves_does_not_end_it() -> 
     source = Source()
     token = source.token()
     source.held.clear()
-    waiting = [asyncio.create_task(token.get()) for _ in range(50)]
+    waiting = [asyncio.create_task(token.get(source.fetch)) for _ in range(50)]
     await settle()
     waiting[0].cancel()
     await settle()
@@ -63,38 +63,38 @@ async def test_many_who_wait_have_one_fetch_and_who_leaves_does_not_end_it() -> 
 async def test_shortly_before_its_end_it_is_renewed_while_it_is_used() -> None:
     source = Source()
     token = source.token()
-    await token.get()
+    await token.get(source.fetch)
     source.held.clear()
     source.now += 3600 - EARLY - 1
-    assert await token.get() == "t1"
+    assert await token.get(source.fetch) == "t1"
     assert source.fetched == 1
 
     source.now += 1
-    assert [await token.get() for _ in range(3)] == ["t1"] * 3  # nobody waits
+    assert [await token.get(source.fetch) for _ in range(3)] == ["t1"] * 3  # nobody waits
     await settle()
     source.held.set()
     await settle()
 
-    assert await token.get() == "t2"
+    assert await token.get(source.fetch) == "t2"
     assert source.fetched == 2
 
 
 async def test_a_renewal_that_fails_is_told_and_tried_again_after_a_pause(caplog: pytest.LogCaptureFixture) -> None:
     source = Source()
     token = source.token()
-    await token.get()
+    await token.get(source.fetch)
     source.failing = True
     source.now += 3600 - EARLY
 
     for _ in range(3):
-        assert await token.get() == "t1"
+        assert await token.get(source.fetch) == "t1"
         await settle()
 
     assert source.fetched == 2
-    assert "the one that we have is good for 290 s more" in caplog.text
+    assert "No new token: No token. The present one is valid for 270 s more." in caplog.text
 
     source.now += PAUSE
-    assert await token.get() == "t1"
+    assert await token.get(source.fetch) == "t1"
     await settle()
     assert source.fetched == 3
 
@@ -102,15 +102,15 @@ async def test_a_renewal_that_fails_is_told_and_tried_again_after_a_pause(caplog
 async def test_nobody_gets_a_token_that_ends_on_its_way() -> None:
     source = Source()
     token = source.token()
-    await token.get()
+    await token.get(source.fetch)
     source.failing = True
     source.now += 3600 - MARGIN
 
     with pytest.raises(ModelRefusedKey):
-        await token.get()
+        await token.get(source.fetch)
 
     source.failing = False
-    assert await token.get() == "t3"
+    assert await token.get(source.fetch) == "t3"
 
 
 async def test_a_failure_is_everybodys_who_waits_and_the_next_one_tries_again() -> None:
@@ -118,45 +118,45 @@ async def test_a_failure_is_everybodys_who_waits_and_the_next_one_tries_again() 
     source.failing = True
     token = source.token()
 
-    found = await asyncio.gather(*(token.get() for _ in range(5)), return_exceptions=True)
+    found = await asyncio.gather(*(token.get(source.fetch) for _ in range(5)), return_exceptions=True)
 
     assert all(isinstance(one, ModelRefusedKey) for one in found)
     assert source.fetched == 1
     source.failing = False
-    assert await token.get() == "t2"
+    assert await token.get(source.fetch) == "t2"
 
 
 async def test_a_token_that_was_refused_is_fetched_anew_once_for_all() -> None:
     source = Source()
     token = source.token()
-    refused = await token.get()
+    refused = await token.get(source.fetch)
 
     assert [token.discard(refused) for _ in range(10)] == [True] * 10
-    assert await asyncio.gather(*(token.get() for _ in range(10))) == ["t2"] * 10
+    assert await asyncio.gather(*(token.get(source.fetch) for _ in range(10))) == ["t2"] * 10
     assert source.fetched == 2
     assert token.discard(refused)  # a straggler: there is a newer one
-    assert await token.get() == "t2"
+    assert await token.get(source.fetch) == "t2"
 
 
 async def test_a_new_token_that_is_refused_too_is_not_thrown_away_for_a_while() -> None:
     source = Source()
     token = source.token()
-    assert token.discard(await token.get())
-    second = await token.get()
+    assert token.discard(await token.get(source.fetch))
+    second = await token.get(source.fetch)
 
     assert not token.discard(second)
-    assert await token.get() == second
+    assert await token.get(source.fetch) == second
 
     source.now += PAUSE
     assert token.discard(second)
-    assert await token.get() == "t3"
+    assert await token.get(source.fetch) == "t3"
 
 
 async def test_closing_ends_a_fetch() -> None:
     source = Source()
     token = source.token()
     source.held.clear()
-    waiting = asyncio.create_task(token.get())
+    waiting = asyncio.create_task(token.get(source.fetch))
     await settle()
 
     async with asyncio.timeout(5):
@@ -168,3 +168,27 @@ async def test_closing_ends_a_fetch() -> None:
 
 def test_a_token_is_not_shown() -> None:
     assert "secret" not in repr(Token("secret", 1))
+
+
+@pytest.mark.parametrize(("lasts", "renewed_after"), [(3600, 3300), (400, 200), (50, 30)])
+async def test_a_short_token_is_used_for_half_of_its_time_and_not_renewed_all_the_time(
+    lasts: float, renewed_after: float
+) -> None:
+    now, fetched = 1000.0, 0
+
+    async def fetch() -> Token[str]:
+        nonlocal fetched
+        fetched += 1
+        return Token("token", lasts)
+
+    token = Renewed[str](lambda: now)
+    await token.get(fetch)
+    now += renewed_after - 1 if lasts > MARGIN * 2 else 0
+    await token.get(fetch)
+    await settle()
+    before = fetched
+    now = 1000.0 + renewed_after
+    await token.get(fetch)
+    await settle()
+
+    assert (before, fetched) == (1, 2)

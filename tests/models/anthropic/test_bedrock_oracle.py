@@ -1,15 +1,14 @@
-"""Our signatures and our reading of AWS's frames, held against botocore and Anthropic's client for Bedrock.
-
-They need a python-dateutil that conflicts with ours, so they run in an environment of their own.
-"""
+"""Our signatures and our reading of AWS's frames, held against botocore and Anthropic's client for Bedrock."""
 
 import asyncio
-import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
 
+import anthropic
+import botocore.auth  # type: ignore[import-untyped] # it has no types
 import pytest
+from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
+from botocore.credentials import Credentials  # type: ignore[import-untyped]
 
 from rightseat.core.errors import ModelError
 from rightseat.egress.credentials.sigv4 import Keys, sign
@@ -19,43 +18,37 @@ from tests.models.anthropic.test_bedrock import KEYS, MODEL, RUNTIME, START, ass
 from tests.models.anthropic.test_oracle import Said, ours
 from tests.models.anthropic.test_reading import CHUNKS, model_of
 from tests.models.recorded import once
-from tests.servers.installing import install
-from tests.servers.running import PROGRAMS
 from tests.wire.test_eventstream import exception
-
-pytestmark = pytest.mark.servers
 
 MOMENT = datetime(2026, 11, 15, 12, 0, 1, tzinfo=UTC)
 
 
-class Oracle:
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-
-    async def ask(self, **what: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(what).encode() + b"\n")
-        line = await self._process.stdout.readline()
-        assert line, "the oracle has ended"
-        return json.loads(line)
+def signed_by_botocore(asked: Asked, keys: Keys) -> dict[str, str]:
+    request = AWSRequest(asked.method, f"https://{asked.host}{asked.target}", headers=asked.headers, data=asked.body)
+    credentials = Credentials(keys.id, keys.secret, keys.session_token)
+    botocore.auth.SigV4Auth(credentials, "svc", "eu-1").add_auth(request)
+    return {name.lower(): value for name, value in request.headers.items() if name.lower() not in asked.headers}
 
 
-@pytest.fixture
-async def oracle() -> AsyncIterator[Oracle]:
-    python = await asyncio.to_thread(install, "bedrock")
-    process = await asyncio.create_subprocess_exec(
-        *(python, PROGRAMS / "bedrock_oracle.py"),
-        env={"PATH": "", "HOME": "/nowhere"},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        limit=2**22,
+async def theirs(url: str) -> list[dict[str, Any]]:
+    """The events that Anthropic's client for Bedrock reads there; an error is the last of them."""
+    client = anthropic.AsyncAnthropicBedrock(
+        base_url=url,
+        aws_region="us-east-1",
+        max_retries=0,
+        aws_access_key=KEYS["access_key_id"],
+        aws_secret_key=KEYS["secret_access_key"],
+        aws_session_token=KEYS["session_token"],
     )
+    events: list[dict[str, Any]] = []
     try:
-        yield Oracle(process)
-    finally:
-        process.kill()
-        await process.wait()
+        async with asyncio.timeout(20), client:
+            messages: Any = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
+            stream = await client.messages.create(model=MODEL, max_tokens=10, messages=messages, stream=True)
+            events += [event.to_dict() async for event in stream]
+    except anthropic.APIError as error:
+        events.append({"type": "error", "name": type(error).__name__})
+    return events
 
 
 TARGETS = [
@@ -71,26 +64,14 @@ TARGETS = [
 
 
 @pytest.mark.parametrize("token", [None, "session/token=="])
-async def test_botocore_signs_as_we_do(oracle: Oracle, token: str | None) -> None:
-    keys = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)
+def test_botocore_signs_as_we_do(token: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *_, **__: MOMENT)
+    keys = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)
     for number, target in enumerate(TARGETS):
-        body = '{"text": "Grüße"}' * number
         headers = {"content-type": "application/json"} if number % 2 else {}
-        mine = sign(Asked("POST", "h.test:8443", target, headers, body.encode()), Keys(*keys), "eu-1", "svc", MOMENT)
-        its = await oracle.ask(
-            sign={
-                "method": "POST",
-                "url": f"https://h.test:8443{target}",
-                "headers": headers,
-                "body": body,
-                "keys": keys,
-                "region": "eu-1",
-                "service": "svc",
-                "now": MOMENT.isoformat(),
-            }
-        )
+        asked = Asked("POST", "h.test:8443", target, headers, ('{"text": "Grüße"}' * number).encode())
 
-        assert mine == its, target
+        assert sign(asked, keys, "eu-1", "svc", MOMENT) == signed_by_botocore(asked, keys), target
 
 
 def said_by(events: list[dict[str, Any]]) -> Said:
@@ -114,31 +95,25 @@ def said_by(events: list[dict[str, Any]]) -> Said:
     return said
 
 
-async def test_anthropics_client_reads_what_we_read_and_asks_as_we_ask(oracle: Oracle) -> None:
+async def test_anthropics_client_reads_what_we_read_and_asks_as_we_ask() -> None:
     for name in CHUNKS:
         async with model_of(framed(name), **RUNTIME, client_models=("*",), max_tokens=10) as (model, server):
-            its = said_by(await oracle.ask(ask=server.url))
+            its = said_by(await theirs(server.url))
             mine = await ours(model)
 
         mine.reason = None
         assert mine == its, name
-        theirs, asked = server.requests
-        assert theirs.line == f"POST /model/{MODEL}/invoke-with-response-stream HTTP/1.1"
-        assert asked.json == theirs.json
+        first, asked = server.requests
+        assert first.line == f"POST /model/{MODEL}/invoke-with-response-stream HTTP/1.1"
+        assert asked.json == first.json
         assert_signed(asked, "bedrock")
 
 
 @pytest.mark.parametrize("kind", ["throttlingException", "modelStreamErrorException", "validationException"])
-async def test_what_is_an_error_to_anthropics_client_is_one_to_us(oracle: Oracle, kind: str) -> None:
+async def test_what_is_an_error_to_anthropics_client_is_one_to_us(kind: str) -> None:
     async with model_of(once(answered(START, exception(kind, "No"))), **RUNTIME) as (model, server):
-        events = await oracle.ask(ask=server.url)
+        events = await theirs(server.url)
         with pytest.raises(ModelError):
             await ours(model)
 
     assert events[-1]["type"] == "error"
-
-
-def test_the_oracle_has_the_same_keys() -> None:
-    text = (PROGRAMS / "bedrock_oracle.py").read_text()
-
-    assert all(f'"{value}"' in text for value in KEYS.values())

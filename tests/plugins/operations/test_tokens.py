@@ -6,7 +6,13 @@ import base64
 import pytest
 
 from rightseat.core.ask import Principal
-from rightseat.plugins.definition import Auth
+from rightseat.egress.addresses import Policy
+from rightseat.egress.credentials.renewing import EARLY, PAUSE
+from rightseat.egress.door import Door
+from rightseat.egress.redaction import Redactor
+from rightseat.egress.secrets import Secrets
+from rightseat.plugins.definition import Auth, Identity
+from rightseat.plugins.operations.tokens import Holder, Tokens
 from rightseat.plugins.results import StepFailed
 from tests.plugins.operations.authority import authority, form
 from tests.plugins.operations.examples import operation, plugin, sender
@@ -71,8 +77,8 @@ async def test_R_3_2_a_users_token_is_shown_to_nobody_whom_the_operator_has_not_
     assert (failed.value.code, one.asked, one.used) == ("egress_blocked", [], [])
 
 
-@pytest.mark.parametrize(("lasts", "after", "times"), [(300, 269, 1), (300, 271, 2), ("60", 31, 2), (None, 200, 1)])
-async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, after: float, times: int) -> None:
+@pytest.mark.parametrize(("lasts", "after", "number"), [(300, 269, 1), (300, 271, 2), ("60", 31, 2), (None, 200, 1)])
+async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, after: float, number: int) -> None:
     now = 1000.0
     async with authority() as one:
         one.lasts = lasts
@@ -81,7 +87,52 @@ async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, af
         now += after
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
 
-    assert len(one.asked) == times
+    assert one.used == ["Bearer token-1", f"Bearer token-{number}"]
+
+
+async def test_R_3_3_a_token_is_renewed_before_its_end_and_no_request_waits_for_it() -> None:
+    now = 1000.0
+    async with authority() as one:
+        one.lasts = 3600
+        sends = sender(clock=lambda: now, KEY="client-secret-1")
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+        one.gate.clear()
+        one.was_asked.clear()
+        now += 3600 - EARLY
+        await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+        await one.was_asked.wait()
+        one.gate.set()
+        while one.used[-1] != "Bearer token-2":
+            await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+
+    assert one.used[:2] == ["Bearer token-1"] * 2
+    assert len(one.asked) == 2
+
+
+async def test_R_3_3_a_renewal_shows_the_newest_token_of_the_user() -> None:
+    now = 1000.0
+    async with authority() as one:
+        auth = one.auth(grant="token_exchange")
+        sends = sender(trusted=[one.url.removeprefix("http://")], clock=lambda: now, KEY="client-secret-1")
+        for subject in ("ann-1", "ann-2"):
+            await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("ann"), user_token=subject)
+            now += 300
+
+    assert [form(asked)["subject_token"] for asked in one.asked] == ["ann-1", "ann-2"]
+
+
+async def test_tokens_that_have_ended_are_forgotten() -> None:
+    now = 1000.0
+    async with authority() as one:
+        tokens = Tokens(Door(), Secrets({}), Redactor("[secret]"), lambda: now)
+        auth = Auth("oidc", {"token_url": f"{one.url}/token", "client_id": "client", "client_secret": "client-secret"})
+        policy = Policy(allow=(one.url.removeprefix("http://"),))
+        for number in range(3):
+            await tokens.get(auth, Holder(Identity(f"plugin-{number}", "1", ""), "ann"), policy)
+        now += 300
+        await tokens.get(auth, Holder(Identity("another", "1", ""), "ann"), policy)
+
+    assert len(tokens) == 1
 
 
 async def test_R_3_3_scopes_have_tokens_of_their_own() -> None:
@@ -108,17 +159,31 @@ async def test_R_3_3_requests_at_once_share_one_fetch_even_if_the_first_gives_up
 
 
 async def test_R_3_3_a_401_discards_the_token_and_repeats_once() -> None:
+    now = 1000.0
     async with authority() as one:
-        sends = sender(KEY="client-secret-1")
+        sends = sender(clock=lambda: now, KEY="client-secret-1")
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
         one.withdrawn.add("token-1")
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
         one.withdrawn |= {"token-2", "token-3"}
+        now += PAUSE
         with pytest.raises(StepFailed) as failed:
             await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
 
     assert one.used == [f"Bearer token-{n}" for n in (1, 1, 2, 2, 3)]
     assert failed.value.upstream_status == 401
+
+
+async def test_an_api_that_refuses_every_token_costs_one_fetch_and_not_one_for_each_request() -> None:
+    async with authority() as one:
+        one.withdrawn |= {"token-1", "token-2", "token-3"}
+        sends = sender(KEY="client-secret-1")
+        for _ in range(3):
+            with pytest.raises(StepFailed):
+                await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
+
+    assert one.used == [f"Bearer token-{n}" for n in (1, 2, 2, 2)]
+    assert len(one.asked) == 2
 
 
 async def test_a_token_that_is_not_given_is_told_without_the_secret() -> None:

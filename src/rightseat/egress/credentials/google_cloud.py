@@ -13,18 +13,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rightseat.core.errors import AddressForbidden, ConfigError, ModelRefusedKey, ModelUnreachable
-from rightseat.egress.addresses import read_url
-from rightseat.egress.credentials.granting import LIMITS, SAID, UNSAID, send
-from rightseat.egress.credentials.renewing import Bearer, Token
-from rightseat.egress.door import Door, Outgoing, Unanswered
+from rightseat.core.errors import AddressForbidden, ModelRefusedKey, ModelUnreachable
+from rightseat.egress.addresses import Policy, read_url
+from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
+from rightseat.egress.credentials.renewing import UNSAID, Bearer, Token
+from rightseat.egress.door import Door, Incoming, Limits, Outgoing, Unanswered
 
 logger = logging.getLogger(__name__)
 
+LIMITS = Limits(size=2**20, seconds=30.0, silence=30.0)
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 KINDS = {
     "service_account": ("google.oauth2.service_account", "from_service_account_info"),
@@ -38,8 +38,8 @@ NO_TOKEN = "Google Cloud gives the server no token for its model."  # noqa: S105
 
 def credentials(file: Path | None = None, clock: Callable[[], float] = time.monotonic) -> Bearer:
     """`file` holds one of `KINDS`; without it Google's libraries look around."""
-    if not is_installed():
-        raise ConfigError("Models on Google Cloud need what is not installed: pip install 'rightseat[vertex]'")
+    for package in ("google.auth", "requests"):
+        require(package, "A model on Google Cloud", "vertex")
     return Bearer(_Source(file).fetch, (), clock)
 
 
@@ -49,23 +49,27 @@ class _Source:
         self._found: Any = None
         self._door = Door()
 
-    async def fetch(self) -> Token:
+    async def fetch(self) -> Token[str]:
         """Google's words go to our log alone: they may hold more than a client should see."""
         loop = asyncio.get_running_loop()
-        errors = await asyncio.to_thread(import_module, "google.auth.exceptions")
+        errors = await call_in_thread(lambda: import_module("google.auth.exceptions"))
+        requests = _Requests(self._door, loop, errors.TransportError)
         try:
-            await asyncio.to_thread(self._refresh, _Requests(self._door, loop, errors.TransportError))
+            await call_in_thread(lambda: self._refresh(requests))
+        except TimeoutError:
+            logger.warning("No token of Google Cloud within %g s", FETCH_TIMEOUT_S)
+            raise ModelUnreachable(f"Google Cloud gave no token for the model within {FETCH_TIMEOUT_S:g} s.") from None
         except errors.DefaultCredentialsError as error:
-            logger.warning("there are no credentials of Google Cloud: %s", in_a_line(error))
+            logger.warning("there are no credentials of Google Cloud: %s", in_one_line(error))
             raise ModelRefusedKey(
                 f"{NO_TOKEN} Check the file in `credentials`; without one, GOOGLE_APPLICATION_CREDENTIALS, "
                 "`gcloud auth application-default login`, or the service account of the machine."
             ) from None
         except errors.TransportError as error:
-            logger.warning("Google Cloud cannot be asked for a token: %s", in_a_line(error))
+            logger.warning("Google Cloud cannot be asked for a token: %s", in_one_line(error))
             raise ModelUnreachable("Google Cloud cannot be asked for a token for the model.") from None
         except errors.GoogleAuthError as error:
-            logger.warning("Google Cloud gives no token: %s", in_a_line(error))
+            logger.warning("Google Cloud gives no token: %s", in_one_line(error))
             raise ModelRefusedKey(f"{NO_TOKEN} Check that its account exists and its key is still valid.") from None
         return Token(self._found.token, lasts(self._found.expiry))
 
@@ -134,17 +138,13 @@ class _Requests:
         return _Answer(incoming.status, incoming.headers, incoming.content)
 
 
+async def send(door: Door, outgoing: Outgoing) -> Incoming:
+    """To an address that the operator named, or the operator's cloud, wherever it is."""
+    target = outgoing.target
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    return await door.send(outgoing, Policy(allow=(f"{host}:{target.port}",)), LIMITS)
+
+
 def lasts(expiry: datetime | None) -> float:
     """`expiry` is in UTC, without saying so."""
     return UNSAID if expiry is None else (expiry.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds()
-
-
-def in_a_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:SAID]
-
-
-def is_installed() -> bool:
-    try:
-        return find_spec("google.auth") is not None and find_spec("requests") is not None
-    except ModuleNotFoundError:
-        return False

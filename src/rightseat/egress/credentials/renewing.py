@@ -1,6 +1,6 @@
 """A token that is renewed: fetched when it is first needed, and anew before it ends.
 
-until EARLY before its end  it is used
+until EARLY before its end  it is used; of one that lasts less than two EARLY, for half of its time
 from then on                it is used still, while a new one is fetched, not more often than every PAUSE
 its last MARGIN             nobody uses it: whoever needs one waits for the new one, one fetch for all of them
 refused                     it is thrown away; a second one that is refused within PAUSE is not: it is not its age
@@ -12,49 +12,66 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
+from rightseat.core.errors import RightseatError
 from rightseat.egress.http import Asked
 
 logger = logging.getLogger(__name__)
 
 EARLY = 300.0  # seconds
-MARGIN = 10.0
+MARGIN = 30.0
 PAUSE = 30.0
+UNSAID = 300.0  # seconds that a token lasts whose server does not say it
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class Token(Generic[T]):
     """`lasts` is in seconds from now."""
 
-    value: str = field(repr=False)
+    value: T = field(repr=False)
     lasts: float
 
 
-class Renewed:
-    """`fetch` raises our errors, and says in the log what is wrong: whoever waits gets its error."""
+Fetch = Callable[[], Awaitable[Token[T]]]
+"""Raises our errors."""
 
-    def __init__(self, fetch: Callable[[], Awaitable[Token]], clock: Callable[[], float] = time.monotonic) -> None:
-        self._fetch = fetch
+
+def is_sendable(token: str) -> bool:
+    """Whether it can stand in a header, and is long enough to be taken out of texts."""
+    return token.isascii() and token.isprintable() and len(token) >= 4
+
+
+class Renewed(Generic[T]):
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._token: str | None = None
-        self._known: deque[str] = deque(maxlen=4)  # the last ones: a server may still speak of the one before
+        self._token: T | None = None
+        self._known: deque[T] = deque(maxlen=4)  # the last ones: a server may still speak of the one before
         self._ends = self._renew_at = 0.0
         self._refused_at: float | None = None
-        self._fetching: asyncio.Task[str] | None = None
+        self._fetching: asyncio.Task[T] | None = None
 
     @property
-    def known(self) -> Iterable[str]:
+    def known(self) -> Iterable[T]:
         return self._known
 
-    async def get(self) -> str:
+    @property
+    def is_over(self) -> bool:
+        """It has ended, and none is on its way."""
+        return self._fetching is None and self._clock() >= self._ends
+
+    async def get(self, fetch: Fetch[T]) -> T:
+        """Where one is fetched already, that one is waited for. Raises what `fetch` raises."""
         now = self._clock()
         if self._token is None or now >= self._ends:
-            return await asyncio.shield(self._renewing())  # who gives up does not end it for the others
+            return await asyncio.shield(self._renewing(fetch))  # who gives up does not end it for the others
         if now >= self._renew_at:
-            _ = self._renewing()
+            _ = self._renewing(fetch)
         return self._token
 
-    def discard(self, token: str) -> bool:
+    def discard(self, token: T) -> bool:
         """It was refused. False where a new one would be as well."""
         if token != self._token:
             return True
@@ -69,28 +86,30 @@ class Renewed:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
 
-    def _renewing(self) -> "asyncio.Task[str]":
+    def _renewing(self, fetch: Fetch[T]) -> "asyncio.Task[T]":
         if self._fetching is None:
-            self._fetching = asyncio.create_task(self._renew())
+            self._fetching = asyncio.create_task(self._renew(fetch))
             self._fetching.add_done_callback(self._renewed)
         return self._fetching
 
-    async def _renew(self) -> str:
-        token = await self._fetch()
+    async def _renew(self, fetch: Fetch[T]) -> T:
+        token = await fetch()
         now = self._clock()
         self._known.append(token.value)
         self._token, self._ends = token.value, now + token.lasts - MARGIN
-        self._renew_at = max(now + token.lasts - EARLY, now + PAUSE)
+        self._renew_at = now + max(token.lasts - EARLY, token.lasts / 2, PAUSE)
         return token.value
 
-    def _renewed(self, done: "asyncio.Task[str]") -> None:
+    def _renewed(self, done: "asyncio.Task[T]") -> None:
         self._fetching = None
-        if done.cancelled() or done.exception() is None:
+        if done.cancelled() or (error := done.exception()) is None:
             return
         now = self._clock()
         self._renew_at = now + PAUSE
         if self._token is not None and now < self._ends:
-            logger.warning("there is no new token yet; the one that we have is good for %d s more", self._ends - now)
+            trace = None if isinstance(error, RightseatError) else error
+            text = "No new token: %s The present one is valid for %d s more."
+            logger.warning(text, error, self._ends - now, exc_info=trace)
 
 
 class Bearer:
@@ -98,11 +117,12 @@ class Bearer:
 
     def __init__(
         self,
-        fetch: Callable[[], Awaitable[Token]],
+        fetch: Fetch[str],
         secrets: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._token = Renewed(fetch, clock)
+        self._token = Renewed[str](clock)
+        self._fetch = fetch
         self._secrets = tuple(secrets)
 
     @property
@@ -110,7 +130,7 @@ class Bearer:
         return (*self._secrets, *self._token.known)
 
     async def headers(self, asked: Asked) -> Mapping[str, str]:
-        return {"authorization": f"Bearer {await self._token.get()}"}
+        return {"authorization": f"Bearer {await self._token.get(self._fetch)}"}
 
     def renews(self, refused: Mapping[str, str]) -> bool:
         return self._token.discard(refused["authorization"].removeprefix("Bearer "))

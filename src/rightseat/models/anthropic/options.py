@@ -49,9 +49,9 @@ class Options(BaseModel):
     api_key: Sendable | None = None
     """Anthropic's, Foundry's or Bedrock's. Google Cloud takes none: it has credentials."""
     aws: AwsOptions | None = None
-    """Sign requests to Bedrock with keys of AWS, instead of an `api_key`. `{}` takes those of the environment."""
+    """Sign requests to Bedrock with AWS credentials, instead of an `api_key`. `{}` finds them as AWS's own tools do."""
     entra: EntraOptions | None = None
-    """Tokens of Microsoft Entra ID for Foundry, instead of an `api_key`."""
+    """Tokens of Microsoft Entra ID for Foundry, instead of an `api_key`. `{}` finds credentials as Azure's tools do."""
     region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
     """Of Bedrock or Google Cloud, for example `us-east-1` or `global`."""
     project: str | None = Field(default=None, pattern=r"^[a-z0-9:.-]+$")

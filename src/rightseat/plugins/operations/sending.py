@@ -168,9 +168,10 @@ class Sender:
             incoming = await self._carrier.send(outgoing(sending.draft, shown), policy, limits)
             if incoming.status != 401 or is_last or not any(tokens):
                 break
-            for auth, token in zip(auths, tokens, strict=True):
-                if token:
-                    self._tokens.discard(auth, holder, token)
+            used = [(auth, token) for auth, token in zip(auths, tokens, strict=True) if token]
+            renewed = [self._tokens.discard(auth, holder, token) for auth, token in used]
+            if not any(renewed):
+                break
         return incoming
 
     def _shown(self, written: Draft, shown: Credentials) -> Request:

@@ -1,24 +1,24 @@
-"""Tokens of OIDC servers: fetched once for all who need one, kept until shortly before they end."""
+"""Tokens of OIDC servers: one for each plugin, `auth` and user, shared by all requests and renewed before it ends."""
 
-import asyncio
 import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
+from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.addresses import Policy, read_url
+from rightseat.egress.credentials.renewing import UNSAID, Renewed, Token, is_sendable
 from rightseat.egress.door import Incoming, Limits, Outgoing
 from rightseat.egress.redaction import Redactor
 from rightseat.plugins.definition import Auth, Identity
 from rightseat.plugins.operations.authorizing import Secrets, place_of, revealed
 from rightseat.plugins.results import StepFailed
 
-EARLY = 30.0  # seconds before its end that a token is no longer used
-UNSAID = 300.0  # seconds that a token lasts of which its server does not say it
 LIMITS = Limits(size=2**20, seconds=30.0, silence=30.0)
 
 NOBODY = (
@@ -71,44 +71,33 @@ class Tokens:
         self._secrets = secrets
         self._redactor = redactor
         self._clock = clock
-        self._kept: dict[Key, tuple[str, float]] = {}
-        self._fetching: dict[Key, asyncio.Task[str]] = {}
+        self._held: dict[Key, Renewed[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._held)
 
     async def get(self, auth: Auth, holder: Holder, policy: Policy) -> str:
         """Raises `StepFailed`, `SecretMissing`, and what the carrier raises."""
         key = key_of(auth, holder)
-        token, ends = self._kept.get(key, ("", 0.0))
-        if token and self._clock() < ends:
-            return token
-        if key not in self._fetching:
-            fetching = asyncio.create_task(self._fetch(key, auth, holder, policy))
-            self._fetching[key] = fetching
-            fetching.add_done_callback(lambda done: self._fetched(key, done))
-        return await asyncio.shield(self._fetching[key])  # who gives up does not end it for the others
+        if key not in self._held:
+            self._held = {old: token for old, token in self._held.items() if not token.is_over}
+            self._held[key] = Renewed(self._clock)
+        return await self._held[key].get(partial(self._fetch, auth, holder, policy))
 
-    def discard(self, auth: Auth, holder: Holder, token: str) -> None:
-        """It was refused. One that came in the meantime stays."""
-        key = key_of(auth, holder)
-        if self._kept.get(key, ("", 0.0))[0] == token:
-            del self._kept[key]
+    def discard(self, auth: Auth, holder: Holder, token: str) -> bool:
+        """It was refused. False where a new one would be as well."""
+        held = self._held.get(key_of(auth, holder))
+        return held is None or held.discard(token)
 
-    def _fetched(self, key: Key, done: "asyncio.Task[str]") -> None:
-        del self._fetching[key]
-        if not done.cancelled():
-            done.exception()  # whoever waited has it; if nobody did, nobody needs it
-
-    async def _fetch(self, key: Key, auth: Auth, holder: Holder, policy: Policy) -> str:
+    async def _fetch(self, auth: Auth, holder: Holder, policy: Policy) -> Token[str]:
         check_subject(auth, holder)
         url, is_posted = await self._endpoint(auth, policy)
         check_place(auth, holder, url)
         ready = await revealed(auth, self._secrets, self._redactor, place_of(url))
         incoming = await self._carrier.send(write_request(url, ready, holder, is_posted), policy, LIMITS)
-        given = read_token(url, incoming)
-        self._redactor.learn(given.access_token, passing=True)
-        now = self._clock()
-        self._kept = {old: kept for old, kept in self._kept.items() if kept[1] > now}
-        self._kept[key] = given.access_token, now + lasts(given) - EARLY
-        return given.access_token
+        token = read_token(url, incoming)
+        self._redactor.learn(token.value, passing=True)
+        return token
 
     async def _endpoint(self, auth: Auth, policy: Policy) -> tuple[str, bool]:
         """Where tokens are given, and whether the secret goes into the form rather than into a header."""
@@ -119,7 +108,7 @@ class Tokens:
         incoming = await self._carrier.send(Outgoing("GET", read_url(url)), policy, LIMITS)
         try:
             found = msgspec.json.decode(incoming.content if incoming.status == 200 else b"", type=Discovered)
-        except msgspec.MsgspecError:
+        except JSON_ERRORS:
             message = f"{issuer} does not say where it gives tokens: it answered {incoming.status}."
             raise StepFailed("http_status", message, status=incoming.status) from None
         if found.issuer.rstrip("/") != issuer.rstrip("/"):
@@ -166,7 +155,7 @@ def write_request(url: str, auth: Auth, holder: Holder, is_posted: bool) -> Outg
     return Outgoing("POST", read_url(url), tuple(headers), (body,), len(body))
 
 
-def read_token(url: str, incoming: Incoming) -> Given:
+def read_token(url: str, incoming: Incoming) -> Token[str]:
     host = read_url(url).host
     if incoming.status != 200:
         message = f"{host} gives no token: it answered {incoming.status}."
@@ -174,15 +163,12 @@ def read_token(url: str, incoming: Incoming) -> Given:
         raise StepFailed("http_status", message, status=incoming.status, details={"sent": False, "body": body})
     try:
         given = msgspec.json.decode(incoming.content, type=Given)
-    except msgspec.MsgspecError:
+    except JSON_ERRORS:
         raise StepFailed("http_status", f"{host} gives no token that can be read.", status=200) from None
-    if not given.access_token.isprintable() or not given.access_token.isascii() or len(given.access_token) < 4:
+    if not is_sendable(given.access_token):
         raise StepFailed("http_status", f"{host} gives a token that cannot be sent.", status=200)
-    return given
-
-
-def lasts(given: Given) -> float:
     try:
-        return float(given.expires_in) if given.expires_in is not None else UNSAID
+        lasts = UNSAID if given.expires_in is None else float(given.expires_in)
     except ValueError:
-        return UNSAID
+        lasts = UNSAID
+    return Token(given.access_token, lasts)

@@ -1,0 +1,62 @@
+"""A library that blocks: called in a thread, with a deadline, and reported when it is missing."""
+
+import asyncio
+import threading
+
+import pytest
+
+from rightseat.core.errors import ConfigError
+from rightseat.egress.credentials.library import call_in_thread, in_one_line, require
+
+
+async def test_the_loop_goes_on_while_the_library_works() -> None:
+    done = threading.Event()
+    working = asyncio.create_task(call_in_thread(lambda: done.wait(5)))
+    await asyncio.sleep(0)
+    done.set()
+
+    assert await working
+
+
+async def test_an_error_of_the_library_comes_out() -> None:
+    def fail() -> None:
+        raise LookupError("nothing there")
+
+    with pytest.raises(LookupError, match="nothing there"):
+        await call_in_thread(fail)
+
+
+@pytest.mark.parametrize("ends", ["deadline", "cancelled"])
+async def test_a_library_that_hangs_is_left_alone_in_a_thread_that_no_exit_waits_for(ends: str) -> None:
+    done = threading.Event()
+    threads: list[threading.Thread] = []
+
+    def hang() -> None:
+        threads.append(threading.current_thread())
+        done.wait(10)
+
+    working = asyncio.create_task(call_in_thread(hang, 0.05 if ends == "deadline" else 10))
+    if ends == "cancelled":
+        await asyncio.sleep(0)
+        working.cancel()
+    with pytest.raises(TimeoutError if ends == "deadline" else asyncio.CancelledError):
+        await working
+
+    assert threads[0].is_alive()
+    assert threads[0].daemon
+    done.set()
+    await asyncio.to_thread(threads[0].join, 5)
+    assert not threads[0].is_alive()
+
+
+def test_a_package_that_is_missing_is_reported_with_what_to_install() -> None:
+    require("msgspec", "Everything", "all")
+    for package in ("no_such_package", "no_such_package.inside"):
+        with pytest.raises(
+            ConfigError, match=rf"^Everything needs the package {package}, .* pip install 'rightseat\[all\]'$"
+        ):
+            require(package, "Everything", "all")
+
+
+def test_an_error_is_logged_in_one_line_without_secrets() -> None:
+    assert in_one_line(ValueError("not\n good:  canary"), ("", "canary")) == "ValueError: not good: [key]"
