@@ -40,6 +40,11 @@ fix:
 test *ARGS:
     pytest {{ ARGS }}
 
+# Install the CPU build of vLLM once (2.5 GB, Linux on x86-64) and test our backend with it; arguments go to pytest
+vllm *ARGS:
+    {{ bin }}/python -m tests.servers.installing vllm
+    pytest -m servers tests/models/completion {{ ARGS }}
+
 # Judge a running server with real clients: just acceptance copilotkit-graphql
 acceptance SUITE *ARGS:
     tests/acceptance/{{ SUITE }}/run {{ ARGS }}
@@ -65,4 +70,10 @@ lock *ARGS:
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
     {{ compile }} {{ ARGS }} pyproject.toml --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
+# Pin the packages of vLLM anew. UV_FIND_LINKS or UV_EXTRA_INDEX_URL must name a place that has torch's CPU build
+lock-vllm *ARGS:
+    uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock-vllm' {{ unused_by_vllm }} {{ ARGS }} requirements/vllm.in --output-file requirements/vllm.txt
+
+# vLLM names these, and runs without them: they do not fit torch's CPU build, or have no use on a CPU
+unused_by_vllm := "--no-emit-package torchvision --no-emit-package torchaudio --no-emit-package torchcodec --no-emit-package triton"
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock'"

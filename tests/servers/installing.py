@@ -1,6 +1,7 @@
 """The packages of one server, in a virtual environment of its own: they conflict with ours, and with each other's.
 
-`python -m tests.servers.installing NAME…` installs ahead of the tests; without names, all of them.
+`python -m tests.servers.installing NAME…` installs ahead of the tests; without names, all of `requirements/servers`.
+vLLM is not one of those, for its size: `just vllm` installs it, and without it its tests are skipped.
 """
 
 import faulthandler
@@ -12,15 +13,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-REQUIREMENTS = Path(__file__).parent.parent.parent / "requirements" / "servers"
+import pytest
+
+REQUIREMENTS = Path(__file__).parent.parent.parent / "requirements"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "servers"
-MOST = 900  # seconds
+MOST = 1800  # seconds
+QUIETLY = ("-qq", "--disable-pip-version-check")
 
 
 def install(name: str) -> Path:
     """The Python with the packages of `requirements/servers/NAME.txt`. They are installed once, in about a minute."""
-    pinned = REQUIREMENTS / f"{name}.txt"
-    home = CACHE / f"{name}-{hashlib.sha256(pinned.read_bytes()).hexdigest()[:16]}"
+    pinned, home = locate(name)
     python = home / "bin" / "python"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / f".{name}.lock").open("w") as held:
@@ -30,11 +33,24 @@ def install(name: str) -> Path:
             for earlier in CACHE.glob(f"{name}-{'?' * 16}"):
                 shutil.rmtree(earlier)
             run([sys.executable, "-m", "venv", home])
-            run(
-                [python, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes", "-r", pinned]
-            )
+            run([python, "-m", "pip", "install", *QUIETLY, "--no-deps", "--require-hashes", "-r", pinned])
             (home / ".installed").touch()
     return python
+
+
+def find_vllm() -> Path:
+    """The Python with vLLM. The test is skipped where it is not installed."""
+    _, home = locate("vllm")
+    if not (home / ".installed").exists():
+        pytest.skip("vLLM is not installed. `just vllm` installs it (2.5 GB) and runs its tests.")
+    return home / "bin" / "python"
+
+
+def locate(name: str) -> tuple[Path, Path]:
+    """The file that pins the packages, and where they are installed."""
+    servers, large = REQUIREMENTS / "servers" / f"{name}.txt", REQUIREMENTS / f"{name}.txt"
+    pinned = servers if servers.exists() else large
+    return pinned, CACHE / f"{name}-{hashlib.sha256(pinned.read_bytes()).hexdigest()[:16]}"
 
 
 def run(command: list[Path | str]) -> None:
@@ -43,5 +59,5 @@ def run(command: list[Path | str]) -> None:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or sorted(file.stem for file in REQUIREMENTS.glob("*.txt")):
+    for chosen in sys.argv[1:] or sorted(file.stem for file in (REQUIREMENTS / "servers").glob("*.txt")):
         install(chosen)

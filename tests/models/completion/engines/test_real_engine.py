@@ -87,6 +87,21 @@ async def test_it_answers_is_held_to_a_grammar_and_says_what_it_has(options: Lla
     assert held[-3:].isdigit()
 
 
+async def test_every_character_of_a_grammar_is_read_as_it_is_meant(options: LlamaCppOptions) -> None:
+    text = '"\\\n\r\t\x01a\x7fF[]{}^-/é\x80😀\u2028'
+    signs = [Chars(((ord(sign), ord(sign)),)) for sign in text]
+    others = Chars((*((code, code) for code in range(0x20, 0x7F) if chr(code) not in "<c"), (0x80, 0x10FFFF)), True)
+    async with ready(options) as engine:
+        literal, _ = await say(engine, "Hello", max_tokens=60, constraint=Constraint(Grammar(Literal(text), {})))
+        classes, _ = await say(
+            engine, "Hello", max_tokens=60, constraint=Constraint(Grammar(Sequence((*signs, Repeat(others, 3, 3))), {}))
+        )
+
+    assert literal == text
+    assert classes.startswith(text)
+    assert set(classes.removeprefix(text)) <= set("<c\n\r\t\x7f")
+
+
 async def test_a_reader_who_leaves_frees_the_slot_within_a_second(options: LlamaCppOptions) -> None:
     async with ready(options) as engine:
         pieces = engine.generate(Request(prompt=STORY, max_tokens=4000))

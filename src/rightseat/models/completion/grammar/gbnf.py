@@ -2,8 +2,13 @@
 
 llama.cpp unrolls every repetition and refuses one that comes to 2,000 rules, counting what is repeated. So what is
 repeated is one character or a rule, and a longer repetition is made of blocks: so many full ones, and the rest.
+
+vLLM reads GBNF as well, and its readers disagree on escapes. xgrammar reads `\\x` up to the last hex digit, so
+`[^\\x3Cc]` is "not U+03CC" to it. llguidance drops the leading zeros of `\\u` and `\\U`, and refuses what is left. They
+agree on `\\xHH` with no hex digit behind it, and on characters that stand for themselves: that is what is written.
 """
 
+import re
 from functools import lru_cache
 
 from rightseat.models.completion.grammar import free_text
@@ -25,6 +30,8 @@ UNROLLED = 1_100
 BLOCK = 100
 _TEXT = {ord('"'): '\\"', ord("\\"): "\\\\", 10: "\\n", 13: "\\r", 9: "\\t"}
 _TEXT.update({code: f"\\x{code:02X}" for code in (*range(32), 127) if code not in _TEXT})
+_DIGITS_BEHIND_ESCAPE = re.compile(r"([\x00-\x08\x0B\x0C\x0E-\x1F\x7F][0-9A-Fa-f]+)")
+_HEX_DIGITS = frozenset("0123456789ABCDEFabcdef")
 
 
 def write(grammar: Grammar) -> str:
@@ -141,17 +148,27 @@ def _closed(text: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    return f'"{text.translate(_TEXT)}"'
+    pieces = _DIGITS_BEHIND_ESCAPE.split(text)  # every second one is an escape and the digits behind it
+    pieces[::2] = [piece.translate(_TEXT) for piece in pieces[::2]]
+    pieces[1::2] = ["".join(map(_escaped, piece)) for piece in pieces[1::2]]
+    return f'"{"".join(pieces)}"'
 
 
 @lru_cache(1024)
 def chars(ranges: tuple[tuple[int, int], ...], negated: bool) -> str:
-    inside = "".join(_code(low) if low == high else f"{_code(low)}-{_code(high)}" for low, high in ranges)
+    inside = ""
+    for low, high in ranges:
+        inside += _member(chr(low), is_behind_escape=inside[-4:-2] == "\\x")
+        if low < high:
+            inside += f"-{_member(chr(high))}"
     return f"[{'^' if negated else ''}{inside}]"
 
 
-def _code(code: int) -> str:
-    sign = chr(code)
-    if sign.isascii() and sign.isalnum():
+def _member(sign: str, *, is_behind_escape: bool = False) -> str:
+    if not sign.isascii() or (sign.isalnum() and not (is_behind_escape and sign in _HEX_DIGITS)):
         return sign
-    return f"\\x{code:02X}" if code < 0x80 else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+    return _escaped(sign)
+
+
+def _escaped(sign: str) -> str:
+    return f"\\x{ord(sign):02X}"
