@@ -41,7 +41,7 @@ def _evaluate(action: str, scope: dict[str, Any]) -> str:
     for name in filters:
         match name:
             case ["quote"]:
-                value = json.dumps(str(value))
+                value = json.dumps(str(value).lower() if isinstance(value, bool) else str(value))  # as Go writes it
             case ["nindent", spaces]:
                 value = "".join(f"\n{' ' * int(spaces)}{line}" for line in value.splitlines())
             case ["sha256sum"]:

@@ -164,10 +164,18 @@ def test_a_pod_is_asked_for_its_health_and_has_time_to_end(
 def test_service_and_budget_mean_the_pods_of_the_deployment(manifests: dict[str, dict[str, Any]]) -> None:
     labels = manifests["Deployment"]["spec"]["template"]["metadata"]["labels"]
 
-    assert manifests["Deployment"]["spec"]["selector"]["matchLabels"] == labels
-    assert manifests["Service"]["spec"]["selector"] == labels
-    assert manifests["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    selected = manifests["Deployment"]["spec"]["selector"]["matchLabels"]
+    assert selected.items() <= labels.items()
+    assert manifests["Service"]["spec"]["selector"] == selected
+    assert manifests["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == selected
     assert manifests["PodDisruptionBudget"]["spec"]["maxUnavailable"] < manifests["Deployment"]["spec"]["replicas"]
+
+
+def test_a_pod_may_have_an_identity_of_a_cloud(manifests: dict[str, dict[str, Any]]) -> None:
+    pod = manifests["Deployment"]["spec"]["template"]
+
+    assert pod["spec"]["serviceAccountName"] == "default"
+    assert pod["metadata"]["labels"]["azure.workload.identity/use"] == "false"  # Azure compares text
 
 
 def test_what_is_secret_is_in_no_file_of_the_chart(manifests: dict[str, dict[str, Any]]) -> None:
