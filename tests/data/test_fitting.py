@@ -1,16 +1,14 @@
 """What goes into a model's window, and what is told of what does not."""
 
-from collections.abc import AsyncIterator
-
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
-from rightseat.core.model import Chunk, NoteChunk, Prompt, TextChunk
+from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
-from rightseat.data.fitting import Budget, Fitting, cut, fit_prompt, goes_inline, prompt_size, shares, size, tokens
+from rightseat.data.fitting import Budget, cut, fit_prompt, prompt_size, size
 
 TIGHT = Budget(tokens=1024, answer=24)
 
@@ -24,34 +22,8 @@ def test_text_is_counted_as_it_stands_in_json(text: str, bytes_: int) -> None:
     assert size(text) == bytes_
 
 
-def test_four_bytes_are_a_token() -> None:
-    assert [tokens(text) for text in ("", "a", "abcd", "abcde")] == [0, 1, 1, 2]
-
-
 def test_the_default_budget_leaves_a_window_of_32k_tokens_room_for_the_answer() -> None:
     assert Budget().bytes < 131_072 - 4096
-
-
-@pytest.mark.parametrize(
-    ("sizes", "room", "given"),
-    [
-        ([], 10, []),
-        ([3, 4], 10, [3, 4]),
-        ([100, 2, 100], 10, [4, 2, 4]),
-        ([100], 0, [0]),
-        ([5, 5], -1, [0, 0]),
-    ],
-)
-def test_what_is_small_is_taken_whole_and_what_is_big_shares_the_rest(
-    sizes: list[int], room: int, given: list[int]
-) -> None:
-    assert shares(sizes, room) == given
-
-
-def test_a_result_goes_inline_if_it_leaves_most_of_the_room() -> None:
-    assert goes_inline("x" * 250, 1000)
-    assert not goes_inline("x" * 251, 1000)
-    assert not goes_inline('"' * 200, 1000)
 
 
 def test_a_text_that_fits_is_left_alone() -> None:
@@ -138,24 +110,3 @@ def test_the_estimate_is_not_below_what_a_request_takes() -> None:
     wire = msgspec.json.encode([{"role": "user", "content": message.text} for message in messages])
 
     assert prompt_size(Prompt(messages)) >= len(wire)
-
-
-class Listener:
-    """Keeps what it was asked."""
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        self.prompts.append(prompt)
-        yield TextChunk("ok")
-
-
-async def test_a_model_gets_no_more_than_its_budget_and_whoever_asked_is_told() -> None:
-    listener = Listener()
-
-    chunks = [chunk async for chunk in Fitting(listener, TIGHT).stream(Prompt((result("x" * 9000), user("Hi"))))]
-
-    assert prompt_size(listener.prompts[0]) <= TIGHT.bytes
-    assert isinstance(chunks[0], NoteChunk)
-    assert chunks[1] == TextChunk("ok")

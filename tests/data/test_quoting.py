@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightseat.data.quoting import Box, Finder, find, quotations
+from rightseat.data.quoting import Box, Finder, find
 from rightseat.data.values import Document, Page, Word
 
 
@@ -122,10 +122,3 @@ def test_a_long_document_is_searched_quickly() -> None:
 
     assert finder.find("line 39 of page 299 has a few words in it") is not None
     assert finder.find("line 39 of page 299 has some other words in it altogether") is None
-
-
-def test_quotations_are_what_stands_in_quotation_marks() -> None:
-    said = 'It says: "Revenue increased 15%." And „alles wird immer gut“, « très bien pour tous ». Not "this". '
-    said += '"Revenue increased 15%."'
-
-    assert quotations(said) == ["Revenue increased 15%.", "alles wird immer gut", "très bien pour tous"]

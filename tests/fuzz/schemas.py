@@ -9,7 +9,7 @@ from typing import Any
 from rightseat.core.errors import Unenforceable
 from rightseat.models.completion.grammar import checking, gbnf, json_schema, lark
 from rightseat.models.completion.grammar.nodes import Node
-from rightseat.models.completion.grammar.schema import Builder, reported
+from rightseat.models.completion.grammar.schema import Builder
 from tests.fuzz.engine import Target, plain
 from tests.fuzz.mutation import TEXTS, make_value, mutate_json
 from tests.measure.grammar_cost import tools
@@ -112,7 +112,6 @@ def make_keyword(random: Random, depth: int) -> dict[str, Any]:
 
 
 def check(schema: Any) -> None:
-    reported(schema)
     builder = Builder()
     for build in (builder.value, builder.arguments):
         try:

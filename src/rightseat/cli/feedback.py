@@ -10,6 +10,7 @@ import click
 from rightseat.cli import start
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
+from rightseat.core.text import truncate
 
 SHOWN = 100
 """Characters of a question, and of a comment, on their line."""
@@ -57,4 +58,4 @@ def plain(value: Any) -> str:
     """A user's text, cut, and without what a terminal would obey."""
     text = "" if value is None else str(value)
     text = "".join(letter if letter.isprintable() else " " for letter in text[: SHOWN + 1])
-    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+    return truncate(text, SHOWN)

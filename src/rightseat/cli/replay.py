@@ -33,8 +33,8 @@ from rightseat.core.events import (
     Usage,
 )
 from rightseat.core.log import Entry
+from rightseat.core.text import truncate_with_length
 
-WIDTH = 160  # characters of one line
 SHORT = 400  # characters of what a tool gave
 
 
@@ -128,5 +128,4 @@ def cut(whole: bool) -> str:
 
 
 def shortened(text: str) -> str:
-    line = text.replace("\r", "\\r").replace("\n", "\\n")
-    return line if len(line) <= SHORT else f"{line[:SHORT]}… ({len(text):,} characters)"
+    return truncate_with_length(text.replace("\r", "\\r").replace("\n", "\\n"), SHORT)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rightseat.core.errors import RightseatError
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JsonValue, json_equal, split_pointer
 
 
 class BadPatch(RightseatError):
@@ -28,44 +28,24 @@ def patched(document: JsonValue, operations: Sequence[Any]) -> JsonValue:
 def apply(document: JsonValue, operation: Any) -> JsonValue:
     match operation:
         case {"op": "add", "path": str(path), "value": value}:
-            return put(document, pointer(path), value, insert=True)
+            return put(document, split_pointer(path), value, insert=True)
         case {"op": "replace", "path": str(path), "value": value}:
-            get(document, pointer(path))
-            return put(document, pointer(path), value, insert=False)
+            get(document, split_pointer(path))
+            return put(document, split_pointer(path), value, insert=False)
         case {"op": "remove", "path": str(path)}:
-            return without(document, pointer(path))
+            return without(document, split_pointer(path))
         case {"op": "move", "path": str(path), "from": str(source)}:
             if path.startswith(source + "/"):
                 raise ValueError(f"{source!r} cannot be moved into itself")
-            value = get(document, pointer(source))
-            return put(without(document, pointer(source)), pointer(path), value, insert=True)
+            value = get(document, split_pointer(source))
+            return put(without(document, split_pointer(source)), split_pointer(path), value, insert=True)
         case {"op": "copy", "path": str(path), "from": str(source)}:
-            return put(document, pointer(path), get(document, pointer(source)), insert=True)
+            return put(document, split_pointer(path), get(document, split_pointer(source)), insert=True)
         case {"op": "test", "path": str(path), "value": value}:
-            if not same(get(document, pointer(path)), value):
+            if not json_equal(get(document, split_pointer(path)), value):
                 raise ValueError(f"{path!r} is not what was expected")
             return document
     raise ValueError("it is none of add, replace, remove, move, copy, test with their fields")
-
-
-def same(one: JsonValue, other: JsonValue) -> bool:
-    """Equal as JSON: true is not 1, in whatever depth."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    return one == other
-
-
-def pointer(path: str) -> list[str]:
-    """RFC 6901: `/a~1b/0` → `["a/b", "0"]`."""
-    if not path:
-        return []
-    if not path.startswith("/"):
-        raise ValueError(f"{path!r} is no JSON Pointer: it begins with /")
-    return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
 def get(document: JsonValue, steps: Sequence[str]) -> JsonValue:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rightseat.core.errors import BadQuery, Misuse, Unreadable
+from rightseat.core.text import truncate_with_length
 from rightseat.core.values import JsonValue
 from rightseat.data import columns, rows
 from rightseat.data.frames import Exhausted
@@ -281,7 +282,7 @@ def shorten(value: JsonValue, most: int) -> JsonValue:
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value if isinstance(value, str) else columns.write(value)
-    return value if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
+    return value if len(text) <= most else truncate_with_length(text, most)
 
 
 def explain(error: Exception) -> str:

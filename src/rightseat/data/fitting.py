@@ -5,14 +5,13 @@ them make about one token, in English text and in tables alike. Text is counted 
 takes two bytes and a quotation mark too.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from rightseat.core.closing import closing
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.model import Begun, CannotContinue, Chunk, Continuing, Model, NoteChunk, Prompt, Starting
+from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
 
 BYTES_PER_TOKEN = 4
@@ -35,27 +34,6 @@ class Budget:
 
 def size(text: str) -> int:
     return len(msgspec.json.encode(text)) - 2
-
-
-def tokens(text: str) -> int:
-    return -(-size(text) // BYTES_PER_TOKEN)
-
-
-def goes_inline(text: str, room: int) -> bool:
-    """Whether a result may stand in the prompt as it is: it leaves most of the room to others."""
-    return len(text) <= room // 4 and size(text) <= room // 4
-
-
-def shares(sizes: Sequence[int], room: int) -> list[int]:
-    """How much of the room each gets: what is small is taken whole, what is big shares the rest evenly."""
-    given = [0] * len(sizes)
-    waiting = sorted(range(len(sizes)), key=lambda place: sizes[place])
-    while waiting:
-        even = max(room, 0) // len(waiting)
-        place = waiting.pop(0)
-        given[place] = min(sizes[place], even)
-        room -= given[place]
-    return given
 
 
 def cut(text: str, room: int, more: str = "") -> str:
@@ -171,29 +149,3 @@ def part_size(part: Part) -> int:
 
 def tool_size(tool: Tool) -> int:
     return AROUND + size(tool.name) + size(tool.description) + len(msgspec.json.encode(tool.parameters))
-
-
-class Fitting:
-    """A model that never gets more than its budget. What had to be shortened is said beside the answer."""
-
-    def __init__(self, model: Model, budget: Budget) -> None:
-        self.model = model
-        self.budget = budget
-
-    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        fitted = fit_prompt(prompt, self.budget)
-        for note in fitted.notes:
-            yield NoteChunk("warning", note)
-        async with closing(self.model.stream(fitted.prompt)) as chunks:
-            async for chunk in chunks:
-                yield chunk
-
-    def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
-        """What had to be shortened was said when the answer began."""
-        if not isinstance(self.model, Continuing):
-            raise CannotContinue("its model can only answer from the beginning")
-        return self.model.go_on(fit_prompt(prompt, self.budget).prompt, begun)
-
-    async def ready(self) -> None:
-        if isinstance(self.model, Starting):
-            await self.model.ready()

@@ -24,8 +24,6 @@ TRIES = 300  # places at which a quotation that differs a little is compared
 AROUND_A_BREAK = 200  # letters of footers and headers that may stand between two pages of one quotation
 DENIALS = frozenset("no not never none nor neither without cannot kein keine nicht nie ohne non pas sans".split())  # noqa: SIM905
 
-_PAIRS = (("“", "”"), ('"', '"'), ("„", "“"), ("«", "»"), ("‘", "’"))
-_QUOTED = [re.compile(f"{start}([^{start}{end}]{{8,1000}}){end}") for start, end in _PAIRS]
 _GAP = re.compile(r"\[?(?:…|\.\.\.)\]?")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-"))
 _UNSAID = re.compile(
@@ -49,12 +47,6 @@ class Box(msgspec.Struct, frozen=True):
 class Placed(NamedTuple):
     page: int
     word: Word
-
-
-def quotations(text: str) -> list[str]:
-    """What stands in quotation marks, each once; short words in quotation marks are names, not quotations."""
-    found = (match.group(1).strip() for pattern in _QUOTED for match in pattern.finditer(text))
-    return list(dict.fromkeys(one for one in found if len(one.split()) >= 3))
 
 
 def find(quotation: str, document: Document) -> list[list[Box]] | None:

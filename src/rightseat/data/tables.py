@@ -19,6 +19,7 @@ from typing import Literal, Self
 import msgspec
 
 from rightseat.core.errors import BadQuery, Unreadable
+from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.data.child import Child, Lost
 from rightseat.data.database import COUNTING, Add, Query
@@ -179,7 +180,7 @@ def known(tables: Sequence[Table], most: int = 600) -> str:
     if not tables:
         return "There are no tables."
     said = "; ".join(f"{table.name}({', '.join(column.sql for column in table.columns)})" for table in tables)
-    return f"Tables: {said if len(said) <= most else said[:most] + '…'}."
+    return f"Tables: {truncate(said, most)}."
 
 
 def describe(table: Table, characters: int = 4000) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rightseat.core.values import JsonValue
+from rightseat.core.values import JsonValue, json_equal
 from rightseat.plugins import paths
 
 ROOTS = ("data", "steps", "question", "files")
@@ -113,10 +113,10 @@ def value_of(value: Value, names: Names) -> JsonValue:
 def compare(left: JsonValue, operator: Operator, right: JsonValue) -> bool:
     match operator:
         case "==":
-            return same(left, right)
+            return json_equal(left, right)
         case "!=":
             is_comparable = left is None or right is None or kind(left) == kind(right)
-            return is_comparable and not same(left, right)
+            return is_comparable and not json_equal(left, right)
         case "in":
             return has(right, left)
         case "contains":
@@ -134,7 +134,7 @@ def ordered(left: JsonValue, operator: Operator, right: JsonValue) -> bool:
 def has(whole: JsonValue, part: JsonValue) -> bool:
     """A list its elements, a text its parts, an object its names."""
     if isinstance(whole, list):
-        return any(same(one, part) for one in whole)
+        return any(json_equal(one, part) for one in whole)
     return isinstance(whole, str | dict) and isinstance(part, str) and part in whole
 
 
@@ -142,26 +142,6 @@ def kind(value: JsonValue) -> str:
     if isinstance(value, bool):
         return "boolean"
     return "number" if isinstance(value, int | float) else type(value).__name__
-
-
-def same(left: JsonValue, right: JsonValue) -> bool:
-    """As JSON: 1 is 1.0, and is not true. Without recursion, however deep the values are."""
-    pairs = [(left, right)]
-    while pairs:
-        one, other = pairs.pop()
-        if kind(one) != kind(other):
-            return False
-        if isinstance(one, list) and isinstance(other, list):
-            if len(one) != len(other):
-                return False
-            pairs += zip(one, other, strict=True)
-        elif isinstance(one, dict) and isinstance(other, dict):
-            if one.keys() != other.keys():
-                return False
-            pairs += [(one[name], other[name]) for name in one]
-        elif one != other:
-            return False
-    return True
 
 
 WORD = re.compile(r"[A-Za-z_]\w*")

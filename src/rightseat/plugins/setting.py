@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rightseat.core.ask import Ask
 from rightseat.core.messages import File, Image, Message
+from rightseat.core.text import one_line, truncate
 from rightseat.plugins import shortening
 from rightseat.plugins.scene import Scene, Upload
 
@@ -59,18 +60,13 @@ def turns(messages: Sequence[Message]) -> Iterator[tuple[str, str]]:
 
 def summary(messages: Sequence[Message]) -> str:
     """A line for each message, without a model's help. Of a long conversation it has the end, and says so."""
-    lines = [f"{one.role}: {in_a_line(one.text)}" for one in messages if is_said(one)]
+    lines = [f"{one.role}: {truncate(one_line(one.text), LINE)}" for one in messages if is_said(one)]
     left = SUMMARY
     for number, line in enumerate(reversed(lines)):
         left -= shortening.size(line) + 1
         if left < 0:
             return "\n".join([f"… ({len(lines) - number} earlier messages)", *lines[len(lines) - number :]])
     return "\n".join(lines)
-
-
-def in_a_line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LINE else f"{line[:LINE]}…"
 
 
 def is_said(message: Message) -> bool:

@@ -120,6 +120,7 @@ FAULTS = [
     ),
     Fault("E211", O, "schema: {type: object}", "schema: {$ref: 'https://e.com/s.yaml'}", at="https://e.com"),
     Fault("E211", O, "schema: {type: object}", "schema: {$ref: '../../etc/x.yaml'}", at="../../etc"),
+    Fault("E211", O, "schema: {type: object}", "schema: {$ref: '#nowhere'}", at="#nowhere"),
     Fault("E220", O, SIZE, "type: money\n", at="money"),
     Fault(
         "E221",

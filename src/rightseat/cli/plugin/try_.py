@@ -20,6 +20,7 @@ from rightseat.config.variables import environment
 from rightseat.core.ask import Answer
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, TextDelta, TextEnded
+from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.egress.door import Door
 from rightseat.egress.redaction import Redactor
@@ -152,7 +153,7 @@ def tell(event: Event) -> None:
         click.echo()
     elif isinstance(event, Custom):
         shown = json.dumps(event.value, ensure_ascii=False)
-        click.echo(f"{event.name} {shown if len(shown) <= 2000 else shown[:2000] + '…'}", err=True)
+        click.echo(f"{event.name} {truncate(shown, 2000)}", err=True)
 
 
 def put_to_person(asked: Interrupt) -> Answer:

@@ -9,13 +9,13 @@ import msgspec
 
 from rightseat.core.ask import Context
 from rightseat.core.errors import RightseatError
+from rightseat.core.text import truncate
 from rightseat.core.values import JSON_ERRORS, JsonValue
 from rightseat.faces.openbb import skills
 from rightseat.faces.openbb.asking import Data, Fact, Item, Query
 from rightseat.faces.openbb.results import fenced, show
 from rightseat.faces.openbb.session import Session
 from rightseat.faces.openbb.sources import Source
-from rightseat.faces.openbb.widgets import cut
 
 logger = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def describe(metadata: Mapping[str, Any]) -> str:
     facts = [
         f"{name}={value}" for name, value in metadata.items() if isinstance(value, str | int | float) and value != ""
     ]
-    return f"{cut(', '.join(facts), METADATA_CHARACTERS)}\n" if facts else ""
+    return f"{truncate(', '.join(facts), METADATA_CHARACTERS)}\n" if facts else ""
 
 
 def plain(item: Item) -> Item:

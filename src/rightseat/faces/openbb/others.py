@@ -6,10 +6,11 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadAsk
+from rightseat.core.text import truncate
 from rightseat.faces.openbb.asking import Query, Widget
 from rightseat.faces.openbb.functions import Arguments, Function, Step, schema
 from rightseat.faces.openbb.naming import Names
-from rightseat.faces.openbb.widgets import MOST, READ, Read, cut, offered
+from rightseat.faces.openbb.widgets import MOST, READ, Read, offered
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ def describe(known: Mapping[str, Read], total: int) -> str:
 
 def line(widget: Widget) -> str:
     params = ", ".join(param.name for param in widget.params)
-    return cut(f"{widget.name} ({params})" if params else widget.name, LINE)
+    return truncate(f"{widget.name} ({params})" if params else widget.name, LINE)
 
 
 def inputs(arguments: Arguments) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadAsk
+from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.faces.openbb.asking import Param, Query, Widget
 from rightseat.faces.openbb.functions import Arguments, Function, Step, schema
@@ -72,15 +73,15 @@ def reads(query: Query, names: Names) -> list[Read]:
 def describe(widget: Widget) -> str:
     facts = [f'Reads the widget "{widget.name}"' + (f" of {widget.origin}." if widget.origin else ".")]
     if widget.description and widget.description != widget.name:
-        facts.append(cut(widget.description, SAID))
+        facts.append(truncate(widget.description, SAID))
     if widget.columns:
-        facts.append(f"Columns: {cut(', '.join(widget.columns), SAID)}.")
+        facts.append(f"Columns: {truncate(', '.join(widget.columns), SAID)}.")
     if table := table_of(widget):
         facts.append(describe_table(table))
     current = widget.current or {} if widget.params else widget.metadata
     shown = ", ".join(f"{name}={value}" for name, value in current.items() if isinstance(value, str | int | float))
     if shown and (widget.params or widget.group == "primary"):
-        facts.append(f"On the dashboard: {cut(shown, SAID)}.")
+        facts.append(f"On the dashboard: {truncate(shown, SAID)}.")
     if widget.group == "primary":
         facts.append("The user picked it for this question.")
     return " ".join(facts)
@@ -101,7 +102,7 @@ def property_of(param: Param) -> dict[str, JsonValue]:
     choices = choices_of(param)
     if choices and not param.get_options:
         kind["enum"] = [*choices]
-    words = [cut(param.description, SAID)] if param.description else []
+    words = [truncate(param.description, SAID)] if param.description else []
     if param.type == "date":
         words.append("A date, as YYYY-MM-DD.")
     if param.get_options:
@@ -145,7 +146,7 @@ def sql_name(widget: Widget) -> str:
 def describe_table(table: Mapping[str, Any]) -> str:
     columns = [one for one in table.get("columns") or () if isinstance(one, dict)]
     listed = ", ".join(f"{one.get('name')} {one.get('type', '')}".strip() for one in columns)
-    return f"Its table is {table['tableName']} ({cut(listed, SAID)})."
+    return f"Its table is {table['tableName']} ({truncate(listed, SAID)})."
 
 
 def rows_of(sql: str) -> dict[str, Any]:
@@ -162,7 +163,3 @@ def rows_of(sql: str) -> dict[str, Any]:
         "sortModel": [],
         "query": sql,
     }
-
-
-def cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

@@ -19,7 +19,6 @@ from rightseat.models.upstream import choose_model
 from rightseat.wire.openai_chat import ANY_OBJECT
 
 UNKNOWN = ("seed", "presence_penalty", "frequency_penalty", "logprobs")
-SAMPLING = ("temperature", "top_p")
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 ANY_JSON = "Answer with one JSON object and nothing else: no words around it, no code fence."
 

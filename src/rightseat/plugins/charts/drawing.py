@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil
 
+from rightseat.core.text import one_line, truncate
 from rightseat.plugins.charts.scales import Scale, written
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
@@ -178,8 +179,7 @@ def clean(text: str) -> str:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return truncate(one_line(text), most)
 
 
 def wide(text: str) -> float:

@@ -15,7 +15,6 @@ from rightseat.plugins.loading.schemas import Translator
 NAMES = ("openapi.yaml", "openapi.yml", "openapi.json")
 METHODS = ("get", "post", "put", "patch", "delete", "head")
 ORIGINAL_METHODS = ("get", "post")
-IGNORED_METHODS = ("options", "trace", "connect", "query")
 BESIDE_METHODS = ("summary", "description", "parameters", "servers", "$ref")
 
 

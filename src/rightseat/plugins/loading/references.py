@@ -4,6 +4,7 @@ import posixpath
 from urllib.parse import unquote, urlsplit
 
 from rightseat.config.document import Path
+from rightseat.core.values import split_pointer
 from rightseat.plugins.loading import reading
 from rightseat.plugins.loading.files import Files
 from rightseat.plugins.loading.limits import Limits
@@ -83,8 +84,12 @@ class References:
             return None
         name = posixpath.normpath(posixpath.join(posixpath.dirname(file), unquote(address.path)))
         here = self._root(name if address.path else file)
-        for step in unquote(address.fragment).split("/")[1:] if here else ():
-            here = here and _step(here, step.replace("~1", "/").replace("~0", "~"))
+        try:
+            steps = split_pointer(unquote(address.fragment))
+        except ValueError:
+            return None
+        for step in steps:
+            here = here and _step(here, step)
         return here
 
     def _root(self, file: str) -> Node | None:

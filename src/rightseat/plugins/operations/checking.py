@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.plugins.definition import Schema
 
@@ -46,8 +47,7 @@ class TextPattern:
         if len(text) > MAX_TEXT_LENGTH:
             raise ValueError(f"its JSON has more than {MAX_TEXT_LENGTH:,} characters, too many for its pattern")
         if not self._validator.is_valid(text):
-            shown = text if len(text) <= 200 else f"{text[:200]}…"
-            raise ValueError(f"{shown} does not match {self._pattern!r}")
+            raise ValueError(f"{truncate(text, 200)} does not match {self._pattern!r}")
 
 
 def shortest(value: JsonValue) -> str | None:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 
 from rightseat.core.errors import BadQuery
+from rightseat.core.text import truncate_with_length
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting, templates
 from rightseat.plugins.definition import Plugin, Step
@@ -74,7 +75,7 @@ async def query(plugin: Plugin, step: Step, scene: Scene, speaker: Speaker, data
                     "refused": attempts, "tables_not_shown": [*left_out],
                 },
             )  # fmt: skip
-        attempts.append({"sql": shorten(sql or said.text), "reason": reason})
+        attempts.append({"sql": truncate_with_length(sql or said.text, SHOWN), "reason": reason})
     raise StepFailed(code, reason, details={"database": source.name, "attempts": attempts})
 
 
@@ -100,11 +101,6 @@ def read(value: JsonValue) -> tuple[str, str]:
             return sql, ""
         case _:
             raise ValueError('the answer must be {"sql": "…", "explanation": "…"}.')
-
-
-def shorten(sql: str) -> str:
-    """The model sees its refused statement in the next prompt: a long one only in part, with its length."""
-    return sql if len(sql) <= SHOWN else f"{sql[:SHOWN]} … ({len(sql):,} characters)"
 
 
 def count(answer: Answer, rows: int) -> str:

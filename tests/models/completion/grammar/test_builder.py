@@ -8,7 +8,7 @@ import pytest
 from rightseat.core.errors import Unenforceable
 from rightseat.models.completion.grammar import checking, gbnf, json_schema
 from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Rule, Until
-from rightseat.models.completion.grammar.schema import Builder, reported
+from rightseat.models.completion.grammar.schema import Builder
 from tests.models.completion.grammar import reading, words
 
 Schema = dict[str, Any]
@@ -197,19 +197,6 @@ def test_strings_and_arrays_have_an_end_where_the_schema_has_none() -> None:
     assert not accepts(builder, text, f'"{"a" * 1_001}"')
     assert accepts(builder, items, f"[{','.join('1' * 32)}]")
     assert not accepts(builder, items, f"[{','.join('1' * 33)}]")
-
-
-def test_what_the_grammar_leaves_free_is_reported() -> None:
-    schema = {
-        "properties": {
-            "a": {"type": "string", "format": "regex"},
-            "b": {"type": "string", "format": "date"},
-            "c": {"type": "integer", "format": "int32"},
-            "format": {"type": "string"},
-        }
-    }
-
-    assert reported(schema) == ["/properties/a: `format` 'regex'"]
 
 
 def test_a_finished_value_is_checked_formats_included() -> None:

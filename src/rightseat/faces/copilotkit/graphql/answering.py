@@ -3,7 +3,6 @@
 A request for an operation is always answered with 200: the clients drop the body of any 4xx, and with it the reason.
 """
 
-import logging
 from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any, Literal
@@ -32,8 +31,6 @@ from rightseat.faces.copilotkit.graphql.writing import Patches, Shape, Whole
 from rightseat.faces.showing import Showing, base_of
 from rightseat.faces.streaming import RunResponse, Watch, broken_off
 from rightseat.wire import multipart
-
-logger = logging.getLogger(__name__)
 
 CLOUD_KEY = "x-copilotcloud-public-api-key"
 MULTIPART = {"content-type": multipart.CONTENT_TYPE, "cache-control": "no-cache"}

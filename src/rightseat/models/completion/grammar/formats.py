@@ -40,6 +40,3 @@ PATTERNS: dict[str, str] = {
     "json-pointer": rf"^{_POINTER}$",
     "relative-json-pointer": rf"^(?:0|[1-9]\d{{0,3}})(?:#|{_POINTER})$",
 }
-
-REPORTED = frozenset({"regex"})
-"""JSON Schema's own formats that the grammar does not hold."""

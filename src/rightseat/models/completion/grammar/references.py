@@ -3,6 +3,8 @@
 from typing import Any
 from urllib.parse import unquote
 
+from rightseat.core.values import split_pointer
+
 Schema = dict[str, Any] | bool
 
 
@@ -17,8 +19,8 @@ def resolve(root: Schema, reference: str) -> Schema:
     if pointer and not pointer.startswith("/"):
         return _anchored(root, pointer)
     found: Any = root
-    for piece in pointer.split("/")[1:]:
-        found = _step(found, piece.replace("~1", "/").replace("~0", "~"))
+    for piece in split_pointer(pointer):
+        found = _step(found, piece)
     if not isinstance(found, dict | bool):
         raise Unresolved("names something that is no schema")
     return found

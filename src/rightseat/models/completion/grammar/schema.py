@@ -14,7 +14,7 @@ import jsonschema_rs
 import msgspec
 
 from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import disjoint, formats, listing, merging, strings
+from rightseat.models.completion.grammar import disjoint, listing, merging, strings
 from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.grammar.keywords import column, significant
 from rightseat.models.completion.grammar.literals import one_of
@@ -123,22 +123,6 @@ def checked(schema: object, where: str) -> Schema:
     except ValueError as error:
         raise Unenforceable(f"{where}: `$schema` is wrong: {error}.") from None
     return schema
-
-
-def reported(schema: object) -> list[str]:
-    """What in a schema the grammar leaves free, so that only the check of the finished value holds it."""
-    found: list[str] = []
-    waiting: list[tuple[str, Any]] = [("", schema)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, list):
-            waiting.extend((f"{path}/{place}", inner) for place, inner in enumerate(value))
-        elif isinstance(value, dict):
-            named = value.get("format")
-            if isinstance(named, str) and named not in formats.PATTERNS and value.get("type", "string") == "string":
-                found.append(f"{path or '/'}: `format` {named!r}")
-            waiting.extend((f"{path}/{key}", inner) for key, inner in value.items() if isinstance(inner, dict | list))
-    return found[::-1]
 
 
 def bare(work: Work, end: str) -> Node | None:

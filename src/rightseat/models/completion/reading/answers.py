@@ -25,12 +25,6 @@ def read_thought(reader: Reader) -> Reading[None]:
     yield from source.spaces()
 
 
-def read_text(reader: Reader) -> Reading[None]:
-    """An answer without calls."""
-    yield from read_thought(reader)
-    yield from reader.text()
-
-
 def read_calls(reader: Reader, mark: str, read: Callable[[Reader], Reading[None]]) -> Reading[None]:
     """Thought, text, and calls that begin with `mark`; and calls in another form that cannot be meant otherwise."""
     yield from read_thought(reader)

@@ -11,6 +11,7 @@ from rightseat.core.events import AnswerEnded, Custom, Event, TextDelta
 from rightseat.core.folding import Fold
 from rightseat.core.framing import frame
 from rightseat.core.observing import begin
+from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting
 from rightseat.plugins.definition import Retry
@@ -125,8 +126,7 @@ def count(value: JsonValue) -> int | None:
 
 
 def made(text: str, wanted: Wanted, usage: Usage) -> Result:
-    message = text if len(text) <= 200 else f"{text[:200]}…"
-    return Result(text, message, usage=usage, record=prompt_record(wanted))
+    return Result(text, truncate(text, 200), usage=usage, record=prompt_record(wanted))
 
 
 def prompt_record(wanted: Wanted) -> dict[str, JsonValue]:

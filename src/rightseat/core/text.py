@@ -1,0 +1,16 @@
+"""Truncation of text for messages, prompts and the terminal."""
+
+
+def truncate(text: str, limit: int) -> str:
+    """At most `limit` characters; a longer text ends in "…"."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def truncate_with_length(text: str, limit: int) -> str:
+    """The first `limit` characters of a longer text, followed by its full length."""
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text):,} characters)"
+
+
+def one_line(text: str) -> str:
+    """Every run of white space becomes one space."""
+    return " ".join(text.split())
