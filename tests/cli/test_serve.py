@@ -49,6 +49,19 @@ def url_in(said: list[str]) -> str:
     return str(found)
 
 
+@pytest.mark.parametrize("package", ["minijinja", "jinja2"])
+def test_a_local_model_without_the_extra_says_what_to_install(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
+) -> None:
+    (folder / "model.gguf").write_bytes(b"GGUF")
+    monkeypatch.setitem(sys.modules, package, None)
+
+    result = run("serve", "--model", "model.gguf")
+
+    assert result.exit_code == 1
+    assert f"({package}): pip install 'rightseat[local]'" in result.stderr
+
+
 def test_without_a_file_and_a_key_it_serves_the_built_in_model_and_says_so() -> None:
     with serving() as (process, said):
         answer = httpx2.post(f"{url_in(said)}/copilotkit", json={"query": "{ hello }"})

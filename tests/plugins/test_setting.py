@@ -28,7 +28,7 @@ def test_R_7_22_a_long_message_is_cut_and_results_of_tools_are_left_out() -> Non
 
     scene = scene_of(seen(user("x" * 500), result, user("And?")))
 
-    assert scene.summary == f"user: {'x' * LINE}…"
+    assert scene.summary == f"user: {'x' * (LINE - 1)}…"
 
 
 def test_R_7_22_of_a_long_conversation_the_summary_has_the_end_and_says_so() -> None:

@@ -5,14 +5,18 @@
 """
 
 from collections.abc import AsyncIterator
+from importlib.util import find_spec
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.deadlines import Timeouts
+from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
 from rightseat.models.completion import engines, explaining
 from rightseat.models.completion.model import Completion
+
+TEMPLATE_LIBRARIES = ("minijinja", "jinja2")  # of the extra `local`; imported only in the process that renders
 
 StyleName = Literal[
     "auto",
@@ -53,6 +57,7 @@ class Options(BaseModel):
 
 
 def build(options: Options) -> Model:
+    check_installed()
     return Completion(
         engines.build(options.engine),
         style=options.style,
@@ -61,6 +66,15 @@ def build(options: Options) -> Model:
         max_tokens=options.max_tokens,
         timeouts=Timeouts(options.engine.patience, options.engine.answer_timeout),
     )
+
+
+def check_installed() -> None:
+    missing = [name for name in TEMPLATE_LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise ConfigError(
+            "A model of the type 'completion' needs packages that are not installed, to render its chat template "
+            f"({', '.join(missing)}): pip install 'rightseat[local]'"
+        )
 
 
 def explain(options: Options) -> AsyncIterator[str]:
