@@ -14,7 +14,7 @@ from rightseat.core.errors import ConfigError
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
-ENGINES = ("llama_cpp", "vllm", "sglang", "ollama")
+ENGINES = ("llama_cpp", "vllm")
 MODELS = (*ENGINES, "claude", "gemini", "chain", "azure", "foundry", "signed")
 AGENTS = ("agui", "remote", "graph")
 
@@ -41,8 +41,6 @@ models:
     headers: {{x-app: "${{HEADER}}"}}
   llama_cpp: {{type: completion, engine: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}"}}}}
   vllm: {{type: completion, engine: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
-  sglang: {{type: completion, engine: {{type: sglang, url: "http://127.0.0.1:1", api_key: "${{sglang}}"}}}}
-  ollama: {{type: completion, engine: {{type: ollama, url: "http://127.0.0.1:1", model: m, api_key: "${{ollama}}"}}}}
   claude:
     type: anthropic
     model: m
@@ -147,8 +145,6 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "models.anthropic.AwsOptions.session_token",
         "models.completion.LlamaCppOptions.api_key",
         "models.completion.VllmOptions.api_key",
-        "models.completion.SglangOptions.api_key",
-        "models.completion.OllamaOptions.api_key",
         "agents.agui.headers",
         "agents.copilotkit.headers",
         "agents.langgraph.api_key",

@@ -35,7 +35,7 @@ def options() -> dict[str, type[BaseModel]]:
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
     found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
     access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
-    run = (engines.LlamaCppOptions, engines.VllmOptions, engines.SglangOptions, engines.OllamaOptions)
+    run = (engines.LlamaCppOptions, engines.VllmOptions)
     by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
     inside |= {"models.anthropic.aws": AwsOptions, "models.openai.entra": EntraOptions}

@@ -38,7 +38,7 @@ def test_every_type_has_its_snippet(name: str, type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["OpenAI", "Azure OpenAI", "vLLM", "Ollama", "llama.cpp's server", "Groq", "OpenRouter"]
+    "name", ["OpenAI", "Azure OpenAI", "vLLM", "SGLang", "Ollama", "llama.cpp's server", "Groq", "OpenRouter"]
 )
 def test_every_server_has_its_snippet(name: str) -> None:
     section = PAGE.split(f"\n## {name}\n")[1].split("\n## ")[0]

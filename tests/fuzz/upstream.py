@@ -320,7 +320,7 @@ async def completed(name: str, url: str) -> AsyncIterator[Agent]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "tokenizer_config.json"
         path.write_text(json.dumps({"chat_template": HERMES}))
-        more: Any = {"tokenizer": path} if name in ("vllm", "sglang") else {}
+        more: Any = {"tokenizer": path} if name == "vllm" else {}
         async with Completion(build(name, url, **more)) as model:
             yield loop(model)
 

@@ -104,7 +104,7 @@ async def make_fallback(url: str, timeouts: Timeouts) -> AsyncIterator[Model]:
 
 def make_completion(engine: str) -> Callable[[str, Timeouts], Any]:
     def make(url: str, timeouts: Timeouts) -> Any:
-        named = {} if engine in ("llama_cpp", "sglang") else {"model": "m"}
+        named = {} if engine == "llama_cpp" else {"model": "m"}
         given = {"type": engine, "url": url, **named, **options_of(timeouts)}
         return build_completion(CompletionOptions.model_validate({"engine": given}))
 
@@ -134,8 +134,6 @@ PROVIDERS = {
     "vllm": Provider(
         make_completion("vllm"), COMMENT, event({"choices": [{"text": ""}]}), event({"choices": [{"text": "word "}]})
     ),
-    "sglang": Provider(make_completion("sglang"), COMMENT, event({"text": ""}), event({"text": "word "})),
-    "ollama": Provider(make_completion("ollama"), b"\n", b'{"response": ""}\n', b'{"response": "word "}\n'),
 }
 
 
@@ -270,7 +268,7 @@ def line_without_end() -> Iterator[bytes]:
     yield from repeat(b"a" * 65536)
 
 
-@pytest.mark.parametrize("name", ["openai", "anthropic", "google", "llama_cpp", "ollama"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "google", "llama_cpp"])
 async def test_a_line_without_an_end_ends_the_answer(name: str) -> None:
     sent = 0
 

@@ -25,13 +25,13 @@ class Player:
         description: Description | None = None,
         size: int = 3,
         end: End | None = None,
-        grammars: frozenset[str] = frozenset({"grammar", "schema", "triggers"}),
+        has_triggers: bool = True,
     ) -> None:
         self.answers = list(answers)
         self.description = description or Description(template=CHATML)
         self.size = size
         self.end = end or End("stop", 7, 5)
-        self.grammars = grammars
+        self.has_triggers = has_triggers
         self.requests: list[Request] = []
 
     async def __aenter__(self) -> Self:

@@ -191,7 +191,7 @@ async def test_a_call_that_only_begins_an_answer_is_not_looked_for_behind_a_text
 
 
 async def test_a_model_that_is_held_from_its_first_token_on_is_held_to_the_rest() -> None:
-    player = Counter(" see.", grammars=frozenset({"grammar"}))
+    player = Counter(" see.", has_triggers=False)
 
     await go_on(player, Begun(text="Let me"), TOOLS)
 
@@ -207,7 +207,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 
 
 async def test_an_answer_that_has_a_schema_is_held_to_the_rest_of_it_and_checked_as_a_whole() -> None:
-    player = Counter('is"}', grammars=frozenset({"grammar"}))
+    player = Counter('is"}', has_triggers=False)
 
     chunks = await go_on(player, Begun(text='{"city": "Par'), response_schema=SCHEMA)
 
@@ -247,9 +247,9 @@ async def test_in_every_style_what_was_said_reads_back_as_just_that(
         with pytest.raises(CannotContinue):  # no thought is ever read in this style
             await go_on(Counter(""), Begun(thought, "Yes"), tools, family.name)
         return
-    for grammars in ({"grammar", "triggers"}, {"grammar"}):
+    for has_triggers in (True, False):
         described = Description(template=CHATML + "{# " + family.template + " #}")
-        player = Counter(", no", description=described, grammars=frozenset(grammars))
+        player = Counter(", no", description=described, has_triggers=has_triggers)
 
         chunks = await go_on(player, Begun(thought, "Yes"), tools, family.style)
 

@@ -8,13 +8,13 @@ import pytest
 from rightseat.core.ask import Named, Parameters
 from rightseat.core.errors import ModelUnreachable, PromptTooLong, Unenforceable
 from rightseat.core.messages import user
-from rightseat.core.model import Chunk, NoteChunk, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import Chunk, NoteChunk, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.models import completion
 from rightseat.models.completion.engine import Description, End, Piece
 from rightseat.models.completion.model import Completion
 from rightseat.models.completion.styles import STYLES
-from tests.models.completion.families import PARIS, TOOLS, WEATHER, generic, hermes
+from tests.models.completion.families import PARIS, TOOLS, WEATHER, hermes
 from tests.models.completion.playing import CHATML, Player, calls_of, joined
 
 BAD = Tool("broken_lookup", "", {"type": "object", "properties": {"q": {"if": {}, "then": {}}}})
@@ -112,18 +112,6 @@ async def test_a_tool_that_is_demanded_and_cannot_be_held_to_is_refused_before_t
         await ask(player, (WEATHER, BAD), tool_choice=Named("broken_lookup"))
 
     assert player.requests == []
-
-
-async def test_an_engine_that_takes_schemas_only_is_given_one() -> None:
-    player = Player(generic("", [PARIS]), grammars=frozenset({"schema"}))
-
-    chunks = await ask(player)
-
-    constraint = player.requests[0].constraint
-    assert constraint is not None
-    assert constraint.schema is not None
-    assert [name for name, _ in calls_of(chunks)] == ["get_weather"]
-    assert joined(chunks, ThoughtChunk) == "Let me see."
 
 
 async def test_logprobs_stand_before_their_text() -> None:

@@ -75,10 +75,6 @@ def test_a_template_with_tools_that_nobody_knows_is_forced() -> None:
     assert choose(Description(template="{{ tools }} <weird_call>"))[0].name == "forced-hermes"
 
 
-def test_an_engine_that_takes_json_schema_only_gets_the_generic_style() -> None:
-    assert choose(Description(template="<tool_call>"), grammars=frozenset({"schema"}))[0].name == "generic"
-
-
 def test_a_style_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match="'hermess'"):
         choose(Description(), "hermess")

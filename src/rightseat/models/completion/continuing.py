@@ -119,7 +119,7 @@ def constrain(constraint: Constraint | None, written: str, begun: Begun) -> Cons
     grammar = consuming.after(constraint.grammar, written)
     if grammar is None:
         raise CannotContinue("the grammar that it is held to cannot be brought to this place")
-    return msgspec.structs.replace(constraint, grammar=grammar, schema=None)
+    return msgspec.structs.replace(constraint, grammar=grammar)
 
 
 def check_stops(stop: Sequence[str], begun: Begun) -> None:

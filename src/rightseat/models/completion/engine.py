@@ -20,14 +20,12 @@ class Trigger(msgspec.Struct, frozen=True):
 class Constraint(msgspec.Struct, frozen=True):
     """What the model may say. Without `triggers` from its first token on; with them, once one of them was said.
 
-    `preserved` are control tokens that the engine must not leave out of the text. `schema` says the same as `grammar`
-    for an engine that takes nothing but JSON Schema; None where it cannot be said so.
+    `preserved` are control tokens that the engine must not leave out of the text.
     """
 
     grammar: Grammar
     triggers: tuple[Trigger, ...] = ()
     preserved: tuple[str, ...] = ()
-    schema: Mapping[str, JsonValue] | None = None
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):

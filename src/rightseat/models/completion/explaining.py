@@ -28,10 +28,8 @@ async def explain(engine: AnyEngine, wanted: str) -> AsyncIterator[str]:
     except RightseatError as error:
         yield f"style: not known yet. {error.message}"
         return
-    style, why = choose(description, wanted, engine.grammars)
+    style, why = choose(description, wanted)
     yield f"style: {style.name}, because {why}"
-    if "grammar" not in engine.grammars and style.name != "generic":
-        yield "this engine takes JSON Schemas only: set `style: generic`, or tools will be refused"
 
 
 async def _look(engine: AnyEngine) -> Description:

@@ -23,10 +23,10 @@ from rightseat.models.completion.templates import Template, Templates
 
 
 class Opened(Engine, Protocol):
-    """An engine that is opened before it is asked, and says what it can be held to."""
+    """An engine that is opened before it is asked. `has_triggers`: a grammar may begin to hold after a trigger."""
 
     @property
-    def grammars(self) -> frozenset[str]: ...
+    def has_triggers(self) -> bool: ...
 
     async def __aenter__(self) -> object: ...
 
@@ -80,7 +80,7 @@ class Completion:
     async def _answer(self, prompt: Prompt, begun: Begun | None = None) -> AsyncIterator[Chunk]:
         known = await self._know()
         prompt = self._as_configured(prompt)
-        plan = planning.plan(prompt, known.style, triggers="triggers" in self._engine.grammars)
+        plan = planning.plan(prompt, known.style, triggers=self._engine.has_triggers)
         written = planning.write(plan, prompt, known.description, self._signatures)
         text = await known.template.render(written.turns, written.tools, written.more)
         request = self._request(prompt, text, plan.constraint(text, thinks=known.thinks), known)
@@ -115,7 +115,7 @@ class Completion:
         """What the engine says of its model, and what follows from it; found out again where the engine has another."""
         description = await self._engine.describe()
         if self._known is None or self._known.description is not description:
-            style, _ = choose(description, self._style, self._engine.grammars)
+            style, _ = choose(description, self._style)
             template = self._templates.get(description.template, bos=description.bos, eos=description.eos)
             self._known = _Known(description, style, template)
         return self._known

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rightseat.core.ask import Named, Parameters
+from rightseat.core.ask import Named
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
@@ -41,7 +41,6 @@ class Plan:
     lazy: bool = False
     text: Mapping[str, JsonValue] | None = None
     root: Node | None = None
-    schema: Mapping[str, JsonValue] | None = None
     warnings: Sequence[str] = ()
 
     def constraint(self, prompt: str, *, thinks: bool) -> Constraint | None:
@@ -59,7 +58,6 @@ class Plan:
             grammar=self.builder.grammar(root),
             triggers=self.style.triggers if self.lazy else (),
             preserved=self.style.preserved,
-            schema=self.schema,
         )
 
     def said(self, prompt: str) -> str:
@@ -89,9 +87,8 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
     tools = offered.offer(() if choice == "none" else prompt.tools, choice, style, builder)
     if not tools.calls:
         root = None if text is None else style.node(builder, Wanted((), False, text))
-        schema = _schema(style, (), False, asked)
         warnings = (*tools.warnings, *builder.narrowed)
-        return Plan(style, builder, text=asked.response_schema, root=root, schema=schema, warnings=warnings)
+        return Plan(style, builder, text=asked.response_schema, root=root, warnings=warnings)
     demanded = choice == "required" or isinstance(choice, Named)
     room = asked.parallel_calls or budget.has_room_for_several(style.name, asked.max_tokens)
     several = asked.parallel_calls is not False and room and not isinstance(choice, Named)
@@ -110,19 +107,8 @@ def plan(prompt: Prompt, style: Style, *, triggers: bool) -> Plan:
         lazy=lazy,
         text=asked.response_schema,
         root=style.node(builder, Wanted([tools.calls[tool.name] for tool in may], several, text)),
-        schema=_schema(style, may, several, asked, text=text is not None),
         warnings=(*tools.warnings, *builder.narrowed),
     )
-
-
-def _schema(
-    style: Style, tools: Sequence[Tool], several: bool, asked: Parameters, *, text: bool = True
-) -> Mapping[str, JsonValue] | None:
-    """The same as the grammar, where it can be said as a JSON Schema."""
-    if style.schema is None:
-        return asked.response_schema if not tools else None
-    spoken = (SPOKEN if asked.response_schema is None else dict(asked.response_schema)) if text else None
-    return style.schema(tools, several, spoken)
 
 
 @dataclass(frozen=True, slots=True)

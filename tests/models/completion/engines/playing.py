@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rightseat.models.completion.engines import AnyEngine, LlamaCpp, Ollama, Sglang, Vllm
-from rightseat.models.completion.engines.options import OllamaOptions, SglangOptions, VllmOptions
+from rightseat.models.completion.engines import AnyEngine, LlamaCpp, Vllm
+from rightseat.models.completion.engines.options import VllmOptions
 from tests.tcp import Script, Visit, chunked
 
 PROPS: dict[str, Any] = {
@@ -104,50 +104,11 @@ def completion(*choices: dict[str, Any]) -> dict[str, Any]:
     return {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": "m", "choices": listed, "usage": None}
 
 
-def play_sglang(pieces: list[str], reason: str) -> Played:
-    events: list[dict[str, Any]] = [
-        {
-            "text": "".join(pieces[: count + 1]),
-            "meta_info": {
-                "id": "1",
-                "finish_reason": None,
-                "prompt_tokens": 9,
-                "completion_tokens": count + 1,
-                "cached_tokens": 4,
-            },
-        }
-        for count in range(len(pieces))
-    ]
-    finish = {"stop": {"type": "stop", "matched": 2}, "length": {"type": "length", "length": len(pieces)}}[reason]
-    events[-1]["meta_info"]["finish_reason"] = finish
-    told = {"/get_server_info": {"model_path": "m", "context_length": 4096, "stream_output": False}}
-    return Played("/generate", cut(b"".join(map(event, events)) + b"data: [DONE]\n\n"), told)
-
-
-def play_ollama(pieces: list[str], reason: str) -> Played:
-    lines: list[dict[str, Any]] = [{"model": "m", "response": piece, "done": False} for piece in pieces]
-    lines.append(
-        {
-            "model": "m",
-            "response": "",
-            "done": True,
-            "done_reason": reason,
-            "prompt_eval_count": 9,
-            "eval_count": len(pieces),
-        }
-    )
-    stream = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
-    shown = {"model_info": {"general.architecture": "llama", "llama.context_length": 4096}}
-    return Played("/api/generate", cut(stream), {"/api/show": shown})
-
-
 Play = Callable[[list[str], str], Played]
 
 PLAYERS: dict[str, Play] = {
     "llama_cpp": play_llama_cpp,
     "vllm": play_vllm,
-    "sglang": play_sglang,
-    "ollama": play_ollama,
 }
 
 
@@ -157,8 +118,4 @@ def build(name: str, url: str, **more: Any) -> AnyEngine:
             return LlamaCpp(url, **more)
         case "vllm":
             return Vllm(VllmOptions(type="vllm", url=url, model="m", **more))
-        case "sglang":
-            return Sglang(SglangOptions(type="sglang", url=url, **more))
-        case "ollama":
-            return Ollama(OllamaOptions(type="ollama", url=url, model="m", **more))
     raise AssertionError(name)

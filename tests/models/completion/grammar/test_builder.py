@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import checking, gbnf, json_schema
+from rightseat.models.completion.grammar import checking, gbnf
 from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Rule, Until
 from rightseat.models.completion.grammar.schema import Builder
 from tests.models.completion.grammar import reading, words
@@ -210,26 +210,6 @@ def test_a_finished_value_is_checked_formats_included() -> None:
 def test_a_check_never_fetches_anything() -> None:
     with pytest.raises(Unenforceable, match="tool 'x'"):
         checking.compile({"$ref": "http://127.0.0.1:9/schema.json"}, "tool 'x'")
-
-
-def test_a_bounded_schema_has_an_end_everywhere() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"$ref": "#/$defs/c"}, "maxItems": 3}},
-        "$defs": {"c": {"type": ["string", "null"], "minLength": 2_000}},
-        "not": {"type": "string"},
-    }
-
-    assert json_schema.bounded(schema) == {
-        "type": "object",
-        "properties": {
-            "a": {"type": "string", "maxLength": 1_000},
-            "b": {"type": "array", "items": {"$ref": "#/$defs/c"}, "maxItems": 3},
-        },
-        "$defs": {"c": {"type": ["string", "null"], "minLength": 2_000, "maxLength": 2_000}},
-        "not": {"type": "string"},
-        "additionalProperties": False,
-    }
 
 
 def test_a_grammar_has_the_rules_of_its_builder() -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import gbnf, json_schema, lark
+from rightseat.models.completion.grammar import gbnf, lark
 from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.grammar.nodes import Grammar
 from rightseat.models.completion.grammar.schema import Builder
@@ -71,15 +71,3 @@ def test_every_word_fits_its_schema(schema: Schema, seed: int) -> None:
 @given(schemas, st.integers(0, 1_000))
 def test_every_word_fits_its_schema_in_many_tries(schema: Schema, seed: int) -> None:
     judged(schema, seed)
-
-
-@settings(max_examples=100, deadline=None, suppress_health_check=PAINLESS, derandomize=True)
-@given(schemas)
-def test_a_bounded_schema_is_narrower(schema: Schema) -> None:
-    grammar = built(json_schema.bounded(schema, SMALL))
-    if grammar is None:
-        return
-
-    validator = jsonschema_rs.validator_for(schema)
-    for seed in range(4):
-        assert validator.is_valid(json.loads(words.Speaker(grammar, seed).word()))

@@ -4,22 +4,13 @@ from pathlib import Path
 
 from rightseat.core.errors import ConfigError
 from rightseat.models.completion.engines.llama_cpp import LlamaCpp
-from rightseat.models.completion.engines.ollama import Ollama
-from rightseat.models.completion.engines.options import (
-    AnyOptions,
-    EngineOptions,
-    LlamaCppOptions,
-    OllamaOptions,
-    SglangOptions,
-    VllmOptions,
-)
-from rightseat.models.completion.engines.sglang import Sglang
+from rightseat.models.completion.engines.options import AnyOptions, EngineOptions, LlamaCppOptions, VllmOptions
 from rightseat.models.completion.engines.spawning import Spawned
 from rightseat.models.completion.engines.vllm import Vllm
 
-__all__ = ["AnyEngine", "EngineOptions", "LlamaCpp", "Ollama", "Sglang", "Spawned", "Vllm", "build"]
+__all__ = ["AnyEngine", "EngineOptions", "LlamaCpp", "Spawned", "Vllm", "build"]
 
-AnyEngine = LlamaCpp | Spawned | Vllm | Sglang | Ollama
+AnyEngine = LlamaCpp | Spawned | Vllm
 
 
 def build(options: AnyOptions) -> AnyEngine:
@@ -33,7 +24,3 @@ def build(options: AnyOptions) -> AnyEngine:
             raise ConfigError("The engine should have a `url`, or a `model` to start one with.")
         case VllmOptions():
             return Vllm(options)
-        case SglangOptions():
-            return Sglang(options)
-        case OllamaOptions():
-            return Ollama(options)

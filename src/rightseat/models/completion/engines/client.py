@@ -23,7 +23,7 @@ from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.connection import Answer, Unreachable
 from rightseat.egress.http import Pool
 from rightseat.egress.redaction import Redactor
-from rightseat.wire import lines, sse
+from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error, read_error_kind
 
@@ -63,13 +63,6 @@ class Client:
             yield _read_events(answer)
             await answer.finish()
 
-    @asynccontextmanager
-    async def lines(self, path: str, body: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The same, of an engine that sends a line for each."""
-        async with self._asking(path, body) as answer:
-            yield _read_lines(answer)
-            await answer.finish()
-
     async def ask(self, path: str, body: Mapping[str, object] | None = None, within: float = SOON) -> Any:
         """A short answer in JSON: to a GET where there is no body."""
         try:
@@ -82,15 +75,6 @@ class Client:
             return msgspec.json.decode(text)
         except JSON_ERRORS as error:
             raise self.broken(f"{path} is no JSON: {error}") from error
-
-    async def count(self, text: str, **more: str) -> int | None:
-        """How many tokens a text has, by the endpoint of vLLM and SGLang; None where it is not there."""
-        try:
-            answer = await self.ask("/tokenize", {"prompt": text, "add_special_tokens": False, **more})
-        except ModelRefused:
-            return None
-        count = answer.get("count") if isinstance(answer, dict) else None
-        return count if isinstance(count, int) else None
 
     async def aclose(self) -> None:
         await self._pool.aclose()
@@ -166,15 +150,6 @@ async def _read_events(answer: Answer) -> AsyncIterator[bytes]:
             yield data
     for data in decoder.rest():
         yield data
-
-
-async def _read_lines(answer: Answer) -> AsyncIterator[bytes]:
-    decoder = lines.Decoder()
-    async for piece in answer:
-        for line in decoder.feed(piece):
-            yield line
-    for line in decoder.rest():
-        yield line
 
 
 _encode = msgspec.json.Encoder().encode

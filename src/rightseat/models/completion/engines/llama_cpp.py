@@ -29,7 +29,7 @@ class LlamaCpp:
     `has_template`: whether the model has one, where that is known already.
     """
 
-    grammars = frozenset({"grammar", "schema", "triggers"})
+    has_triggers = True
 
     def __init__(
         self,

@@ -33,26 +33,6 @@ Address = Annotated[str, AfterValidator(_check_address)]
 Key = Annotated[SecretStr, AfterValidator(_check_value)]
 
 
-class Served(BaseModel):
-    """What is said of any engine that runs already."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-    url: Address
-    """Where the engine answers, for example `http://127.0.0.1:8000`."""
-    api_key: Key | None = None
-    """Sent as `Authorization: Bearer …`, where the engine wants one."""
-    patience: float = Field(default=SILENCE_SECONDS, gt=0)
-    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
-    chunks without content are silence."""
-    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
-    """The longest that one answer may take, in seconds, before it is ended with an error."""
-
-    @property
-    def place(self) -> str:
-        """In a word or two, for the operator."""
-        return f"at {self.url}"
-
-
 class SessionOptions(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -140,39 +120,36 @@ class LlamaCppOptions(BaseModel):
         return self
 
 
-class VllmOptions(Served):
+class VllmOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: Literal["vllm"]
+    url: Address
+    """Where vLLM answers, for example `http://127.0.0.1:8000`."""
+    model: str
+    """The name that vLLM serves the model by."""
     tokenizer: BesidePath | None = None
     """The model's folder, or its `tokenizer_config.json`: vLLM does not tell its chat template. Left out: plain
     text."""
-    model: str
-    """The name that vLLM serves the model by."""
+    api_key: Key | None = None
+    """Sent as `Authorization: Bearer …`, where vLLM wants one."""
+    patience: float = Field(default=SILENCE_SECONDS, gt=0)
+    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
+    chunks without content are silence."""
+    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """The longest that one answer may take, in seconds, before it is ended with an error."""
 
-
-class SglangOptions(Served):
-    type: Literal["sglang"]
-    tokenizer: BesidePath | None = None
-    """The model's folder, or its `tokenizer_config.json`: SGLang does not tell its chat template. Left out: plain
-    text."""
-
-
-class OllamaOptions(Served):
-    type: Literal["ollama"]
-    url: Address = "http://127.0.0.1:11434"
-    model: str
-    """The name that Ollama knows the model by, such as `qwen3:8b`."""
+    @property
+    def place(self) -> str:
+        """In a word or two, for the operator."""
+        return f"at {self.url}"
 
 
 def _type_of(value: Any) -> Any:
     return value.get("type", DEFAULT) if isinstance(value, dict) else getattr(value, "type", DEFAULT)
 
 
-AnyOptions = LlamaCppOptions | VllmOptions | SglangOptions | OllamaOptions
+AnyOptions = LlamaCppOptions | VllmOptions
 
 EngineOptions = Annotated[
-    Annotated[LlamaCppOptions, Tag("llama_cpp")]
-    | Annotated[VllmOptions, Tag("vllm")]
-    | Annotated[SglangOptions, Tag("sglang")]
-    | Annotated[OllamaOptions, Tag("ollama")],
-    Discriminator(_type_of),
+    Annotated[LlamaCppOptions, Tag("llama_cpp")] | Annotated[VllmOptions, Tag("vllm")], Discriminator(_type_of)
 ]

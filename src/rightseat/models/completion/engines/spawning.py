@@ -41,7 +41,7 @@ KEPT_LINES = 8  # of its output, to be shown when it dies
 class Spawned:
     """`model` is the file. What cannot work at all is said when it is opened, as a `ConfigError`."""
 
-    grammars = LlamaCpp.grammars
+    has_triggers = LlamaCpp.has_triggers
 
     def __init__(self, options: LlamaCppOptions, model: Path) -> None:
         self.options = options

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core.errors import ModelLoading, ModelUnreachable
+from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.values import JsonValue
 from rightseat.models.completion.engine import Description, End, Piece, Request
@@ -17,7 +17,7 @@ from rightseat.models.completion.grammar import gbnf
 
 
 class Vllm:
-    grammars = frozenset({"grammar", "schema"})
+    has_triggers = False
 
     def __init__(self, options: VllmOptions) -> None:
         self.options = options
@@ -47,7 +47,14 @@ class Vllm:
         return self._known
 
     async def count(self, text: str) -> int | None:
-        return await self.client.count(text, model=self.options.model)
+        """None where the server has no such endpoint."""
+        asked = {"model": self.options.model, "prompt": text, "add_special_tokens": False}
+        try:
+            answer = await self.client.ask("/tokenize", asked)
+        except ModelRefused:
+            return None
+        count = answer.get("count") if isinstance(answer, dict) else None
+        return count if isinstance(count, int) else None
 
     async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
         reading = Reading()

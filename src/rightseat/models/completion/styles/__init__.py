@@ -49,17 +49,13 @@ NATIVE: tuple[Style, ...] = (
 STYLES: dict[str, Style] = {style.name: style for style in (*NATIVE, forced_hermes.STYLE, generic.STYLE)}
 
 
-def choose(
-    description: Description, wanted: str = "auto", grammars: frozenset[str] = frozenset({"grammar"})
-) -> tuple[Style, str]:
-    """The style of a model, and why it is this one, in words for people. `grammars` is what its engine can do."""
+def choose(description: Description, wanted: str = "auto") -> tuple[Style, str]:
+    """The style of a model, and why it is this one, in words for people."""
     if wanted != "auto":
         if wanted not in STYLES:
             raise ConfigError(f"There is no style {wanted!r}. Known: auto, {', '.join(sorted(STYLES))}.")
         return STYLES[wanted], "the configuration says so"
     template = description.template
-    if "grammar" not in grammars:
-        return generic.STYLE, "its engine holds a model to a JSON Schema only"
     if not template:
         return forced_hermes.STYLE, "the model has no chat template"
     for style in NATIVE:

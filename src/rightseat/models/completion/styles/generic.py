@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from rightseat.core.model import Begun
 from rightseat.core.tools import Tool
-from rightseat.core.values import JsonValue
 from rightseat.models.completion.grammar.nodes import Choice, Literal, Node
 from rightseat.models.completion.grammar.nodes import Sequence as Order
 from rightseat.models.completion.grammar.schema import Builder
@@ -60,22 +59,6 @@ def grammar(builder: Builder, wanted: Wanted) -> Node:
         options.append(Order((Literal(f'{{"{RESULT}": '), wanted.text, Literal("}"))))
     step = options[0] if len(options) == 1 else Choice(tuple(options))
     return Order((Literal(f'{{"{THOUGHT}": '), thought, Literal(f', "{STEP}": '), step, Literal("}")))
-
-
-def schema(tools: Sequence[Tool], several: bool, text: JsonValue) -> dict[str, JsonValue]:
-    """The same as a JSON Schema."""
-    steps: list[JsonValue] = []
-    if tools:
-        calls = [whole({"name": {"const": tool.name}, "arguments": dict(tool.parameters)}) for tool in tools]
-        array: dict[str, JsonValue] = {"type": "array", "items": {"anyOf": [*calls]}, "minItems": 1}
-        steps.append(whole({CALLED: array if several else {**array, "maxItems": 1}}))
-    if text is not None:
-        steps.append(whole({RESULT: text}))
-    return whole({THOUGHT: {"type": "string", "maxLength": LONGEST}, STEP: {"anyOf": steps}})
-
-
-def whole(members: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {"type": "object", "properties": members, "required": [*members], "additionalProperties": False}
 
 
 def answer(reader: Reader, style: Style) -> Reading[None]:
@@ -149,7 +132,6 @@ STYLE = Style(
     answer=answer,
     begun=begun,
     grammar=grammar,
-    schema=schema,
     offer=offer,
     history=history,
 )

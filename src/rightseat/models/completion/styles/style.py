@@ -73,9 +73,6 @@ class Style:
     """What may stand before all else: a thought."""
     grammar: Callable[[Builder, Wanted], Node] | None = None
     """In place of the usual one."""
-    schema: "Callable[[Sequence[Tool], bool, JsonValue], dict[str, JsonValue]] | None" = None
-    """The grammar as a JSON Schema, for an engine that takes nothing else: of tools that may be called, whether by
-    several calls, and of the schema of a text where there may be one."""
     offer: Offer | None = None
     """Puts the tools into the turns, where the template does not print them by itself."""
     ask_for_json: AskForJson | None = None

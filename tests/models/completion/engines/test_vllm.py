@@ -1,4 +1,4 @@
-"""What is particular to vLLM, SGLang and Ollama."""
+"""What is particular to vLLM."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.errors import BadAsk, ConfigError, ModelRefused, ModelUnreachable
-from rightseat.core.values import JsonValue
+from rightseat.core.errors import ConfigError, ModelRefused
 from rightseat.models.completion.continuing import Counting
 from rightseat.models.completion.engine import Constraint, Description, Piece, Request
-from rightseat.models.completion.engines import Ollama, Sglang, ollama, sglang, tokenizers, vllm
-from rightseat.models.completion.engines.options import OllamaOptions, SglangOptions
+from rightseat.models.completion.engines import tokenizers, vllm
 from rightseat.models.completion.grammar.nodes import Grammar, Literal
 from tests.models.completion.engines.playing import (
     Played,
@@ -20,8 +18,6 @@ from tests.models.completion.engines.playing import (
     completion,
     cut,
     event,
-    play_ollama,
-    play_sglang,
     play_vllm,
 )
 from tests.tcp import Visit, playing
@@ -77,85 +73,6 @@ async def test_vllm_tells_an_error_inside_its_answer() -> None:
             _ = [piece async for piece in engine.generate(Request(prompt="Hi"))]
 
 
-def test_sglang_gets_its_grammar_with_the_sampling() -> None:
-    request = Request(prompt="<s>Hi", constraint=Constraint(YES), seed=3)
-    body = sglang.write_request(request, Description(bos="<s>"))
-
-    assert body["text"] == "Hi"
-    assert body["sampling_params"] == {
-        "ebnf": 'root ::= "yes"\n',
-        "sampling_seed": 3,
-        "max_new_tokens": None,
-        "skip_special_tokens": True,
-    }
-
-
-async def test_sglang_may_send_only_what_is_new() -> None:
-    played = play_sglang(["a", "aa"], "stop")
-    finish = {"finish_reason": {"type": "stop", "matched": "END"}, "prompt_tokens": 9, "completion_tokens": 2}
-    played.stream = cut(event({"text": "a"}) + event({"text": "aa", "meta_info": finish}) + b"data: [DONE]\n\n")
-    played.told = {"/get_server_info": {"stream_output": True}}
-    async with playing(played.script()) as server, Sglang(SglangOptions(type="sglang", url=server.url)) as engine:
-        *pieces, end = [piece async for piece in engine.generate(Request(prompt="Hi"))]
-
-    assert pieces == [Piece("a"), Piece("aa")]
-    assert getattr(end, "stop", None) == "END"
-
-
-@pytest.mark.parametrize(
-    ("last", "expected"),
-    [
-        ({"text": "other"}, ModelUnreachable),
-        ({"error": {"message": "no", "code": 400}}, ModelRefused),
-        ({"text": "ab", "meta_info": {"finish_reason": {"type": "abort", "message": "no"}}}, ModelUnreachable),
-    ],
-)
-async def test_sglang_tells_what_goes_wrong_inside_its_answer(last: object, expected: type[Exception]) -> None:
-    played = play_sglang(["a"], "stop")
-    played.stream = cut(event({"text": "a"}) + event(last))
-    async with playing(played.script()) as server, Sglang(SglangOptions(type="sglang", url=server.url)) as engine:
-        with pytest.raises(expected):
-            _ = [piece async for piece in engine.generate(Request(prompt="Hi"))]
-
-
-@pytest.mark.parametrize("name", ["sglang", "ollama"])
-async def test_logprobs_that_cannot_be_had_are_refused(name: str) -> None:
-    engine: Sglang | Ollama
-    if name == "sglang":
-        engine = Sglang(SglangOptions(type="sglang", url="http://127.0.0.1:1"))
-    else:
-        engine = Ollama(OllamaOptions(type="ollama", model="m"))
-    async with engine:
-        with pytest.raises(BadAsk, match="logprobs"):
-            _ = [piece async for piece in engine.generate(Request(prompt="Hi", logprobs=1))]
-
-
-def test_ollama_is_held_to_a_schema_and_refuses_what_is_none() -> None:
-    body = ollama.write_request("m", Request(prompt="Hi", constraint=Constraint(YES, schema={"const": "yes"})))
-
-    assert body["format"] == {"const": "yes"}
-    assert body["raw"] is True
-    with pytest.raises(ModelRefused, match="style: generic"):
-        ollama.write_request("m", Request(prompt="Hi", constraint=Constraint(YES)))
-
-
-def test_a_schema_for_ollama_has_an_end_to_every_text() -> None:
-    schema: dict[str, JsonValue] = {"type": "object", "properties": {"q": {"type": "string"}}}
-    body = ollama.write_request("m", Request(prompt="Hi", constraint=Constraint(YES, schema=schema)))
-
-    sent = body["format"]
-    assert isinstance(sent, dict)
-    assert sent["properties"]["q"]["maxLength"] > 0
-    assert sent["additionalProperties"] is False
-
-
-async def test_ollama_tells_an_error_inside_its_answer() -> None:
-    played = Played("/api/generate", cut(b'{"error":"llama runner has died"}\n'), play_ollama(["x"], "stop").told)
-    async with playing(played.script()) as server, build("ollama", server.url) as engine:
-        with pytest.raises(ModelUnreachable):
-            _ = [piece async for piece in engine.generate(Request(prompt="Hi"))]
-
-
 def test_a_models_folder_has_its_template_and_its_tokens(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text(
         '{"chat_template": [{"name": "default", "template": "a"}, {"name": "tool_use", "template": "b"}],'
@@ -189,22 +106,15 @@ async def counted(kind: str, said: bytes) -> tuple[int | None, Mapping[str, Any]
         return count, server.requests[0].json
 
 
-async def test_llama_cpp_vllm_and_sglang_count_a_text_without_what_begins_a_prompt() -> None:
+async def test_a_text_is_counted_without_what_begins_a_prompt() -> None:
     llama, asked_llama = await counted("llama_cpp", answer(200, {"tokens": [1, 2, 3]}))
-    said = answer(200, {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3]})
-    vllm_, asked_vllm = await counted("vllm", said)
-    sglang_, asked_sglang = await counted("sglang", said)
+    vllm_, asked_vllm = await counted("vllm", answer(200, {"count": 3, "max_model_len": 4096, "tokens": [1, 2, 3]}))
 
-    assert (llama, vllm_, sglang_) == (3, 3, 3)
+    assert (llama, vllm_) == (3, 3)
     assert asked_llama == {"content": "Hello there", "add_special": False, "parse_special": True}
     assert asked_vllm == {"model": "m", "prompt": "Hello there", "add_special_tokens": False}
-    assert asked_sglang == {"prompt": "Hello there", "add_special_tokens": False}
 
 
-@pytest.mark.parametrize("kind", ["llama_cpp", "vllm", "sglang"])
+@pytest.mark.parametrize("kind", ["llama_cpp", "vllm"])
 async def test_a_server_without_that_endpoint_does_not_count(kind: str) -> None:
     assert (await counted(kind, answer(404, {"error": "not found"})))[0] is None
-
-
-def test_ollama_does_not_count() -> None:
-    assert not isinstance(build("ollama", "http://127.0.0.1:1"), Counting)
