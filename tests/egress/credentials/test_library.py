@@ -51,11 +51,11 @@ async def test_a_library_that_hangs_is_left_alone_in_a_thread_that_no_exit_waits
 
 def test_a_package_that_is_missing_is_reported_with_what_to_install() -> None:
     require("msgspec", "Everything", "all")
-    for package in ("no_such_package", "no_such_package.inside"):
+    for module, package in (("no_such", "no_such"), ("no_such.inside", "no_such-inside")):
         with pytest.raises(
             ConfigError, match=rf"^Everything needs the package {package}, .* pip install 'rightseat\[all\]'$"
         ):
-            require(package, "Everything", "all")
+            require(module, "Everything", "all")
 
 
 def test_an_error_is_logged_in_one_line_without_secrets() -> None:

@@ -38,8 +38,8 @@ NO_TOKEN = "Google Cloud gives the server no token for its model."  # noqa: S105
 
 def credentials(file: Path | None = None, clock: Callable[[], float] = time.monotonic) -> Bearer:
     """`file` holds one of `KINDS`; without it Google's libraries look around."""
-    for package in ("google.auth", "requests"):
-        require(package, "A model on Google Cloud", "vertex")
+    for module in ("google.auth", "requests"):
+        require(module, "A model on Google Cloud", "vertex")
     return Bearer(_Source(file).fetch, (), clock)
 
 

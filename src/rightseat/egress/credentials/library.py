@@ -16,13 +16,14 @@ FETCH_TIMEOUT_S = 30.0
 MAX_LOGGED_CHARS = 500
 
 
-def require(package: str, what: str, extra: str) -> None:
-    """Raises `ConfigError`, with what to install. Looks for the package without importing it."""
+def require(module: str, what: str, extra: str) -> None:
+    """Raises `ConfigError`, with what to install. Looks for the module without importing it."""
     try:
-        found = find_spec(package)
+        found = find_spec(module)
     except ModuleNotFoundError:  # the package that it is in
         found = None
     if found is None:
+        package = module.replace(".", "-")
         message = f"{what} needs the package {package}, which is not installed: pip install 'rightseat[{extra}]'"
         raise ConfigError(message)
 
