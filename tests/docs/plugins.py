@@ -7,13 +7,13 @@ import json
 import re
 from pathlib import Path
 
-from rightseat.plugins import editors
 from rightseat.plugins.diagnostics import KINDS, Kind
 from rightseat.plugins.loading import Limits, params
+from tests.docs import plugin_schemas
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 PAGE = REFERENCE / "plugin-format.md"
-SCHEMAS = {REFERENCE / "plugin.schema.json": editors.plugin, REFERENCE / "flow.schema.json": editors.flow}
+SCHEMAS = {REFERENCE / "plugin.schema.json": plugin_schemas.plugin, REFERENCE / "flow.schema.json": plugin_schemas.flow}
 
 _TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n)((?:\|[^\n]*\n)*)")
 _LIMITS = {

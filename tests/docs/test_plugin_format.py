@@ -9,10 +9,9 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from rightseat.plugins import editors
 from rightseat.plugins.diagnostics import KINDS
 from rightseat.plugins.loading import flows, metadata, steps
-from tests.docs import plugins
+from tests.docs import plugin_schemas, plugins
 from tests.plugins.loading.sample import FLOW, METADATA
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
@@ -42,12 +41,12 @@ def test_the_schemas_are_those_of_the_code(path: Path, make: Callable[[], Any]) 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/plugin.json")), ids=lambda path: path.parent.name)
 def test_the_schema_of_plugin_json_takes_the_examples(path: Path) -> None:
-    jsonschema_rs.validator_for(editors.plugin()).validate(json.loads(path.read_text()))
+    jsonschema_rs.validator_for(plugin_schemas.plugin()).validate(json.loads(path.read_text()))
 
 
 @pytest.mark.parametrize("path", FLOWS, ids=lambda path: path.stem)
 def test_the_schema_of_flows_takes_the_examples(path: Path) -> None:
-    jsonschema_rs.validator_for(editors.flow()).validate(read(path.read_text()))
+    jsonschema_rs.validator_for(plugin_schemas.flow()).validate(read(path.read_text()))
 
 
 def read(text: str) -> Any:
@@ -69,11 +68,11 @@ def read(text: str) -> Any:
     ],
 )
 def test_the_schema_of_flows_finds_faults(old: str, new: str) -> None:
-    assert not jsonschema_rs.validator_for(editors.flow()).is_valid(read(FLOW.replace(old, new)))
+    assert not jsonschema_rs.validator_for(plugin_schemas.flow()).is_valid(read(FLOW.replace(old, new)))
 
 
 def test_the_schema_of_plugin_json_finds_faults() -> None:
-    validator = jsonschema_rs.validator_for(editors.plugin())
+    validator = jsonschema_rs.validator_for(plugin_schemas.plugin())
 
     assert validator.is_valid(json.loads(METADATA))
     assert not validator.is_valid(json.loads(METADATA.replace('"header"', '"magic"')))

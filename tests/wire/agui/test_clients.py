@@ -13,8 +13,8 @@ from rightseat.core.messages import Message
 from rightseat.core.values import JsonValue
 from rightseat.wire.agui import Reader, Version, Writer, write_message
 from rightseat.wire.agui.chunks import BadEvent, Chunks
-from rightseat.wire.agui.ordering import BadOrder, check
 from tests.wire.agui.judging import Refused, about, ask
+from tests.wire.agui.ordering import BadOrder, check
 from tests.wire.agui.runs import Json, folded, our_run, their_chunks, their_run
 
 pytestmark = pytest.mark.clients

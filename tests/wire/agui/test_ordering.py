@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rightseat.wire.agui.ordering import BadOrder, check
+from tests.wire.agui.ordering import BadOrder, check
 
 Json = dict[str, Any]
 BEGIN: Json = {"type": "RUN_STARTED", "threadId": "t", "runId": "r"}

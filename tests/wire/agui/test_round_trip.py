@@ -23,7 +23,7 @@ from rightseat.core.events import (
     ThoughtEnded,
 )
 from rightseat.wire.agui import Reader, Version, Writer
-from rightseat.wire.agui.ordering import check
+from tests.wire.agui.ordering import check
 from tests.wire.agui.runs import Json, folded, our_run
 
 official: TypeAdapter[Any] = TypeAdapter(Official)

@@ -6,7 +6,6 @@ inputs     what a client sends → an ask
 writing    our events → its events, and their frames as server-sent events
 reading    its events → our events
 chunks     its short forms, spelt out
-ordering   the order that its clients insist on
 """
 
 from rightseat.wire.agui.inputs import RunInput, read_ask, read_input
