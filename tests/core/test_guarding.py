@@ -1,8 +1,11 @@
 """An agent between its guards: what they deny is not asked, shown or done; one that fails lets nothing pass."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
+import msgspec
 import pytest
 
 from rightseat.core.ask import Ask
@@ -270,6 +273,74 @@ async def test_it_is_found_wherever_else_it_is_said(event: Event) -> None:
     events, error = await hear(Says(event))
 
     assert (events, str(error)) == ([denied("answer")], "No xyz.")
+
+
+NOT_TEXT_OF_THE_AGENT = {
+    "RunStarted": "written by the runtime, outside of the guards",
+    "Interrupt.call_id": "the id of a call that was judged before",
+    "Interrupt.expires_at": "a time",
+    "Interrupt.memo": "never sent to a client",
+    "Interrupt.subject": "for the audit log alone",
+    "Image.media_type": "not shown to people",
+    "Image.data": "base64",
+    "File.media_type": "not shown to people",
+    "File.data": "base64",
+}
+
+
+def events_with_text(kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Values of a type, each with `xyz` in one place, and a name for that place. A new event is found by its fields."""
+    if kind is Any or kind is str:
+        yield path, "xyz"
+    elif isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        for field in msgspec.structs.fields(kind):
+            place = f"{kind.__name__}.{field.name}"
+            if not {kind.__name__, place} & NOT_TEXT_OF_THE_AGENT.keys():
+                for name, value in events_with_text(field.type, f"{path} {place}".strip()):
+                    yield name, kind(**(plain_fields(kind) | {field.name: value}))
+    elif get_origin(kind) in (tuple, list):
+        for name, value in events_with_text(get_args(kind)[0], path):
+            yield name, get_origin(kind)((value,))
+    elif get_origin(kind) in (UnionType, Union):
+        for one in get_args(kind):
+            yield from events_with_text(one, path)
+    else:
+        assert kind in (bool, int, NoneType) or get_origin(kind) is Literal, f"Does {path} hold text?"
+
+
+def plain_fields(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.name: plain_value(field.type) for field in msgspec.structs.fields(kind) if field.required}
+
+
+def plain_value(kind: Any) -> Any:
+    if get_origin(kind) is Literal:
+        return get_args(kind)[0]
+    return get_origin(kind)() if get_origin(kind) in (tuple, list) else "a"
+
+
+def in_its_place(event: Event) -> list[Event]:
+    """The event within the text, the thought or the call that it belongs to."""
+    match event:
+        case TextDelta(message_id=id) | TextEnded(message_id=id):
+            return [TextStarted(id), event, TextEnded(id)]
+        case ThoughtDelta(message_id=id) | ThoughtEnded(message_id=id):
+            return [ThoughtStarted(id), event, ThoughtEnded(id)]
+        case CallStarted(call_id=id):
+            return [event, CallEnded(id)]
+        case CallDelta(call_id=id) | CallEnded(call_id=id):
+            return [CallStarted(id, "show"), event, CallEnded(id)]
+    return [event]
+
+
+TEXTS = dict(events_with_text(Event))
+
+
+@pytest.mark.parametrize("place", TEXTS)
+async def test_every_text_of_every_event_is_judged(place: str) -> None:
+    events, error = await hear(Says(*in_its_place(TEXTS[place])))
+
+    assert str(error) == "No xyz."
+    assert b"xyz" not in msgspec.json.encode(events[:-1])
 
 
 async def test_it_is_found_in_the_id_of_a_call() -> None:

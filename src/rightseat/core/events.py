@@ -10,7 +10,7 @@ Events are facts, written to the log in the order in which they happened, never 
 4. What `MessagesReplaced` leaves out was never said: it is ended before, and nothing more of it follows.
 """
 
-from typing import Literal
+from typing import Literal, final
 
 import msgspec
 
@@ -18,6 +18,7 @@ from rightseat.core.messages import Message
 from rightseat.core.values import JsonValue
 
 
+@final
 class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=True):
     """`said` are the messages of the ask that the thread did not have yet: the log is their only home.
 
@@ -31,15 +32,18 @@ class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=
     said: tuple[Message, ...] = ()
 
 
+@final
 class TextStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
 
 
+@final
 class TextDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
     text: str
 
 
+@final
 class TextEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     """No more of it will come. It is not `whole` where the run was stopped, or its model failed, in the middle."""
 
@@ -47,22 +51,26 @@ class TextEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     whole: bool = True
 
 
+@final
 class ThoughtStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A model thinks aloud, in words that are not its answer."""
 
     message_id: str
 
 
+@final
 class ThoughtDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
     text: str
 
 
+@final
 class ThoughtEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
     whole: bool = True
 
 
+@final
 class CallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A tool is being called; `message_id` is the text that the call belongs to, where there is one."""
 
@@ -71,6 +79,7 @@ class CallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str | None = None
 
 
+@final
 class CallDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
     """More of the JSON text of a call's arguments."""
 
@@ -78,11 +87,13 @@ class CallDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
     text: str
 
 
+@final
 class CallEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     call_id: str
     whole: bool = True
 
 
+@final
 class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
     """A tool that the server runs gave its result, or failed with the code `error`.
 
@@ -108,6 +119,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 StopReason = Literal["stop", "calls", "length", "filtered"]
 
 
+@final
 class AnswerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     """One answer of a model is over: `length` if it was cut at the token limit, `filtered` if the provider cut it."""
 
@@ -115,28 +127,33 @@ class AnswerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     usage: Usage | None = None
 
 
+@final
 class StepStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
     """An agent enters a named part of its work: a node of a graph, a step of a flow."""
 
     name: str
 
 
+@final
 class StepEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     name: str
 
 
+@final
 class StateReplaced(msgspec.Struct, frozen=True, tag=True):
     """The whole state that the agent shares with its client."""
 
     state: JsonValue
 
 
+@final
 class StateChanged(msgspec.Struct, frozen=True, tag=True):
     """A change of the shared state, as a JSON Patch (RFC 6902)."""
 
     patch: list[JsonValue]
 
 
+@final
 class Custom(msgspec.Struct, frozen=True, tag=True):
     """What one protocol or agent can say and no other has a word for. The name begins with whose it is: `agui.…`."""
 
@@ -144,6 +161,7 @@ class Custom(msgspec.Struct, frozen=True, tag=True):
     value: JsonValue
 
 
+@final
 class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
     """What the thread looks like, in the middle of a run: `earlier`, from before the run, and `messages`, of the run.
 
@@ -173,6 +191,7 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
     subject: str = ""
 
 
+@final
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """`waiting`: the client has calls to run, or a person has to answer, and the next ask brings what is missing."""
 
@@ -181,6 +200,7 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     result: JsonValue = None
 
 
+@final
 class RunFailed(msgspec.Struct, frozen=True, gc=False, tag=True):
     """`code` is one of `core.errors`; `message` may be shown to whoever asked."""
 

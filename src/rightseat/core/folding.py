@@ -1,10 +1,12 @@
 """Turns events into what a thread looks like now: its messages and its state."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from pydantic import JsonValue
 
 from rightseat.core.events import (
+    AnswerEnded,
     CallDelta,
     CallEnded,
     CallReturned,
@@ -12,6 +14,9 @@ from rightseat.core.events import (
     Custom,
     Event,
     MessagesReplaced,
+    RunFailed,
+    RunFinished,
+    RunStarted,
     StateChanged,
     StateReplaced,
     StepEnded,
@@ -87,14 +92,12 @@ class Fold:
             self.step = next((one.name for one in reversed(self._open) if isinstance(one, StepEnded)), self.step)
         elif isinstance(event, MessagesReplaced):
             self._replace(event.messages)
-        elif isinstance(event, Custom) and event.name == "model.kept":
-            self._keep(event.value)
-        elif isinstance(event, Custom) and event.name == "agent.entered":
-            self.agents.append(str(event.value))
-        elif isinstance(event, Custom) and event.name == "agent.left":
-            del self.agents[-1:]
-        elif isinstance(event, Custom) and event.name == "guard.denied":
-            self.is_denied = isinstance(event.value, dict) and event.value.get("at") == "question"
+        elif isinstance(event, Custom):
+            self._add_custom(event)
+        elif isinstance(event, RunStarted | AnswerEnded | RunFinished | RunFailed):
+            pass  # neither a message nor state
+        else:
+            assert_never(event)
 
     def endings(self) -> Iterator[Event]:
         """The events that end what is still open, for a run that stops in the middle: what started last ends first."""
@@ -107,6 +110,16 @@ class Fold:
 
     def messages(self) -> tuple[Message, ...]:
         return tuple(draft.message() if isinstance(draft, _Draft) else draft for draft in self._order)
+
+    def _add_custom(self, event: Custom) -> None:
+        if event.name == "model.kept":
+            self._keep(event.value)
+        elif event.name == "agent.entered":
+            self.agents.append(str(event.value))
+        elif event.name == "agent.left":
+            del self.agents[-1:]
+        elif event.name == "guard.denied":
+            self.is_denied = isinstance(event.value, dict) and event.value.get("at") == "question"
 
     def _place(self, call_id: str) -> int:
         """Behind the message with the call and the results that it has by now: models want them together."""

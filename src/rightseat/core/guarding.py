@@ -34,7 +34,7 @@ from rightseat.core.events import (
 from rightseat.core.guard import Guard, Instant, Joining, Seam, Watch
 from rightseat.core.judging import Judging, Recall, Verdict, failure, nothing, within, without
 from rightseat.core.messages import Call
-from rightseat.core.words import pieces_in, read, sent_with, strings_in, texts_in
+from rightseat.core.words import chosen, pieces_in, read, sent_with, strings_in, texts_in
 
 At = Literal["question", "answer", "call"]
 SLICE = 4096  # characters that a guard is given at once
@@ -216,7 +216,8 @@ class Passage:
         started, pieces = self._calls.pop(ended.call_id)
         call = Call(started.call_id, started.name, "".join(piece.text for piece in pieces))
         self.at = "call"
-        await self._inspect(APART.join((call.id, call.name, call.arguments, *strings_in(read(call.arguments)))))
+        arguments = (call.arguments, *strings_in(read(call.arguments)))
+        await self._inspect(APART.join((call.id, call.name, *chosen(started.message_id), *arguments)))
         for guard in self._guards:
             await within(self._patience, guard, guard.check_call(self._ask, call))
         self.at = "answer"

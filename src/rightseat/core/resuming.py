@@ -8,7 +8,7 @@ given anew, under new ids, and what the log has of the old one is ended and take
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -27,6 +27,8 @@ from rightseat.core.events import (
     RunStarted,
     StateChanged,
     StateReplaced,
+    StepEnded,
+    StepStarted,
     TextDelta,
     TextEnded,
     TextStarted,
@@ -186,7 +188,12 @@ def key_of(event: Event) -> Key | None:
             return "call", id
         case CallReturned(call_id=id):
             return "result", id
-    return None
+        case RunStarted() | AnswerEnded() | StepStarted() | StepEnded() | RunFinished() | RunFailed():
+            return None
+        case StateReplaced() | StateChanged() | Custom() | MessagesReplaced():
+            return None
+        case _:
+            assert_never(event)
 
 
 def is_open(things: list[tuple[str, bool]]) -> bool:

@@ -3,20 +3,30 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import assert_never
 
 from rightseat.core.ask import Ask
 from rightseat.core.events import (
+    AnswerEnded,
+    CallDelta,
+    CallEnded,
     CallReturned,
+    CallStarted,
     Custom,
     Event,
     MessagesReplaced,
     RunFailed,
     RunFinished,
+    RunStarted,
     StateChanged,
     StateReplaced,
     StepEnded,
     StepStarted,
+    TextDelta,
+    TextEnded,
     TextStarted,
+    ThoughtDelta,
+    ThoughtEnded,
     ThoughtStarted,
 )
 from rightseat.core.messages import Call, File, Image, Message, Result, Text
@@ -54,8 +64,14 @@ def texts_in(event: Event) -> Iterator[str]:
             yield from strings_in(result)
         case RunFailed(code=code, message=message):
             yield from (code, message)
+        case TextDelta() | ThoughtDelta() | CallStarted() | CallDelta():
+            pass  # judged as they are streamed (`core.guarding`)
+        case TextEnded() | ThoughtEnded() | CallEnded():
+            pass  # no text but an id that was judged at the start
+        case AnswerEnded() | RunStarted():
+            pass  # no text of an agent: the runtime writes `RunStarted`
         case _:
-            pass  # it has no words of its own, or the runtime writes it
+            assert_never(event)
 
 
 def sent_with(ask: Ask) -> Iterator[str]:
@@ -78,10 +94,12 @@ def spoken(message: Message) -> Iterator[str]:
                 yield text
             case Call(id=id, name=name, arguments=arguments):
                 yield from (*chosen(id), name, arguments, *strings_in(read(arguments)))
-            case Result(name=name, content=content):
-                yield from (name, content, *strings_in(read(content)))
+            case Result(call_id=id, name=name, content=content, error=error):
+                yield from (*chosen(id), name, error or "", content, *strings_in(read(content)))
             case Image(name=name, url=url) | File(name=name, url=url):
                 yield from (name, url)
+            case _:
+                assert_never(part)
 
 
 # Each of these keeps a list of what is left: where generators call each other, every text passes through all of them.
