@@ -12,8 +12,8 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import replace
-from types import TracebackType
+from dataclasses import dataclass, replace
+from types import MethodType, TracebackType
 from typing import NoReturn, Protocol, Self
 
 from starlette.datastructures import Headers
@@ -141,23 +141,32 @@ class Door:
 
         `locked` wants a credential even where the face is open.
         """
-        door = self.locked if locked else self
+        return GuardedEndpoint(self, self.locked if locked else self, handler, refuse).respond
 
-        async def guarded(request: Request) -> Response:
-            try:
-                principal = await door.admit(request.headers)
-            except Refused as error:
-                answer = refuse(error)
-                if error.status == 401:
-                    answer.headers.update(CHALLENGE)
-                return answer
-            return await handler(request, principal)
 
-        guarded.door = self  # type: ignore[attr-defined]  # where `guard_of` finds it
-        return guarded
+@dataclass(frozen=True, slots=True)
+class GuardedEndpoint:
+    """A handler behind a door. Its method `respond` is the endpoint of a route: Starlette takes methods and functions
+    as endpoints, and any other callable as an ASGI application. `admitting` is the same door, or that door `locked`."""
+
+    door: Door
+    admitting: Door
+    handler: Handler
+    refuse: Refuse
+
+    async def respond(self, request: Request) -> Response:
+        try:
+            principal = await self.admitting.admit(request.headers)
+        except Refused as error:
+            answer = self.refuse(error)
+            if error.status == 401:
+                answer.headers.update(CHALLENGE)
+            return answer
+        return await self.handler(request, principal)
 
 
 def guard_of(endpoint: object) -> Door | None:
     """The door that a route is behind."""
-    door = getattr(endpoint, "door", None)
-    return door if isinstance(door, Door) else None
+    if isinstance(endpoint, MethodType) and isinstance(endpoint.__self__, GuardedEndpoint):
+        return endpoint.__self__.door
+    return None
