@@ -6,8 +6,8 @@ import pytest
 
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
-from rightseat.core.continuing import Half, Known, Recalled, answer
-from rightseat.core.engine import Steps
+from rightseat.core.continuing import Known, ResumedSteps, answer
+from rightseat.core.engine import PartialAnswer, Steps
 from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import (
     AnswerEnded,
@@ -78,7 +78,7 @@ async def taken_over(said: Sequence[Event], model: Going | ScriptedModel, *guard
     resumption = Resumption([STARTED, *said], fold, ASK.messages)
     written: list[Event] = []
     agent = guarded(guards)(Loop(model))
-    async with closing(agent.run(ASK, Recalled(_once, resumption))) as events:
+    async with closing(agent.run(ASK, ResumedSteps(_once, resumption))) as events:
         async for event in events:
             for unsaid in resumption.feed(event):
                 fold.add(unsaid)
@@ -229,8 +229,8 @@ def test_nothing_is_continued_behind_a_log_that_was_lost() -> None:
         fold.add(event)
     anew = MessagesReplaced(ASK.messages, fold.messages())
 
-    assert Resumption([STARTED, *TEXT], Fold(), ()).half_said() is not None
-    assert Resumption([STARTED, anew, TextDelta("m", "three")], Fold(), ()).half_said() is None
+    assert Resumption([STARTED, *TEXT], Fold(), ()).partial_answer() is not None
+    assert Resumption([STARTED, anew, TextDelta("m", "three")], Fold(), ()).partial_answer() is None
 
 
 async def test_a_run_that_has_said_nothing_begins_as_ever() -> None:
@@ -246,7 +246,7 @@ async def test_the_steps_of_a_run_within_a_run_know_it_too() -> None:
     resumption = Resumption([STARTED, *TEXT], Fold(), ())
     model = Going(TextChunk("three"), StopChunk("stop"))
 
-    steps: Steps = Under("c", Recalled(_once, resumption))
+    steps: Steps = Under("c", ResumedSteps(_once, resumption))
     events = [event async for event in answer(model, Prompt(ASK.messages), steps)]
 
     assert events == [
@@ -276,8 +276,8 @@ def test_something_else_than_what_was_said_cannot_go_on(chunk: Chunk) -> None:
 
 
 def test_a_half_knows_its_open_thought() -> None:
-    assert Half((*THOUGHT,)).thought_id == "h"
-    assert Half((*THOUGHT, ThoughtEnded("h"))).thought_id is None
+    assert PartialAnswer((*THOUGHT,)).thought_id == "h"
+    assert PartialAnswer((*THOUGHT, ThoughtEnded("h"))).thought_id is None
 
 
 class Loading(Going):

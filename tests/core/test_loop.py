@@ -24,6 +24,7 @@ class Steps:
     """Steps that are simply done, and remembered by name."""
 
     is_leaving = False
+    resumed = None
 
     def __init__(self) -> None:
         self.done: list[str] = []

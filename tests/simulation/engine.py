@@ -126,6 +126,7 @@ class PlayedEngine:
 class KeptSteps:
     def __init__(self, run_id: str, database: Connected, *, repeats: bool) -> None:
         self.is_leaving = False
+        self.resumed = None
         self._run_id = run_id
         self._database = database
         self._repeats = repeats

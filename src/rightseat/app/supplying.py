@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 from rightseat import parts
-from rightseat.core.agent import Agent, Roster
+from rightseat.core.agent import Agent, Roster, is_durable
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
@@ -79,7 +79,7 @@ class Named:
 
     @property
     def durable(self) -> bool:
-        return getattr(self._agent, "durable", False)
+        return is_durable(self._agent)
 
     def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         return self._agent.run(ask, steps)

@@ -30,6 +30,10 @@ class Agent(Protocol):
     def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]: ...
 
 
+def is_durable(agent: Agent | None) -> bool:
+    return getattr(agent, "durable", False)
+
+
 @runtime_checkable
 class Roster(Agent, Protocol):
     """A part that stands for several agents, which it finds when it is asked: those of a remote endpoint.

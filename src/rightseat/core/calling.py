@@ -9,6 +9,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 from pydantic import JsonValue
@@ -41,20 +42,78 @@ def calls_in(messages: Iterable[Message]) -> list[Call]:
     return [part for message in messages for part in message.parts if isinstance(part, Call)]
 
 
-async def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+class PlainCall(NamedTuple):
+    """A call of a tool with `run`. `approval` is what the person answered, where the tool needed an approval."""
+
+    call: Call
+    tool: Tool | None
+    approval: JsonValue = None
+
+
+class StreamingCall(NamedTuple):
+    """A call of a tool with `stream`. `answers` are those to the questions that it asked when it was called before."""
+
+    call: Call
+    tool: Tool
+    answers: tuple[Answer, ...] = ()
+
+
+def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
     """What the server can run by itself; what the calls give comes in their order.
 
     Last comes `RunFinished` where something is left, for the client to run or for a person to answer, or where one of
     them has said all there is to say.
     """
     mine = [call for call in calls if not is_for_another(call, tools)]
-    plain = [(call, tools.get(call.name), None) for call in mine if streaming(call, tools) is None]
-    asked: list[Interrupt] = list(questions(calls, tools))
-    said = await side_by_side(plain, ask, steps)
-    for event in said:
+    plain = [PlainCall(call, tools.get(call.name)) for call in mine if streaming(call, tools) is None]
+    streams = [StreamingCall(call, tool) for call in mine if (tool := streaming(call, tools))]
+    interrupts = tuple(questions(calls, tools))
+    return execute(plain, streams, ask, steps, interrupts=interrupts, is_waiting=len(mine) < len(calls))
+
+
+def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:
+    """The calls that waited for a person: run if the person approved them, else given back as refused.
+
+    A call that was cut off is made again if the answer is `repeat`. A question that a tool with a `stream` asked itself
+    is the tool's to read. Last comes `RunFinished` where there is more to ask, or nothing more to say.
+    """
+    returned: list[Event] = []
+    agreed: list[PlainCall] = []
+    streams: dict[str, StreamingCall] = {}
+    for answer in ask.answers:
+        call = answer.call
+        if call is None:
+            continue  # the question of an agent, not of a tool
+        if (tool := streaming(call, tools)) and (is_own_question(answer) or is_approved(answer)):
+            before = streams.get(call.id, StreamingCall(call, tool))
+            streams[call.id] = before._replace(call=call, tool=tool, answers=(*before.answers, answer))
+        elif answer.reason == DOUBT and answer.status == "resolved" and answer.payload != "repeat":
+            returned.append(CallReturned(call.id, call.name, SKIPPED, DOUBT))
+        elif is_approved(answer) or (answer.reason == DOUBT and answer.status == "resolved"):
+            agreed.append(PlainCall(call, tools.get(call.name), answer.payload))
+        else:
+            returned.append(CallReturned(call.id, call.name, REFUSED, "refused"))
+    return execute(agreed, list(streams.values()), ask, steps, returned=returned)
+
+
+async def execute(
+    plain: Sequence[PlainCall],
+    streams: Sequence[StreamingCall],
+    ask: Ask,
+    steps: Steps,
+    *,
+    returned: Sequence[Event] = (),
+    interrupts: Sequence[Interrupt] = (),
+    is_waiting: bool = False,
+) -> AsyncIterator[Event]:
+    """Run calls, the plain ones first. `returned` are results of other calls, which come before theirs.
+
+    It ends with `RunFinished("waiting")` if `is_waiting`, if there are `interrupts`, or if a call has more of them.
+    """
+    results = [*returned, *await side_by_side(plain, ask, steps)]
+    for event in results:
         yield event
-    asked += doubts([call for call, *_ in plain], said)
-    streams = [(call, tool, ()) for call in mine if (tool := streaming(call, tools))]
+    asked = [*interrupts, *doubts([one.call for one in plain], results)]
     is_over = False
     async with closing(one_by_one(streams, ask, steps)) as events:
         async for event in events:
@@ -63,47 +122,7 @@ async def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, 
                 is_over |= event.outcome == "done"
             else:
                 yield event
-    if asked or len(mine) < len(calls):
-        yield RunFinished("waiting", tuple(asked))
-    elif is_over:
-        yield RunFinished("done")
-
-
-async def go_on(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:
-    """The calls that waited for a person: run if the person approved them, else given back as refused.
-
-    A call that was cut off is made again if the answer is `repeat`. A question that a tool with a `stream` asked itself
-    is the tool's to read. Last comes `RunFinished` where there is more to ask, or nothing more to say.
-    """
-    said: list[Event] = []
-    agreed: list[tuple[Call, Tool | None, JsonValue]] = []
-    streams: dict[str, tuple[Call, Tool, tuple[Answer, ...]]] = {}
-    for answer in ask.answers:
-        call = answer.call
-        if call is None:
-            continue  # the question of an agent, not of a tool
-        if (tool := streaming(call, tools)) and (is_own_question(answer) or is_approved(answer)):
-            *_, before = streams.get(call.id, ((),))
-            streams[call.id] = (call, tool, (*before, answer))
-        elif answer.reason == DOUBT and answer.status == "resolved" and answer.payload != "repeat":
-            said.append(CallReturned(call.id, call.name, SKIPPED, DOUBT))
-        elif is_approved(answer) or (answer.reason == DOUBT and answer.status == "resolved"):
-            agreed.append((call, tools.get(call.name), answer.payload))
-        else:
-            said.append(CallReturned(call.id, call.name, REFUSED, "refused"))
-    said += await side_by_side(agreed, ask, steps)
-    for event in said:
-        yield event
-    asked = list(doubts([call for call, *_ in agreed], said))
-    is_over = False
-    async with closing(one_by_one(list(streams.values()), ask, steps)) as events:
-        async for event in events:
-            if type(event) is RunFinished:
-                asked += event.interrupts
-                is_over |= event.outcome == "done"
-            else:
-                yield event
-    if asked:
+    if asked or is_waiting:
         yield RunFinished("waiting", tuple(asked))
     elif is_over:
         yield RunFinished("done")
@@ -130,9 +149,7 @@ def streaming(call: Call, tools: Mapping[str, Tool]) -> Tool | None:
     return tool if tool is not None and tool.stream is not None else None
 
 
-async def one_by_one(
-    calls: Sequence[tuple[Call, Tool, tuple[Answer, ...]]], ask: Ask, steps: Steps
-) -> AsyncIterator[Event]:
+async def one_by_one(calls: Sequence[StreamingCall], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
     """What tools that are runs of their own say. Whatever goes wrong becomes a result that says so."""
     for call, tool, answers in calls:
         returned = False
@@ -182,7 +199,7 @@ def is_result(event: Event, call: Call) -> bool:
     return type(event) is CallReturned and event.call_id == call.id
 
 
-async def side_by_side(calls: Sequence[tuple[Call, Tool | None, JsonValue]], ask: Ask, steps: Steps) -> list[Event]:
+async def side_by_side(calls: Sequence[PlainCall], ask: Ask, steps: Steps) -> list[Event]:
     if not calls:
         return []
     running = [asyncio.create_task(run_call(*one, ask, steps)) for one in calls]

@@ -14,6 +14,11 @@ def is_cancelled() -> bool:
     return task is not None and task.cancelling() > 0
 
 
+def raise_if_cancelled() -> None:
+    if is_cancelled():
+        raise asyncio.CancelledError
+
+
 async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """What `work` gives, however often this task is cancelled meanwhile."""
     task = asyncio.create_task(work)

@@ -9,14 +9,12 @@ of its arguments mean nothing, and another half might mean something else.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol, TypeVar, runtime_checkable
-
-import msgspec
+from typing import TypeVar
 
 from rightseat.core.closing import closing
-from rightseat.core.engine import Steps
+from rightseat.core.engine import HasPartialAnswer, PartialAnswer, Steps
 from rightseat.core.errors import ModelRefused
-from rightseat.core.events import Event, TextDelta, TextStarted, ThoughtDelta, ThoughtEnded, ThoughtStarted
+from rightseat.core.events import Event, TextDelta, ThoughtDelta
 from rightseat.core.framing import ANSWER_LIMIT, frame
 from rightseat.core.model import (
     Begun,
@@ -35,46 +33,12 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-class Half(msgspec.Struct, frozen=True):
-    """What a log has of an answer that broke off: its events, in few pieces."""
+class ResumedSteps:
+    """The steps of a run that another process began, and the log of that process."""
 
-    events: tuple[Event, ...]
-
-    @property
-    def text_id(self) -> str | None:
-        return next((event.message_id for event in self.events if isinstance(event, TextStarted)), None)
-
-    @property
-    def thought_id(self) -> str | None:
-        """Of a thought that has no end yet."""
-        if any(isinstance(event, ThoughtEnded) for event in self.events):
-            return None
-        return next((event.message_id for event in self.events if isinstance(event, ThoughtStarted)), None)
-
-    @property
-    def begun(self) -> Begun:
-        return Begun(
-            "".join(event.text for event in self.events if isinstance(event, ThoughtDelta)),
-            "".join(event.text for event in self.events if isinstance(event, TextDelta)),
-            is_thinking=self.thought_id is not None,
-        )
-
-
-@runtime_checkable
-class Recalling(Protocol):
-    """Steps of a run that another process began."""
-
-    def half_said(self) -> Half | None:
-        """What was said of the answer that is to be given now; None where nothing was, or it cannot go on."""
-        ...
-
-
-class Recalled:
-    """The steps of a run that goes on, with what it had said before."""
-
-    def __init__(self, steps: Steps, log: Recalling) -> None:
+    def __init__(self, steps: Steps, log: HasPartialAnswer) -> None:
         self._steps = steps
-        self.half_said = log.half_said
+        self.resumed: HasPartialAnswer | None = log
 
     @property
     def is_leaving(self) -> bool:
@@ -101,18 +65,18 @@ def answer(
     limit: int = ANSWER_LIMIT,
 ) -> AsyncIterator[Event]:
     """One answer of a model, framed: the rest of one that broke off, or a new one. `limit` is that of `frame`."""
-    if not isinstance(steps, Recalling):
+    if steps.resumed is None:
         return frame(model.stream(prompt), taken, renamed=renamed, limit=limit)
-    return _rest_or_anew(steps.half_said(), model, prompt, taken, renamed, limit)
+    return _rest_or_anew(steps.resumed.partial_answer(), model, prompt, taken, renamed, limit)
 
 
 async def _rest_or_anew(
-    half: Half | None, model: Model, prompt: Prompt, taken: set[str] | None, renamed: bool, limit: int
+    half: PartialAnswer | None, model: Model, prompt: Prompt, taken: set[str] | None, renamed: bool, limit: int
 ) -> AsyncIterator[Event]:
     if isinstance(model, Starting):
         await model.ready()  # the process that died may have had it running, and this one has just begun to
     if half is not None:
-        begun = half.begun
+        begun = partial_output(half)
         rest = _rest(model, prompt, begun)
         async with closing(rest):
             first = await _first(rest)
@@ -129,6 +93,14 @@ async def _rest_or_anew(
     async with closing(frame(model.stream(prompt), taken, renamed=renamed, limit=limit)) as events:
         async for event in events:
             yield event
+
+
+def partial_output(answer: PartialAnswer) -> Begun:
+    return Begun(
+        "".join(event.text for event in answer.events if isinstance(event, ThoughtDelta)),
+        "".join(event.text for event in answer.events if isinstance(event, TextDelta)),
+        is_thinking=answer.thought_id is not None,
+    )
 
 
 async def _rest(model: Model, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:

@@ -3,10 +3,37 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import msgspec
+
 from rightseat.core.ask import Ask
-from rightseat.core.events import Event
+from rightseat.core.events import Event, TextStarted, ThoughtEnded, ThoughtStarted
 
 T = TypeVar("T")
+
+
+class PartialAnswer(msgspec.Struct, frozen=True):
+    """What a log has of an answer that broke off: its events, in few pieces."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def text_id(self) -> str | None:
+        return next((event.message_id for event in self.events if isinstance(event, TextStarted)), None)
+
+    @property
+    def thought_id(self) -> str | None:
+        """Of a thought that has no end yet."""
+        if any(isinstance(event, ThoughtEnded) for event in self.events):
+            return None
+        return next((event.message_id for event in self.events if isinstance(event, ThoughtStarted)), None)
+
+
+class HasPartialAnswer(Protocol):
+    """The log of a run that another process began."""
+
+    def partial_answer(self) -> PartialAnswer | None:
+        """What the log has of the answer that comes next; None where it has nothing, or the answer cannot go on."""
+        ...
 
 
 class Steps(Protocol):
@@ -17,6 +44,11 @@ class Steps(Protocol):
 
     is_leaving: bool
     """This process lets go of the run, and another goes on with it: nothing more of it is to be said here."""
+
+    @property
+    def resumed(self) -> HasPartialAnswer | None:
+        """The log of the process that began the run; None in a run that this process began."""
+        ...
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         """Do `work`, or give back what it gave when the run did it before. `name` is unique within the run.

@@ -4,18 +4,21 @@ import asyncio
 import contextlib
 import logging
 import time
-from typing import Literal, NamedTuple
+from types import TracebackType
+from typing import Literal, NamedTuple, Self
 
 import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.cancelling import is_cancelled
+from rightseat.core.engine import Steps
 from rightseat.core.errors import (
     AgentError,
     AnswerTooLong,
     InternalError,
     ModelError,
     RightseatError,
+    StaleWriter,
     TooManyCalls,
 )
 from rightseat.core.events import RunFailed, RunFinished
@@ -67,6 +70,39 @@ def mark(error: BaseException, operation: Operation, target: str) -> None:
 ORIGIN = "rightseat_origin"
 
 
+class Outcome:
+    """How an agent ended, around its answer: an exception of the agent becomes the last event of the run.
+
+    `StaleWriter` goes on, because another process has the run and this one writes nothing more. So it is where the
+    process leaves the run to another.
+    """
+
+    __slots__ = ("_epoch", "_failures", "_steps", "last")
+
+    def __init__(self, failures: "Failures", steps: Steps, epoch: int) -> None:
+        self.last: Last = RunFinished("done")
+        self._failures = failures
+        self._steps = steps
+        self._epoch = epoch
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, StaleWriter) or not isinstance(error, Exception | asyncio.CancelledError):
+            return False
+        if self._steps.is_leaving:
+            raise StaleWriter(self._failures.run_id, self._epoch, self._epoch) from error
+        self.last = self._failures.read(error)
+        return True
+
+    def read(self, event: Last) -> None:
+        """The last event of the agent."""
+        self.last = self._failures.read_event(event)
+
+
 class Failures:
     """Reads and logs the failures of one run. Of several with one code the first counts."""
 
@@ -75,6 +111,10 @@ class Failures:
         self._fold = fold
         self._known: dict[str, Failure] = {}
         self._started = time.monotonic()
+
+    @property
+    def run_id(self) -> str:
+        return self._ask.run_id
 
     def read(self, error: BaseException, operation: Operation = "run_agent") -> Last:
         """What the client is told. An error of ours it may see; any other goes to the server's log alone."""

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from contextlib import contextmanager
 from typing import Literal
 
-from rightseat.core.agent import Agent
+from rightseat.core.agent import Agent, is_durable
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
@@ -62,7 +62,7 @@ class Guarded:
 
     @property
     def durable(self) -> bool:
-        return getattr(self._agent, "durable", False)
+        return is_durable(self._agent)
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         verdict = await steps.do("guards:question", Verdict, lambda: self._judging.judge(ask))

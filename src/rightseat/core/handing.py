@@ -9,7 +9,6 @@ from pydantic import JsonValue
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.closing import closing
-from rightseat.core.continuing import Recalling
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError
 from rightseat.core.events import (
@@ -148,8 +147,7 @@ class Under:
         self._call_id = call_id
         self._steps = steps
         self.depth: int = depth(steps) + 1
-        if isinstance(steps, Recalling):
-            self.half_said = steps.half_said
+        self.resumed = steps.resumed
 
     @property
     def is_leaving(self) -> bool:

@@ -15,9 +15,9 @@ from typing import TypeVar
 from rightseat.core.admission import Slot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
-from rightseat.core.cancelling import is_cancelled, to_the_end
+from rightseat.core.cancelling import raise_if_cancelled, to_the_end
 from rightseat.core.closing import closing
-from rightseat.core.continuing import Recalled
+from rightseat.core.continuing import ResumedSteps
 from rightseat.core.engine import Steps
 from rightseat.core.errors import (
     EntriesGone,
@@ -31,7 +31,7 @@ from rightseat.core.errors import (
     ThreadNotFound,
 )
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted, TextEnded
-from rightseat.core.failing import Failures, Last
+from rightseat.core.failing import Failures, Last, Outcome
 from rightseat.core.folding import Fold
 from rightseat.core.judging import marked
 from rightseat.core.log import Entry, Log
@@ -58,7 +58,7 @@ class Lasting:
         self._slot = slot
         self._fold = fold
         self._failures = failures
-        self._started = RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said)
+        self._started = first_event(ask, beginning)
         self._ended: list[tuple[int, TextEnded]] = []  # texts that ended, with the numbers of their entries
         self._lost: LogLost | None = None
         self._stack = AsyncExitStack()
@@ -109,30 +109,21 @@ class Lasting:
         return (*(thread.messages if thread else ()), *self._started.said)
 
     async def _answer(self, agent: Agent, steps: Steps, resumption: Resumption | None) -> Last:
-        try:
-            if is_cancelled():
-                raise asyncio.CancelledError  # while the log was being opened
+        with Outcome(self._failures, steps, self._epoch) as outcome:
+            raise_if_cancelled()  # while the log was being opened
             if resumption is None or resumption.is_first:
                 await self._say(self._started)
             if resumption and resumption.is_first:  # the log may have been lost, and then more was seen than it has
                 await self._say(MessagesReplaced(await self._earlier(), ()))
-            recalled = Recalled(steps, resumption) if resumption else steps
+            recalled = ResumedSteps(steps, resumption) if resumption else steps
             async with closing(agent.run(self._ask, recalled)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
-                        return self._failures.read_event(event)
-                    if resumption is None:
-                        await self._say(event)
-                        continue
-                    for unsaid in resumption.feed(event):
-                        await self._say(unsaid)
-        except StaleWriter:
-            raise  # another process goes on with this run: nothing of it is ours to write any more
-        except (Exception, asyncio.CancelledError) as error:
-            if steps.is_leaving:
-                raise StaleWriter(self._ask.run_id, self._epoch, self._epoch) from error
-            return self._failures.read(error)
-        return RunFinished("done")
+                        outcome.read(event)
+                        break
+                    for unwritten in (event,) if resumption is None else resumption.feed(event):
+                        await self._say(unwritten)
+        return outcome.last
 
     async def _say(self, event: Event) -> None:
         self._fold.add(event)
@@ -190,6 +181,10 @@ class Lasting:
     async def _finish(self, last: Last) -> None:
         ask, said, state = marked(self._ask, self._fold), self._fold.messages(), self._fold.state
         await insist(ask, lambda: self._threads.finish(ask, said, state, last))
+
+
+def first_event(ask: Ask, beginning: Beginning) -> RunStarted:
+    return RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said)
 
 
 async def begin_again(threads: Threads, ask: Ask) -> Beginning | None:

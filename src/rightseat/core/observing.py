@@ -79,10 +79,15 @@ def observed(kind: Kind, name: str, observer: Observer | None = None, **attribut
     try:
         yield span
     except BaseException as failure:
-        error = getattr(failure, "code", None) or type(failure).__name__
+        error = error_name(failure)
         raise
     finally:
         _span.reset(inside)
         if watching is not None:
             _observer.reset(watching)
         span.end(error)
+
+
+def error_name(error: BaseException) -> str:
+    """The code of an error of ours; else its class."""
+    return getattr(error, "code", None) or type(error).__name__

@@ -9,16 +9,16 @@ import msgspec
 from rightseat.core.admission import Admission, Slot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
-from rightseat.core.cancelling import is_cancelled, to_the_end
+from rightseat.core.cancelling import raise_if_cancelled, to_the_end
 from rightseat.core.closing import closing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RunExists, StaleWriter
 from rightseat.core.events import RunFailed, RunFinished, RunStarted
-from rightseat.core.failing import Failures, Last
+from rightseat.core.failing import Failures, Last, Outcome
 from rightseat.core.folding import Fold
 from rightseat.core.hooks import Hooks
 from rightseat.core.judging import marked
-from rightseat.core.lasting import Lasting, begin_again
+from rightseat.core.lasting import Lasting, begin_again, first_event
 from rightseat.core.log import Log, Writer
 from rightseat.core.observing import ABOUT, NOBODY, Observer, observed
 from rightseat.core.threads import Beginning, Threads
@@ -124,21 +124,17 @@ class Performer:
     ) -> Last:
         """Have the agent answer into the log, and say how it ended."""
         append, add = writer.append, fold.add
-        try:
-            if is_cancelled():
-                raise asyncio.CancelledError  # while the log was being opened
-            await append(RunStarted(ask.run_id, ask.thread_id, ask.agent, ask.client_run_id, beginning.said))
+        with Outcome(failures, steps, beginning.epoch) as outcome:
+            raise_if_cancelled()  # while the log was being opened
+            await append(first_event(ask, beginning))
             async with closing(self._agent(ask.agent).run(ask, steps)) as events:
                 async for event in events:
                     if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
-                        return failures.read_event(event)
+                        outcome.read(event)
+                        break
                     add(event)
                     await append(event)
-        except StaleWriter:
-            raise  # another process goes on with this run: nothing of it is ours to write any more
-        except (Exception, asyncio.CancelledError) as error:
-            return failures.read(error)
-        return RunFinished("done")
+        return outcome.last
 
     async def _tell_hooks(self, ask: Ask, fold: Fold, last: Last, failures: Failures) -> None:
         if isinstance(last, RunFailed):

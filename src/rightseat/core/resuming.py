@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
-from rightseat.core.continuing import Half
+from rightseat.core.engine import PartialAnswer
 from rightseat.core.events import (
     AnswerEnded,
     CallDelta,
@@ -110,7 +110,7 @@ class Resumption:
         else:
             yield event
 
-    def half_said(self) -> Half | None:
+    def partial_answer(self) -> PartialAnswer | None:
         """What the log has and the run has not said again, if it is an answer that can go on."""
         keys = [key for key in self._things if key in self._unsaid]
         if self._was_lost or not is_open([(kind, self._things[kind, id].is_ended) for kind, id in keys]):
@@ -122,7 +122,7 @@ class Resumption:
             self._things[key].length for key in keys
         )
         is_alone = all(is_beside(event) for event in events if key_of(event) is None)
-        return Half(tuple(events)) if is_whole and is_alone else None
+        return PartialAnswer(tuple(events)) if is_whole and is_alone else None
 
     def _again(self, key: Key) -> tuple[Event, ...]:
         kind, id = key

@@ -13,7 +13,7 @@ import msgspec
 
 from rightseat.core.admission import Admission
 from rightseat.core.admitting import Texts
-from rightseat.core.agent import Agent, Roster
+from rightseat.core.agent import Agent, Roster, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE, Artifacts, Stored
 from rightseat.core.ask import Ask, Principal
@@ -236,7 +236,3 @@ class Runtime:
         with suppress(StoreUnreachable):  # the store has said so in the log
             for owner, one in await self._threads.expire_questions():
                 record_closed(owner, one.agent, one.interrupt, one.call, "expired")
-
-
-def is_durable(agent: Agent | None) -> bool:
-    return getattr(agent, "durable", False)

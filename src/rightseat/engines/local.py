@@ -72,6 +72,7 @@ class _Once:
     """Steps that are simply done: a run of this process is never taken over by another."""
 
     is_leaving = False
+    resumed = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         return await work()

@@ -16,6 +16,7 @@ class Kept:
     """Steps that are kept from one execution of a run to the next; `forget` is one that had not finished."""
 
     is_leaving = False
+    resumed = None
 
     def __init__(self) -> None:
         self.kept: dict[str, Any] = {}

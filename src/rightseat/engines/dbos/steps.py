@@ -30,6 +30,7 @@ class DbosSteps:
         finished_a_step: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.is_leaving = False
+        self.resumed = None
         self._run_id = run_id
         self._before = before
         self._known: Collection[str] | None = None if before else ()
@@ -70,13 +71,15 @@ class DbosSteps:
                     yield event
         finally:
             self._streaming = None
-        said = written(compacted(events))
-        del events
+        answer = written(compacted(events))
+        events.clear()  # the database may take its time
+        await self._keep_answer(name, answer)
 
+    async def _keep_answer(self, name: str, answer: str) -> None:
         async def step() -> str:
-            return said
+            return answer
 
-        if await self._keep(name, step) != said:  # another has kept its own answer, and goes on with that
+        if await self._keep(name, step) != answer:  # another has kept its own answer, and goes on with that
             self.is_leaving = True
             raise StaleWriter(self._run_id, 0, 0)
         await self._note_progress()

@@ -38,6 +38,7 @@ class Once:
     """Steps that are simply done: nobody goes on with a call whose client is gone."""
 
     is_leaving = False
+    resumed = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         return await work()

@@ -203,6 +203,7 @@ class Plainly(Steps):
     """Steps that are simply done."""
 
     is_leaving = False
+    resumed = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
         return await work()
