@@ -132,7 +132,9 @@ class Bank:
         self._kept = kept
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:
-        return [Tool("pay", "", {"type": "object", "properties": {"to": {"type": "string"}}}, self._pay, writes=True)]
+        return [
+            Tool("pay", "", {"type": "object", "properties": {"to": {"type": "string"}}}, self._pay, effect="write")
+        ]
 
     async def _pay(self, invocation: Invocation) -> str:
         return f"paid {self._kept.secrets['result']}"

@@ -69,7 +69,7 @@ def test_a_run_that_waits_for_a_person_says_so(run: Run) -> None:
     Path("rightseat.yaml").write_text(QUICK + "agents: {default: {tools: ['asking:wipe']}}")
     Path("asking.py").write_text(
         "from rightseat import tool\n\n\n"
-        "@tool(writes=True)\nasync def wipe(city: str) -> str:\n    'Deletes a city.'\n    return 'gone'\n"
+        "@tool(effect='write')\nasync def wipe(city: str) -> str:\n    'Deletes a city.'\n    return 'gone'\n"
     )
 
     result = run("ask", "wipe Ulm")

@@ -14,7 +14,7 @@ from rightseat.core.folding import Fold
 from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message, Result, assistant, system, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
-from rightseat.core.tools import Invocation, Run, Tool
+from rightseat.core.tools import Effect, Invocation, Run, Tool
 from rightseat.testing import ScriptedModel, calls, check_pairs, says
 
 T = TypeVar("T")
@@ -297,7 +297,7 @@ async def test_the_model_is_offered_the_tools_of_both_sides() -> None:
 async def test_an_answer_with_a_call_that_goes_along_with_it_is_complete() -> None:
     class Closing:
         async def tools(self, ask: Ask) -> Sequence[Tool]:
-            return [Tool("hint", "", {"type": "object"}, give_ok, closes=True)]
+            return [Tool("hint", "", {"type": "object"}, give_ok, ends_turn=True)]
 
     together, alone = ScriptedModel([[TextChunk("Yes."), *calls("hint")]]), ScriptedModel([calls("hint"), says("Yes.")])
 
@@ -527,7 +527,7 @@ class Kept(Steps):
         return self._again(name, source)
 
 
-async def cut_off_and_gone_on(repeatable: bool | None) -> tuple[list[Event], list[str], Loop, Ask]:
+async def cut_off_and_gone_on(effect: Effect) -> tuple[list[Event], list[str], Loop, Ask]:
     """A tool that writes is cut off after its effect, and its run goes on."""
     keys: list[str] = []
 
@@ -537,7 +537,7 @@ async def cut_off_and_gone_on(repeatable: bool | None) -> tuple[list[Event], lis
 
     class Shop:
         async def tools(self, ask: Ask) -> Sequence[Tool]:
-            return [Tool("charge", "", {"type": "object"}, charge, writes=True, repeatable=repeatable)]
+            return [Tool("charge", "", {"type": "object"}, charge, effect=effect)]
 
     loop = Loop(ScriptedModel([calls("charge"), says("Done")]), [Shop()], approve="never", durable=True)
     ask, steps = Ask(messages=(user("Hi"),), durable=True), Kept()
@@ -549,7 +549,7 @@ async def cut_off_and_gone_on(repeatable: bool | None) -> tuple[list[Event], lis
 
 
 async def test_a_call_that_was_cut_off_is_repeated_under_its_key_if_it_may_be() -> None:
-    events, keys, _, _ = await cut_off_and_gone_on(repeatable=True)
+    events, keys, _, _ = await cut_off_and_gone_on("idempotent_write")
 
     assert len(keys) == 2
     assert len(set(keys)) == 1
@@ -557,7 +557,7 @@ async def test_a_call_that_was_cut_off_is_repeated_under_its_key_if_it_may_be() 
 
 
 async def test_a_person_is_asked_about_a_call_that_was_cut_off_and_may_not_be_repeated() -> None:
-    events, keys, _, _ = await cut_off_and_gone_on(repeatable=None)
+    events, keys, _, _ = await cut_off_and_gone_on("write")
 
     assert len(keys) == 1
     last = events[-1]
@@ -570,7 +570,7 @@ async def test_a_person_is_asked_about_a_call_that_was_cut_off_and_may_not_be_re
     ("decision", "made", "answers"), [("repeat", 2, 2), ("skip", 1, 2), ("stop", 1, 1), ("ok", 1, 2)]
 )
 async def test_what_the_person_decides_about_it_is_done(decision: str, made: int, answers: int) -> None:
-    events, keys, loop, ask = await cut_off_and_gone_on(repeatable=None)
+    events, keys, loop, ask = await cut_off_and_gone_on("write")
     fold = Fold()
     for event in events:
         fold.add(event)

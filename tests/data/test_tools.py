@@ -34,7 +34,7 @@ async def test_sql_is_shown_and_then_run() -> None:
     assert text == "total\n4.0\n"
     assert shown == ["SELECT sum(close) AS total FROM data_prices"]
     assert "Tables: data_prices(close)." in tool.description
-    assert (tool.name, tool.writes, tool.approval) == ("run_sql", False, None)
+    assert (tool.name, tool.effect, tool.approval) == ("run_sql", "read", None)
 
 
 @pytest.mark.whole

@@ -95,7 +95,7 @@ async def test_flows_that_need_code_which_is_not_allowed_are_no_tools(tmp_path: 
         tools = await loop.toolboxes[0].tools(Ask(messages=()))
 
     assert [tool.name for tool in tools] == ["host_security_cve_detail", "host_security_scan_host"]
-    assert all(tool.stream is not None and not tool.asks for tool in tools)
+    assert all(tool.stream is not None and tool.approval == "exempt" for tool in tools)
 
 
 async def test_a_tools_description_has_that_of_its_plugin(tmp_path: Path) -> None:

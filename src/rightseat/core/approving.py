@@ -11,7 +11,7 @@ Policy = Literal["always", "never", "write"]
 
 def asking(tool: Tool, policy: Policy) -> Tool:
     """The tool, with an approval where the policy wants one. The client's own tools are the client's to guard."""
-    if not tool.is_ours or not tool.asks:
+    if not tool.is_ours or tool.approval == "exempt":
         return tool
     if policy == "never":
         return replace(tool, approval=None)

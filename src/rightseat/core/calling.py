@@ -25,7 +25,7 @@ from rightseat.core.failing import mark
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message
 from rightseat.core.observing import begin, observed
-from rightseat.core.tools import Invocation, Run, Tool
+from rightseat.core.tools import Approval, Invocation, Run, Tool
 from rightseat.core.values import replace_surrogates
 
 logger = logging.getLogger(__name__)
@@ -219,8 +219,7 @@ async def side_by_side(calls: Sequence[PlainCall], ask: Ask, steps: Steps) -> li
 def questions(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Interrupt]:
     for call in calls:
         tool = tools.get(call.name)
-        if tool is not None and tool.approval is not None:
-            asked = tool.approval
+        if tool is not None and isinstance(asked := tool.approval, Approval):
             yield Interrupt(new_id("interrupt"), APPROVAL, asked.message, call.id, asked.schema, asked.expires_at())
 
 
@@ -236,7 +235,7 @@ def doubts(calls: Sequence[Call], said: Iterable[Event]) -> Iterator[Interrupt]:
 def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
     """Does the client have to run it, or a person to agree first?"""
     tool = tools.get(call.name)
-    if tool is None or (tool.is_ours and tool.approval is None):
+    if tool is None or (tool.is_ours and not isinstance(tool.approval, Approval)):
         return False
     return refusal(call, tool) is None
 
@@ -265,7 +264,7 @@ async def run_call(call: Call, tool: Tool | None, approval: JsonValue, ask: Ask,
     if arguments is None:
         return [CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")]
     make: Callable[[], Awaitable[list[Event]]] = partial(make_call, call, tool.run, arguments, approval, ask)
-    if ask.durable and not tool.may_repeat and await was_tried(call, steps):
+    if ask.durable and not tool.is_repeatable and await was_tried(call, steps):
         make = nothing_known  # unless what became of it was kept
     return await steps.do(f"tool:{call.id}", list[Event], make)
 

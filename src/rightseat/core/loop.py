@@ -246,8 +246,8 @@ def name_of(model: Model) -> str:
 
 def is_complete(answer: Sequence[Message], tools: Mapping[str, Tool]) -> bool:
     """Has it said what it had to say, with calls that only go along with it?"""
-    closes = [(tool := tools.get(call.name)) is not None and tool.closes for call in calls_in(answer)]
-    return all(closes) and any(message.role == "assistant" and message.text.strip() for message in answer)
+    ends = [(tool := tools.get(call.name)) is not None and tool.ends_turn for call in calls_in(answer)]
+    return all(ends) and any(message.role == "assistant" and message.text.strip() for message in answer)
 
 
 def introduced(

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -64,6 +64,16 @@ class Approval:
         return end.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+Effect = Literal["read", "unknown", "write", "idempotent_write"]
+"""What a call changes outside of the conversation.
+
+read              nothing: it may be made again at any time
+unknown           nothing is declared: no policy `write` asks for it, and it is not made again
+write             something, and twice if it is made twice
+idempotent_write  something, and once however often it is made with the same `Invocation.key`
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A function that a model may call.
@@ -78,21 +88,17 @@ class Tool:
     run: Run | None = None
     stream: Stream | None = None
     """In place of `run`, for a tool that says more than its result, or asks people in the middle."""
-    approval: Approval | None = None
-    writes: bool = False
-    """Whether it changes something outside of the conversation."""
-    repeatable: bool | None = None
-    """Whether a call that was cut off in the middle may be made again, with the same key. None: if it does not write.
-    Of any other a person is asked what became of it."""
+    approval: Approval | Literal["exempt"] | None = None
+    """What a person is asked before it runs. None leaves it to the agent's policy (`core.approving`). A tool is exempt
+    if it asks people itself, or only looks at or shows what the conversation has already."""
+    effect: Effect = "read"
     strict: bool | None = None
     """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
     """For a tool that the client runs: raises a `RightseatError` where the client could not use the arguments. The
     model is told, and the client never sees the call."""
-    asks: bool = True
-    """Whether a policy may put an approval before it; not for one that only looks at or shows what is there already."""
-    closes: bool = False
-    """Whether an answer in words that calls nothing else is complete: the model is not asked again for its result."""
+    ends_turn: bool = False
+    """Whether a message with text that calls nothing else is complete: the model is not called again for its result."""
 
     @property
     def is_ours(self) -> bool:
@@ -100,8 +106,13 @@ class Tool:
         return self.run is not None or self.stream is not None
 
     @property
-    def may_repeat(self) -> bool:
-        return not self.writes if self.repeatable is None else self.repeatable
+    def writes(self) -> bool:
+        return self.effect in ("write", "idempotent_write")
+
+    @property
+    def is_repeatable(self) -> bool:
+        """May a call that was cut off be made again, with the same key? Else a person is asked what became of it."""
+        return self.effect in ("read", "idempotent_write")
 
     @classmethod
     def offered(cls, offer: ToolOffer) -> "Tool":

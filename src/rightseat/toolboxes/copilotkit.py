@@ -46,8 +46,7 @@ class Actions:
                 one.description,
                 one.schema(),
                 run=self._run(one.name),
-                writes="*" in writes or one.name in writes,
-                repeatable=False,
+                effect="write" if "*" in writes or one.name in writes else "unknown",
             )
             for one in info.actions
         ]

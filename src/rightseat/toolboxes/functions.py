@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, c
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.tools import Approval, Invocation, Run, Tool, Toolbox
+from rightseat.core.tools import Approval, Effect, Invocation, Run, Tool, Toolbox
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -44,8 +44,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     approve: str | None = None,
-    writes: bool = False,
-    repeatable: bool | None = None,
+    effect: Effect = "read",
 ) -> Callable[[Function], Tool]: ...
 def tool(
     function: Function | None = None,
@@ -54,19 +53,18 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     approve: str | None = None,
-    writes: bool = False,
-    repeatable: bool | None = None,
+    effect: Effect = "read",
 ) -> Tool | Callable[[Function], Tool]:
     """Make a tool of a function: `@tool`, or `@tool(name=…, description=…)`.
 
-    `approve` is what a person is asked before it runs; `writes` says that it changes something, so that an agent may
-    ask on its own. In a durable run, a call of such a tool that was cut off is made again only if it is `repeatable`:
-    if it passes the key of its `Invocation` on, say. Else a person is asked what became of it.
+    `approve` is what a person is asked before it runs; `effect="write"` says that it changes something, so that an
+    agent may ask on its own. In a durable run, a call of such a tool that was cut off is made again only if it is an
+    `idempotent_write`: if it passes the key of its `Invocation` on, say. Else a person is asked what became of it.
     """
 
     def made(function: Function) -> Tool:
         approval = None if approve is None else Approval(approve)
-        return replace(make(function, name, description), approval=approval, writes=writes, repeatable=repeatable)
+        return replace(make(function, name, description), approval=approval, effect=effect)
 
     return made if function is None else made(function)
 

@@ -216,7 +216,7 @@ class Plugins:
         name, words = tool_name(plugin.id, flow.name), plugin.words
         about, _ = shortening.cut_text(words.description.strip(), MAX_DESCRIPTION_BYTES)
         description = f"{words.name}: {flow.description}" + (f"\n\nThe plugin {words.name}: {about}" if about else "")
-        return Tool(name, description, PARAMETERS, stream=stream, asks=False)
+        return Tool(name, description, PARAMETERS, stream=stream, approval="exempt")
 
     async def _run(self, plugin: Plugin, flow: Flow, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
         """What the flow says becomes the result of the call; its steps, charts and files are shown as they come."""

@@ -230,7 +230,7 @@ def deleting(done: list[str], *answers: Scripted) -> Agent:
         return f"{invocation.arguments['name']} is gone"
 
     schema: dict[str, JsonValue] = {"type": "object", "properties": {"name": {"type": "string"}}}
-    tool = Tool("delete", "Delete a file.", schema, delete, writes=True)
+    tool = Tool("delete", "Delete a file.", schema, delete, effect="write")
     return Loop(ScriptedModel(list(answers)), [Tools(tool)])
 
 

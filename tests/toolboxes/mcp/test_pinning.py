@@ -84,7 +84,7 @@ async def test_a_person_is_asked_before_a_changed_tool_runs_though_it_says_that_
             buy, look = await box.tools(ask())
 
     assert asking(buy, "write").approval is not None
-    assert (buy.writes, buy.may_repeat) == (True, False)
+    assert buy.effect == "write"
     assert look.writes is not bool(set(reads) & {"*", "look"})
 
 

@@ -80,13 +80,10 @@ async def test_tools_that_say_that_they_only_read_need_no_approval(serve: Serve,
     async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp", reads=["paint"]) as box:
         tools = {tool.name: tool for tool in await box.tools(ask())}
 
-    assert not tools["search"].writes
-    assert tools["search"].may_repeat
-    assert tools["lend"].writes
-    assert not tools["lend"].may_repeat
-    assert tools["repaint"].writes
-    assert tools["repaint"].may_repeat
-    assert not tools["paint"].writes
+    assert tools["search"].effect == "read"
+    assert tools["lend"].effect == "write"
+    assert tools["repaint"].effect == "idempotent_write"
+    assert tools["paint"].effect == "read"
 
 
 async def test_structured_content_is_said_once(serve: Serve, opened: Opened) -> None:

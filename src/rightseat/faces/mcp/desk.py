@@ -209,7 +209,7 @@ def write_tool(tool: Tool) -> types.Tool:
         name=tool.name,
         description=tool.description,
         input_schema={"type": "object", **tool.parameters},
-        annotations=types.ToolAnnotations(read_only_hint=not tool.writes, idempotent_hint=tool.may_repeat),
+        annotations=types.ToolAnnotations(read_only_hint=not tool.writes, idempotent_hint=tool.is_repeatable),
     )
 
 

@@ -43,7 +43,8 @@ def tools(session: Session) -> Sequence[Tool]:
     """A client of 2024 draws no artifacts: it gets tables, as text."""
     kinds = (TABLE,) if session.legacy else (TABLE, CHART, HTML, TEXT)
     return [
-        Tool(kind.name, kind.description, kind.parameters, partial(create, kind, session), asks=False) for kind in kinds
+        Tool(kind.name, kind.description, kind.parameters, partial(create, kind, session), approval="exempt")
+        for kind in kinds
     ]
 
 

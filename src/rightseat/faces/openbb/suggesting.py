@@ -29,7 +29,7 @@ def tools(session: Session) -> Sequence[Tool]:
             "answer, and do not repeat the questions in that text.",
             PARAMETERS,
             suggest,
-            closes=True,
+            ends_turn=True,
         )
     ]
 

@@ -28,7 +28,7 @@ class Sessions:
         session = self._sessions.get(ask.run_id)
         if session is None:
             return ()
-        found = [replace(tool, asks=False) if tool.asks else tool for make in tool_makers() for tool in make(session)]
+        found = [replace(tool, approval="exempt") for make in tool_makers() for tool in make(session)]
         session.own_tools = tuple([tool.name for tool in found])
         return [*found, *map(checked, session.catalogue.functions.values())]
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentError, AppRefused
 from rightseat.core.events import Custom, Event
-from rightseat.core.tools import Tool
+from rightseat.core.tools import Effect, Tool
 from rightseat.toolboxes.mcp.apps import proxied, read_request
 from rightseat.toolboxes.mcp.calling import calling, headers_of
 from rightseat.toolboxes.mcp.reading import is_for_model, is_read_only, is_repeatable, names
@@ -160,13 +160,15 @@ def offered(server: Server, listing: Listing, headers: Mapping[str, str]) -> Ite
 
 def made(server: Server, name: str, tool: types.Tool, headers: Mapping[str, str], *, is_changed: bool) -> Tool:
     """A changed tool counts as one that writes and must not be repeated: its hints are not those that were seen."""
-    only_reads = not is_changed and (is_read_only(tool) or server.settings.only_reads(tool.name))
-    may_repeat = only_reads or (not is_changed and is_repeatable(tool))
+    effect: Effect = "write"
+    if not is_changed and (is_read_only(tool) or server.settings.only_reads(tool.name)):
+        effect = "read"
+    elif not is_changed and is_repeatable(tool):
+        effect = "idempotent_write"
     return Tool(
         name,
         tool.description or tool.title or "",
         tool.input_schema,
-        stream=calling(server, name, tool, headers, may_repeat=may_repeat),
-        writes=not only_reads,
-        repeatable=may_repeat,
+        stream=calling(server, name, tool, headers, may_repeat=effect != "write"),
+        effect=effect,
     )

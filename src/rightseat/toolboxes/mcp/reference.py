@@ -41,7 +41,7 @@ def reference(server: Server, listing: Listing, headers: Mapping[str, str]) -> l
     about, named = server.settings, fit(server.settings.prefix or f"{server.settings.name}_")[:40]
 
     def tool(name: str, description: str, parameters: Mapping[str, JsonValue], ask: Asking) -> Tool:
-        return Tool(named + name, description, parameters, run=asking(server, headers, ask), asks=False)
+        return Tool(named + name, description, parameters, run=asking(server, headers, ask), approval="exempt")
 
     found = []
     if about.resources and listing.resources:
