@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rightseat.plugins.charts.kinds import KINDS, SCALES
 from rightseat.plugins.definition import BUILT_IN
 from rightseat.plugins.loading import auth, flows, metadata, params, steps
 
@@ -40,12 +41,12 @@ _PARAMS: dict[str, Schema] = {
     "database": {**_TEXT, "description": "One of `databases` of plugin.json."},
     "max_rows": {"type": "integer", "minimum": 1},
     "timeout": _SECONDS,
-    "type": {"enum": ["bar", "line", "pie", "scatter"]},
+    "type": {"enum": list(KINDS)},
     "x": _TEXT,
     "y": {"anyOf": [_TEXT, _TEXTS]},
     "stack": {"type": ["boolean", "string"]},
     "ring": {"type": "boolean"},
-    "scale": {"enum": ["linear", "log"]},
+    "scale": {"enum": list(SCALES)},
     "title": _TEXT,
     "keys": {**_TEXTS, "minItems": 1, "description": "Paths such as items[*].name."},
     "missing": {"enum": [None, "null", "skip", "error"]},

@@ -7,21 +7,21 @@ from typing import Any
 
 from rightseat.core.values import JsonValue
 from rightseat.plugins import templates
+from rightseat.plugins.charts.kinds import KINDS, SCALES, ChartKind
 from rightseat.plugins.charts.table import Table
 from rightseat.plugins.definition import Step
 from rightseat.plugins.results import StepFailed, Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Speaker, Wanted
 
-TYPES = ("bar", "line", "pie", "scatter")
-SCALES = ("linear", "log")
 COUNT = "count"
 """The column that is made where there is nothing to draw but how often a value comes."""
 
-SYSTEM = """\
-You choose how a table is drawn. type: bar for amounts of categories, line for a course over time, pie for parts of a \
-whole, scatter for how two numbers go together. x is the column of categories or of time (of scatter: a number), y are \
-the columns of numbers. Give a short title in the language of the question. Answer with JSON."""
+NUMERIC = [name for name, kind in KINDS.items() if kind.shape == "numbers"]
+SYSTEM = f"""\
+You choose how a table is drawn. type: {", ".join(f"{name} for {kind.purpose}" for name, kind in KINDS.items())}. \
+x is the column of categories or of time (of {", ".join(NUMERIC)}: a number), y are the columns of numbers. \
+Give a short title in the language of the question. Answer with JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,10 @@ class Drawing:
     ring: bool = False
     scale: str = "linear"
     title: str = ""
+
+    @property
+    def kind(self) -> ChartKind:
+        return KINDS[self.type]
 
 
 async def decide(step: Step, scene: Scene, table: Table, speaker: Speaker) -> tuple[Drawing, Usage]:
@@ -85,7 +89,7 @@ def schema(table: Table, given: Mapping[str, JsonValue]) -> dict[str, JsonValue]
     """Only what is not given, and only columns that exist."""
     numbers: list[JsonValue] = [*(table.numbers or [COUNT])]
     every: dict[str, JsonValue] = {
-        "type": {"type": "string", "enum": [*TYPES]},
+        "type": {"type": "string", "enum": [*KINDS]},
         "x": {"type": "string", "enum": [*table.kinds]},
         "y": {"type": "array", "items": {"type": "string", "enum": numbers}, "minItems": 1, "maxItems": 8},
         "stack": {"type": "boolean"},
@@ -113,8 +117,8 @@ def check(given: Mapping[str, JsonValue], table: Table) -> Drawing:
     kind, x, scale = given.get("type"), given.get("x"), given.get("scale", "linear")
     ys = given.get("y")
     ys = [ys] if isinstance(ys, str) else ys
-    if kind not in TYPES:
-        raise StepFailed("render_input", f"A chart cannot be of the type {kind!r}. It can be: {', '.join(TYPES)}.")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise StepFailed("render_input", f"A chart cannot be of the type {kind!r}. It can be: {', '.join(KINDS)}.")
     if not isinstance(x, str) or x not in table.kinds:
         raise StepFailed("render_input", f"There is no column {x!r} for x. There are: {', '.join(table.kinds)}.")
     if scale not in SCALES:
@@ -125,8 +129,8 @@ def check(given: Mapping[str, JsonValue], table: Table) -> Drawing:
         if y not in table.numbers and not (y == COUNT and ys == [COUNT]):
             known = ", ".join(table.numbers) or "none"
             raise StepFailed("render_input", f"{y!r} is no column of numbers. Columns of numbers: {known}.")
-    if kind == "scatter" and table.kinds[x] != "number":
-        raise StepFailed("render_input", f"A scatter chart needs numbers for x, and {x!r} has other values.")
+    if KINDS[kind].shape == "numbers" and table.kinds[x] != "number":
+        raise StepFailed("render_input", f"A {kind} chart needs numbers for x, and {x!r} has other values.")
     title = given.get("title")
     return Drawing(
         kind, x, tuple(dict.fromkeys(map(str, ys))), given.get("stack") is True, given.get("ring") is True, str(scale),

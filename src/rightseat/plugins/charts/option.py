@@ -29,15 +29,18 @@ def build(drawing: Drawing, table: Table) -> tuple[dict[str, Any], list[str]]:
     option: dict[str, Any] = {
         "color": [*COLORS],
         "title": {"text": drawing.title},
-        "tooltip": {"trigger": "axis" if drawing.type in ("bar", "line") else "item", "renderMode": "richText"},
-        "legend": {"show": drawing.type == "pie" or len(names) > 1, "type": "scroll", "top": 28},
+        "tooltip": {"trigger": "axis" if drawing.kind.shape == "categories" else "item", "renderMode": "richText"},
+        "legend": {"show": drawing.kind.shape == "slices" or len(names) > 1, "type": "scroll", "top": 28},
         "dataset": {"dimensions": [drawing.x, *names], "source": rows},
     }
-    if drawing.type == "pie":
+    if drawing.kind.shape == "slices":
         radius = ["40%", "70%"] if drawing.ring else ["0%", "70%"]
         encode = {"itemName": drawing.x, "value": names[0]}
-        return {**option, "series": [{"type": "pie", "name": names[0], "radius": radius, "encode": encode}]}, notes
-    axis = {"type": "value", "scale": True} if drawing.type == "scatter" else {"type": "category"}
+        return {
+            **option,
+            "series": [{"type": drawing.type, "name": names[0], "radius": radius, "encode": encode}],
+        }, notes
+    axis = {"type": "value", "scale": True} if drawing.kind.shape == "numbers" else {"type": "category"}
     value = {"type": "log"} if scale == "log" else {"type": "value"}
     named = {"name": names[0]} if len(names) == 1 else {}
     return {
@@ -51,7 +54,7 @@ def build(drawing: Drawing, table: Table) -> tuple[dict[str, Any], list[str]]:
 
 def series(drawing: Drawing, name: str) -> dict[str, Any]:
     written: dict[str, Any] = {"type": drawing.type, "name": name, "encode": {"x": drawing.x, "y": name}}
-    return {**written, "stack": "total"} if drawing.stack and drawing.type in ("bar", "line") else written
+    return {**written, "stack": "total"} if drawing.stack and drawing.kind.shape == "categories" else written
 
 
 def arrange(drawing: Drawing, table: Table, notes: list[str]) -> tuple[list[Row], list[str]]:
@@ -60,13 +63,13 @@ def arrange(drawing: Drawing, table: Table, notes: list[str]) -> tuple[list[Row]
         counted = Counter(shown(value) for value in table.column(drawing.x))
         return [{drawing.x: value, COUNT: count} for value, count in counted.items()], [COUNT]
     names = list(drawing.y)
-    if drawing.type == "pie" and len(names) > 1:
-        notes.append(f"A pie shows one column: {names[0]}.")
+    if drawing.kind.shape == "slices" and len(names) > 1:
+        notes.append(f"A {drawing.type} shows one column: {names[0]}.")
         names = names[:1]
     by = splitting(drawing, table, names)
     if by is not None:
         return split(drawing.x, by, names[0], table)
-    if drawing.type == "scatter":
+    if drawing.kind.shape == "numbers":
         rows = [{drawing.x: number(row.get(drawing.x)), **numbers(row, names)} for row in table.rows]
         return [row for row in rows if row[drawing.x] is not None], names
     return [{drawing.x: shown(row.get(drawing.x)), **numbers(row, names)} for row in table.rows], names
@@ -82,7 +85,7 @@ def shown(value: Scalar) -> str:
 
 def splitting(drawing: Drawing, table: Table, names: list[str]) -> str | None:
     """The column whose values are the series, where rows are listed one below the other: month, region, amount."""
-    if drawing.type not in ("bar", "line") or len(names) != 1:
+    if drawing.kind.shape != "categories" or len(names) != 1:
         return None
     places = [shown(value) for value in table.column(drawing.x)]
     if len(set(places)) == len(places):
@@ -112,10 +115,10 @@ def label(value: Scalar, x: str) -> str:
 
 def fewer(drawing: Drawing, rows: list[Row], names: list[str], notes: list[str]) -> list[Row]:
     """No more points than can be looked at: the smallest are summed, or the rows are thinned out evenly."""
-    most = SLICES if drawing.type == "pie" else max(1, POINTS // len(names))
+    most = SLICES if drawing.kind.shape == "slices" else max(1, POINTS // len(names))
     if len(rows) <= most:
         return rows
-    if drawing.type in ("line", "scatter"):
+    if drawing.kind.is_continuous:
         notes.append(f"{most} of {len(rows)} points are shown, evenly chosen.")
         return [rows[round(at * (len(rows) - 1) / (most - 1))] for at in range(most)]
     ranked = sorted(range(len(rows)), key=lambda at: -abs(rows[at][names[0]] or 0))  # type: ignore[arg-type]
@@ -130,11 +133,11 @@ def check_scale(drawing: Drawing, rows: list[Row], names: list[str], notes: list
     values = [number(row[name]) for row in rows for name in names]
     if all(value is None for value in values):
         raise StepFailed("render_input", f"There is no number to draw in {', '.join(names)}.")
-    if drawing.type == "pie" and any(value is not None and value < 0 for value in values):
-        raise StepFailed("render_input", f"A pie cannot show negative values, and {names[0]} has some.")
+    if drawing.kind.shape == "slices" and any(value is not None and value < 0 for value in values):
+        raise StepFailed("render_input", f"A {drawing.type} cannot show negative values, and {names[0]} has some.")
     if (
         drawing.scale == "log"
-        and drawing.type != "pie"
+        and drawing.kind.shape != "slices"
         and any(value is not None and value < SMALLEST for value in values)
     ):
         notes.append("The scale is linear: a logarithmic one cannot show values of zero or less.")

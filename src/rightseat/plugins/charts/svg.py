@@ -1,4 +1,4 @@
-"""An option of ours → a picture, without a browser. Four kinds of charts, drawn plainly."""
+"""An option of ours → a picture, without a browser: one method for each mark of `kinds.py`."""
 
 from collections.abc import Mapping
 from itertools import accumulate
@@ -7,6 +7,7 @@ from typing import Any
 
 from rightseat.plugins.charts import drawing
 from rightseat.plugins.charts.drawing import Canvas, Plot
+from rightseat.plugins.charts.kinds import KINDS
 from rightseat.plugins.charts.option import COLORS
 from rightseat.plugins.charts.scales import Scale, linear, logarithmic, written
 from rightseat.plugins.charts.table import number
@@ -33,20 +34,20 @@ class Chart:
         self.title = str(option.get("title", {}).get("text", ""))
         self.series: list[Mapping[str, Any]] = option["series"]
         self.names = [str(one["name"]) for one in self.series]
-        self.type = str(self.series[0]["type"])
+        self.kind = KINDS[str(self.series[0]["type"])]
         self.rows: list[Mapping[str, Any]] = option["dataset"]["source"]
         self.x = str(option["dataset"]["dimensions"][0])
         self.is_stacked = bool(self.series[0].get("stack"))
 
     def draw(self, canvas: Canvas) -> None:
         top = canvas.heading(self.title, MARGIN)
-        if self.type == "pie":
+        if self.kind.mark == "slices":
             self.pie(canvas, top)
             return
         if len(self.names) > 1:
             top = canvas.legend(self.names, COLORS, MARGIN, top)
         plot = self.axes(canvas, top)
-        {"bar": self.bars, "line": self.lines, "scatter": self.dots}[self.type](canvas, plot)
+        {"bars": self.bars, "lines": self.lines, "dots": self.dots}[self.kind.mark](canvas, plot)
         canvas.line(plot.left, plot.base, plot.right, plot.base, drawing.AXIS)
 
     def values(self, name: str) -> list[float | None]:
@@ -72,13 +73,13 @@ class Chart:
     def axes(self, canvas: Canvas, top: float) -> Plot:
         ends = [end for layer in self.layers() for pair in layer if pair for end in pair[1:]]
         is_log = self.option["yAxis"]["type"] == "log"
-        scale = logarithmic(ends) if is_log else linear(ends, with_zero=self.type == "bar" or self.is_stacked)
+        scale = logarithmic(ends) if is_log else linear(ends, with_zero=not self.kind.is_continuous or self.is_stacked)
         across: Scale | None = None
-        if self.type == "scatter":
+        if self.kind.shape == "numbers":
             across = linear([x for x in self.values(self.x) if x is not None], with_zero=False, most=8)
         labels = [written(tick) for tick in across.ticks] if across else [str(row.get(self.x)) for row in self.rows]
         name = self.names[0] if len(self.names) == 1 else ""
-        return canvas.axes(top, MARGIN, scale, across, labels, self.x, name, is_course=self.type == "line")
+        return canvas.axes(top, MARGIN, scale, across, labels, self.x, name, is_course=self.kind.is_continuous)
 
     def bars(self, canvas: Canvas, plot: Plot) -> None:
         groups = 1 if self.is_stacked else len(self.names)

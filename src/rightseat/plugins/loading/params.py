@@ -6,6 +6,7 @@ from typing import Any
 
 from rightseat.parts import hint
 from rightseat.plugins import conditions, paths
+from rightseat.plugins.charts.kinds import KINDS, SCALES
 from rightseat.plugins.definition import Database, Operation, find_operation
 from rightseat.plugins.loading import placeholders
 from rightseat.plugins.loading.fields import Fields, kind
@@ -146,8 +147,8 @@ def _check_sql(fields: Fields, name: str, around: Surroundings, notes: Notes) ->
 
 
 def _check_render(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
-    fields.choice("type", ("bar", "line", "pie", "scatter"))
-    fields.choice("scale", ("linear", "log"))
+    fields.choice("type", tuple(KINDS))
+    fields.choice("scale", SCALES)
     fields.text("x")
     fields.texts("y", or_one=True)
     fields.text("title")
