@@ -209,6 +209,7 @@ FAMILIES = (
     Family("functionary-v3.1", "{{ tools }} <function=x>{}</function>", functionary_v31),
     Family("functionary-v3.2", "{{ tools }} >>>all", functionary_v32),
     Family("llama-3.1", "{{ tools }} <|start_header_id|> <|python_tag|> {{ builtin_tools }}", llama_31, several=False),
+    Family("llama-3.1-functions", "<|start_header_id|> <|python_tag|>", functionary_v31, several=False),
     Family("harmony", "{{ tools }} <|channel|>", harmony, several=False),
     Family("forced-hermes", "{{ messages }}", hermes),
     Family("generic", "{{ messages }}", generic, style="generic"),

@@ -234,7 +234,7 @@ async def test_the_object_of_an_untrained_model_goes_on_within_its_result() -> N
     assert joined(chunks) == '".'
 
 
-THOUGHTLESS = ("functionary-v2", "functionary-v3.2", "llama-3.1")
+THOUGHTLESS = ("functionary-v2", "functionary-v3.2", "llama-3.1", "llama-3.1-functions")
 
 
 @pytest.mark.parametrize("tools", [(), TOOLS], ids=["plain", "tools"])

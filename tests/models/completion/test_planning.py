@@ -7,7 +7,7 @@ import pytest
 
 from rightseat.core.ask import Named, Parameters
 from rightseat.core.errors import BadAsk, PromptTooLong, Unenforceable
-from rightseat.core.messages import system, user
+from rightseat.core.messages import Call, Message, Result, system, user
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
 from rightseat.core.values import JsonValue
@@ -17,6 +17,7 @@ from rightseat.models.completion.grammar import lark
 from rightseat.models.completion.model import Completion
 from rightseat.models.completion.offered import too_long
 from rightseat.models.completion.styles import STYLES
+from rightseat.models.completion.styles.offering import function
 from tests.models.completion.families import PARIS, TOOLS, WEATHER, hermes
 from tests.models.completion.grammar.oracle import Judge
 from tests.models.completion.playing import Player
@@ -208,6 +209,40 @@ def test_builtin_tools_of_llama_are_named_apart() -> None:
 
     assert written.more == {"builtin_tools": ["brave_search"]}
     assert [tool["function"]["name"] for tool in written.tools or ()] == ["get_weather"]
+
+
+LLAMA = (
+    "{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>\n\n{{ m.content }}<|eot_id|>{% endfor %}"
+    "{# system, <|python_tag|> #}"
+)
+SEARCH = Tool("brave_search", "", {"type": "object", "properties": {"query": {"type": "string"}}})
+
+
+async def test_llama_is_told_to_call_functions_by_their_tags() -> None:
+    player = Player("Hello.", description=Description(template=LLAMA))
+    asked = (
+        *(system("Be brief."), user("Where is it warm?")),
+        Message("assistant", (Call("1", "brave_search", '{"query": "warm \\"places\\""}'),)),
+        Message("tool", (Result("1", "brave_search", "Rome, Paris"),)),
+        Message("assistant", (Call("2", "get_weather", '{"city": "Rome"}'),)),
+        Message("tool", (Result("2", "get_weather", "31 degrees"),)),
+        user("And Paris?"),
+    )
+
+    async with Completion(player) as model:
+        _ = [chunk async for chunk in model.stream(Prompt(asked, (WEATHER, SEARCH)))]
+
+    (request,) = player.requests
+    instructions, _, history = request.prompt.partition("Where is it warm?")
+    assert instructions.startswith("<|start_header_id|>system<|end_header_id|>\n\nTools: brave_search\n\nBe brief.")
+    assert json.dumps([function(WEATHER)], indent=2) in instructions
+    assert '\n<function=example_function_name>{"example_name": "example_value"}</function>\n' in instructions
+    assert "- Only call one function at a time\n" in instructions
+    assert '<function=get_weather>{"city": "Rome"}</function><|eot_id|>' in history
+    assert '<|python_tag|>brave_search.call(query="warm \\"places\\"")<|eot_id|>' in history
+    assert "<|start_header_id|>ipython<|end_header_id|>\n\n31 degrees" in history
+    assert {trigger.value for trigger in request.constraint.triggers} == {"<function=", "<|python_tag|>"}  # type: ignore[union-attr]
+    assert request.stop[-1:] == ("<|eom_id|>",)
 
 
 def test_a_tool_whose_type_is_none_of_json_schemas_is_left_out_and_named() -> None:

@@ -35,6 +35,7 @@ StyleName = Literal[
     "hermes",
     "kimi-k2",
     "llama-3.1",
+    "llama-3.1-functions",
     "mistral-3",
     "mistral-nemo",
     "phi-4",

@@ -18,6 +18,7 @@ from rightseat.models.completion.styles import (
     hermes,
     kimi_k2,
     llama_31,
+    llama_31_functions,
     mistral_3,
     mistral_nemo,
     phi_4,
@@ -42,6 +43,7 @@ NATIVE: tuple[Style, ...] = (
     phi_4.STYLE,
     hermes.STYLE,
     granite.STYLE,
+    llama_31_functions.STYLE,
     llama_31.STYLE,
 )
 """Recognised by the chat template; the first that fits is it, so the more particular ones come first."""

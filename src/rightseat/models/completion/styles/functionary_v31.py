@@ -1,4 +1,4 @@
-"""Functionary v3.1 and Llama 3.1 with custom functions: JSON in `<function=…>`."""
+"""Functionary v3.1: JSON in `<function=…>`."""
 
 from rightseat.models.completion.engine import Trigger
 from rightseat.models.completion.styles.forms import Calls, Named
