@@ -31,6 +31,7 @@ def read(*events: Json) -> list[Event]:
 
 def passed_on(*events: Json, version: Version = "1.0") -> list[Json]:
     writer = Writer(version, "t", "r")
+    writer.begun()
     return [written for ours in read(*events) for written in writer.write(ours)]
 
 

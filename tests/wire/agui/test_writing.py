@@ -37,6 +37,8 @@ def writer(version: Version = "0.0.59") -> Writer:
 
 def written(*events: Event, version: Version = "0.0.59") -> list[dict[str, Any]]:
     one = writer(version)
+    if not isinstance(events[0], RunStarted):
+        one.begun()
     return [event for ours in events for event in one.write(ours)]
 
 
@@ -194,6 +196,15 @@ def test_an_end_says_how_as_far_as_the_client_can_read_it(
 
     assert written(*pending, end)[-1] == FINISHED | older
     assert written(*pending, end, version="1.0")[-1] == FINISHED | newer
+
+
+def test_a_run_that_was_stopped_before_it_began_begins_before_it_ends() -> None:
+    frames = writer().feed(entries(RunFinished("cancelled")))
+
+    assert frames.split(b"\n\n")[:2] == [
+        b'data: {"type":"RUN_STARTED","threadId":"t","runId":"client-run"}',
+        b'id: 1-1\ndata: {"type":"RUN_FINISHED","threadId":"t","runId":"client-run"}',
+    ]
 
 
 def test_a_failure_has_a_message_and_a_code() -> None:

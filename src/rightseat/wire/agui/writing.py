@@ -172,9 +172,9 @@ class Writer:
             case RunStarted():
                 return self._started(event)
             case RunFinished():
-                return [*self._endings(), self._finished(event)]
+                return [*self._begin_late(), *self._endings(), self._finished(event)]
             case RunFailed(code=code, message=message):
-                return [*self._endings(), {"type": "RUN_ERROR", "message": message, "code": code}]
+                return [*self._begin_late(), *self._endings(), {"type": "RUN_ERROR", "message": message, "code": code}]
             case AnswerEnded():
                 return []  # AG-UI has no word for it
             case _:
@@ -195,6 +195,11 @@ class Writer:
         said = [write_message(message) for message in event.said]
         given = {**self._names, "state": {}, "messages": said, "tools": [], "context": [], "forwardedProps": {}}
         return [{"type": "RUN_STARTED", **self._names, "input": given}]
+
+    def _begin_late(self) -> list[Json]:
+        """The log of a run that was stopped before it began has only its end, and AG-UI's client wants a start."""
+        is_first, self._is_begun = not self._is_begun, True
+        return [{"type": "RUN_STARTED", **self._names}] if is_first else []
 
     def _replaced(self, event: MessagesReplaced) -> Json:
         parts = [(message.id, part) for message in event.messages for part in message.parts]
