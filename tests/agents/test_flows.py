@@ -23,6 +23,7 @@ from rightseat.plugins.collection import Collection, collection_of
 from rightseat.plugins.flows import Means
 from rightseat.plugins.operations import Sender
 from rightseat.plugins.shelf import Shelf
+from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, check_pairs, says
 from rightseat.toolboxes.functions import Functions
 
@@ -54,7 +55,7 @@ class Stage:
         redactor = Redactor()
         means = Means(self.voice, Sender(self.network, MadeUpSecrets(), redactor), redactor)
         self.shelf = Shelf([folder / "plugins"], folder / "state")
-        self.collection = Collection(self.shelf, lambda model: means, users=users)
+        self.collection = Collection(self.shelf, lambda model: means, users=users, artifacts=MemoryArtifacts())
         self.model = ScriptedModel([says("Just talk.")])
         self.agent = Flows(self.collection, self.model, Options(toolbox="-", **options))
 

@@ -12,11 +12,14 @@ try {
   await page.goto(url);
   await page.getByTestId("copilot-suggestion").filter({ hasText: "Chart the revenue" }).click();
   await status("succeeded");
+  seen.suggested = await suggestions();
   seen.chart = await chart();
   seen.steps = await steps();
   await picture("plugins-chart.png");
 
   await say("Scan the host db-01");
+  await page.getByTestId("question").waitFor();
+  seen.whileAsked = await page.getByTestId("copilot-suggestion").allInnerTexts();
   seen.question = text(await page.getByTestId("question").innerText());
   await status("waiting for you");
   await picture("plugins-approval.png");
@@ -50,6 +53,7 @@ try {
   const before = await answers();
   await page.reload();
   await page.locator(ANSWER, { hasText: "a.md" }).waitFor();
+  seen.suggestedAgain = await suggestions();
   seen.reloaded = { same: JSON.stringify(await answers()) === JSON.stringify(before), chart: await chart() };
 } catch (error) {
   await picture("plugins-failure.png").catch(() => {});
@@ -81,6 +85,11 @@ async function chart() {
 
 async function steps() {
   return (await page.locator("aside li b").allInnerTexts()).map(text);
+}
+
+async function suggestions() {
+  await page.getByTestId("copilot-suggestion").first().waitFor();
+  return (await page.getByTestId("copilot-suggestion").allInnerTexts()).map(text);
 }
 
 async function answers() {

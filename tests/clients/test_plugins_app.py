@@ -66,6 +66,12 @@ def test_the_steps_of_the_flow_are_listed(seen: Seen) -> None:
     assert seen["steps"] == ["start", "has_rows", "draw", "conclude", "end"]
 
 
+def test_copilotkits_chat_shows_what_a_flow_suggests_and_shows_it_again_after_a_reload(seen: Seen) -> None:
+    assert seen["suggested"] == ["How many orders in 2025?"]
+    assert seen["whileAsked"] == []
+    assert seen["suggestedAgain"] == ["What is in this file?"]
+
+
 def test_an_approval_shows_what_would_be_sent_and_is_clicked(seen: Seen) -> None:
     assert seen["question"].startswith("May Host security do this? POST http://127.0.0.1:")
     assert "host_id: db-01 (question) depth: quick (default)" in seen["question"]

@@ -1,8 +1,13 @@
 """Flows of real plugins in every face: steps, questions, charts, files and suggestions, as each protocol has them."""
 
+import asyncio
 import base64
 import json
-from collections.abc import Awaitable, Callable
+import os
+import re
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,8 @@ from tests.faces.copilotkit import serving as graphql
 from tests.faces.copilotkit.current.serving import ALICE, BOB, Frame, asking, read, text_of, visiting
 from tests.faces.openai.serving import sdk
 from tests.faces.openbb import serving as openbb
-from tests.faces.plugged import CONVERT, SALES, SCAN, WEATHER, plugged
+from tests.faces.plugged import CONVERT, EXAMPLE, SALES, SCAN, WEATHER, plugged
+from tests.services import REDIS, keys, schema
 
 RUN, CONNECT = "/agent/default/run", "/agent/default/connect"
 CSV = "name,amount\nApple,3\n"
@@ -233,6 +239,46 @@ async def test_copilotkits_own_chat_gets_the_first_questions_and_then_those_afte
     assert later == [one["question"] for one in custom(frames, "flow.suggestions")[0]]
 
 
+async def test_another_process_suggests_what_a_flow_suggested(tmp_path: Path, monkeypatch: Patch) -> None:
+    async with schema() as database, keys() as prefix:
+        fleet: Any = {
+            "threads": {"type": "sql", "url": database},
+            "log": {"type": "redis", "url": REDIS, "prefix": prefix},
+        }
+        async with plugged(tmp_path, monkeypatch, **fleet) as url, visiting(url) as client:
+            frames = await ask(client, WEATHER)
+            async with another_process(tmp_path) as other, visiting(other) as replica:
+                found = await suggestions(replica, {"id": "u-r-1", "role": "user", "content": WEATHER})
+                unknown = await suggestions(replica, {"id": "u-r-2", "role": "user", "content": WEATHER})
+                assert (await replica.delete("/threads/t-1")).status_code == 200
+            deleted = await suggestions(client, {"id": "u-r-1", "role": "user", "content": WEATHER})
+
+    assert found == [one["question"] for one in custom(frames, "flow.suggestions")[0]]
+    assert found
+    assert unknown == deleted == []
+
+
+@asynccontextmanager
+async def another_process(folder: Path) -> AsyncIterator[str]:
+    """`rightseat serve` with the configuration of `plugged`."""
+    command = ("-m", "rightseat", "serve", "--config", str(folder / "rightseat.yaml"), "--port", "0")
+    environ = {**os.environ, "PYTHONPATH": str(EXAMPLE)}
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(sys.executable, *command, cwd=folder, env=environ, stdout=pipe)
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(30):
+            async for line in process.stdout:
+                if found := re.search(r"http://127\.0\.0\.1:\d+", line.decode()):
+                    yield found[0]
+                    return
+        raise AssertionError("it has ended without an address")
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
 async def test_plugins_are_listed_with_their_names_and_descriptions(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch, access=KEYS) as url, visiting(url, **ALICE) as client:
         listed = (await client.get("/plugins", params={"language": "en"})).json()["plugins"]
@@ -243,6 +289,7 @@ async def test_plugins_are_listed_with_their_names_and_descriptions(tmp_path: Pa
     assert weather.keys() == {"id", "version", "name", "description", "questions", "agents"}
     assert weather["name"]
     assert weather["description"]
+    assert weather["questions"] == ["What will the weather be in Hangzhou tomorrow?"]
     assert weather["agents"] == ["default"]
     assert refused.status_code == 401
 

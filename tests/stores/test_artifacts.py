@@ -38,6 +38,18 @@ async def test_a_file_is_given_back_as_it_was_to_its_owner_alone(threads: Thread
     assert await threads.artifacts.get("file\0", ANNA) is None
 
 
+async def test_what_is_put_under_an_id_replaces_what_the_owner_has_under_it(threads: Threads) -> None:
+    puts = [threads.artifacts.put(LOOSE, "a", "text/plain", b"a", "x_1") for _ in range(8)]
+    assert set(await asyncio.gather(*puts)) == {"x_1"}
+
+    await threads.artifacts.put(LOOSE, "b", "text/plain", b"b", "x_1")
+    found = await threads.artifacts.get("x_1", ANNA)
+
+    assert found is not None
+    assert (found.name, found.content) == ("b", b"b")
+    assert await threads.artifacts.get("x_1", BERT) is None
+
+
 async def test_what_is_taken_is_gone(threads: Threads) -> None:
     id = await threads.artifacts.put(LOOSE, "a", "text/plain", b"a")
 

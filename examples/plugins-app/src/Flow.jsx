@@ -6,10 +6,9 @@ const FIRST = [
   "What will the weather be in Hangzhou, for 3 days?",
   "Chart the revenue of 2025 by region",
   "Scan the host db-01",
-];
-const NONE = [];
+].map((one) => ({ title: one, message: one }));
 const WAITING = "waiting for you";
-const EMPTY = { flow: "", steps: [], artifacts: [], next: null, status: "" };
+const EMPTY = { flow: "", steps: [], artifacts: [], status: "" };
 
 export function Flow() {
   const { agent } = useAgent();
@@ -20,11 +19,9 @@ export function Flow() {
     return unsubscribe;
   }, [agent]);
 
-  const questions = seen.status === WAITING ? NONE : (seen.next ?? FIRST);
-  useConfigureSuggestions(
-    { suggestions: questions.map((one) => ({ title: one, message: one })), available: "always" },
-    [questions],
-  );
+  useConfigureSuggestions({ suggestions: FIRST, available: "before-first-message" });
+  // The server answers with what the last flow suggests. It asks no model, so nothing reads the instructions.
+  useConfigureSuggestions({ instructions: "What the last flow suggests.", available: "after-first-message" });
 
   return (
     <aside data-running={agent.isRunning}>
@@ -48,13 +45,12 @@ export function Flow() {
 }
 
 function reduce(seen, { name, value }) {
-  if (name === "flow.chosen") return value.flow ? { ...EMPTY, next: seen.next } : seen;
+  if (name === "flow.chosen") return value.flow ? EMPTY : seen;
   if (name === "flow.started") return { ...EMPTY, flow: `${value.plugin.id}.${value.flow}` };
   if (name === "flow.step") return { ...seen, steps: stepped(seen.steps, value), status: waiting(value) };
   if (name === "artifact" && !seen.artifacts.some((one) => one.id === value.id)) {
     return { ...seen, artifacts: [...seen.artifacts, value] };
   }
-  if (name === "flow.suggestions") return { ...seen, next: value.map((one) => one.question) };
   if (name === "flow.finished") return { ...seen, status: value.status };
   return seen;
 }

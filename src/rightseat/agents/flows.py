@@ -1,7 +1,6 @@
 """An agent that answers with the flows of plugins: it chooses one for the question and runs it, or just answers."""
 
 import json
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,13 +18,10 @@ from rightseat.core.framing import frame
 from rightseat.core.history import mended
 from rightseat.core.loop import introduced
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk
-from rightseat.core.values import JsonValue
 from rightseat.parts import ModelName, Parts, ToolboxName
 from rightseat.plugins.choosing import Chosen
 from rightseat.plugins.collection import Collection, Selection, collection_of
 
-MAX_KEPT_SUGGESTIONS = 1000
-"""Questions of users whose suggestions are kept in memory, for clients that ask for them afterwards."""
 MAX_STARTERS = 3
 
 
@@ -67,7 +63,6 @@ class Flows:
         self._options = options
         self.description = options.description
         self.durable = options.durable
-        self._suggestions: OrderedDict[tuple[str, str], list[str]] = OrderedDict()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         if tool := suggestions_tool(ask):
@@ -76,8 +71,6 @@ class Flows:
             source = self._go_on(ask, steps) or self._begin(ask, steps)
         async with closing(source) as events:
             async for event in events:
-                if type(event) is Custom and event.name == "flow.suggestions":
-                    self._keep_suggestions(ask, event.value)
                 yield event
 
     def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
@@ -86,18 +79,11 @@ class Flows:
 
     # Suggestions for a client that asks for them in a run of its own
 
-    def _keep_suggestions(self, ask: Ask, offered: JsonValue) -> None:
-        if (id := question_id(ask)) and isinstance(offered, list):
-            found = [str(one["question"]) for one in offered if isinstance(one, dict) and "question" in one]
-            self._suggestions[ask.principal.id, id] = found
-            while len(self._suggestions) > MAX_KEPT_SUGGESTIONS:
-                self._suggestions.popitem(last=False)
-
     async def _call_with_suggestions(self, tool: str, ask: Ask) -> AsyncIterator[Event]:
         """No model is asked: before the first question these are the plugins' own, then those of the last flow."""
         asked = [one.id for one in ask.messages if one.role == "user"]
         if len(asked) > 1:  # the last is the wish for suggestions
-            questions = self._suggestions.get((ask.principal.id, asked[-2]), [])
+            questions = await self._collection.suggestions(ask, asked[-2])
         else:
             language = ask.properties.get("language")
             plugins = self.list_plugins(ask.principal, language if isinstance(language, str) else None)
@@ -188,7 +174,3 @@ def suggestions_tool(ask: Ask) -> str | None:
     offered = next((tool for tool in ask.tools if tool.name == choice.name), None)
     properties = offered.parameters.get("properties") if offered is not None else None
     return choice.name if isinstance(properties, dict) and "suggestions" in properties else None
-
-
-def question_id(ask: Ask) -> str | None:
-    return next((one.id for one in reversed(ask.messages) if one.role == "user"), None)

@@ -24,9 +24,10 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 class Artifacts(Protocol):
-    async def put(self, ask: Ask, name: str, media_type: str, content: bytes) -> str:
+    async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
         """Keep it for the ask's principal, for as long as the ask's thread is kept. Returns its id.
 
+        It replaces what the principal has under the same `id`. An id that is given must be unique among all principals.
         What a transient ask has made belongs to no thread, and need not be kept for longer than a day.
         """
         ...

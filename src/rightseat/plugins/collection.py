@@ -162,7 +162,10 @@ class Collection:
 
         async def suggest(progress: Progress, seen: Scene) -> list[JsonValue]:
             known = self.plugins(ask.principal)
-            return await choosing.suggest(plugin, flow, seen, known, self.search(model), means.voice)
+            offered = await choosing.suggest(plugin, flow, seen, known, self.search(model), means.voice)
+            if self._artifacts is not None:
+                await keeping.keep_suggestions(self._artifacts, ask, offered)
+            return offered
 
         if progress is None:
             progress = Progress(plugin.identity, flow.name, scene.question, f"{ask.run_id}:{prefix}")
@@ -179,6 +182,10 @@ class Collection:
             composes=composes,
             failed=partial(note, ask.run_id, plugin, flow),
         )
+
+    async def suggestions(self, ask: Ask, question: str) -> list[str]:
+        """What the flow that answered this message suggested, on whichever server of the same store it ran."""
+        return [] if self._artifacts is None else await keeping.find_suggestions(self._artifacts, ask, question)
 
     def waiting(self, answer: Answer, user: Principal) -> tuple[Plugin, Flow, Progress] | None:
         """The flow that waited for this answer, as it was when it began to wait; None if the answer is no flow's.

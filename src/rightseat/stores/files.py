@@ -21,8 +21,10 @@ class MemoryArtifacts:
         self._size = 0
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
-    async def put(self, ask: Ask, name: str, media_type: str, content: bytes) -> str:
-        stored = Stored(new_id("file"), ask.agent, name, media_type, content)
+    async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
+        stored = Stored(id or new_id("file"), ask.agent, name, media_type, content)
+        if stored.id in self._kept:
+            self._forget(stored.id)
         self._kept[stored.id] = _Kept(ask.principal.id, None if ask.transient else ask.thread_id, stored)
         self._size += len(content)
         while self._size > self._limit and len(self._kept) > 1:

@@ -387,6 +387,11 @@ def add_file(connection: Connection, ask: Ask, stored: Stored) -> None:
     connection.execute(ADD_FILE, row | whose | {"created_at": keeping.now()})
 
 
+def replace_file(connection: Connection, ask: Ask, stored: Stored) -> None:
+    connection.execute(TAKE_FILE, {"of_file": stored.id, "of_owner": ask.principal.id})
+    add_file(connection, ask, stored)
+
+
 def find_file(connection: Connection, id: str, owner: str) -> Stored | None:
     found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
     return None if found is None else Stored(*found)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Self
@@ -226,10 +227,14 @@ class SqlArtifacts:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def put(self, ask: Ask, name: str, media_type: str, content: bytes) -> str:
-        stored = Stored(new_id("file"), ask.agent, name, media_type, content)
-        await self._database.write(queries.add_file, ask, stored)
-        return stored.id
+    async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
+        if id is None:
+            stored = Stored(new_id("file"), ask.agent, name, media_type, content)
+            await self._database.write(queries.add_file, ask, stored)
+            return stored.id
+        with suppress(IntegrityError):  # another process has put it at the same moment
+            await self._database.write(queries.replace_file, ask, Stored(id, ask.agent, name, media_type, content))
+        return id
 
     async def get(self, id: str, principal: Principal) -> Stored | None:
         return None if "\0" in id else await self._database.read(queries.find_file, id, principal.id)
