@@ -1,8 +1,10 @@
 """What the page docs/reference/coverage.md names as evidence, and what of it does not exist.
 
 `python -m tests.docs.coverage` prints one line for each name that cannot be found. A name in the last column of a table
-is a test (`tests/x.py::test_y`, or `test_y` where one file alone has it), a file, a folder, a recording, a suite of
-`tests/acceptance`, an option of one, or a scenario of one. `*` in the name of a scenario stands for any part of it.
+is a test (`tests/x.py::test_y`, or `test_y` where one file alone has it), an example, a recording, a suite of
+`tests/acceptance`, an option of one, or a scenario of one that is not skipped. `*` in the name of a scenario stands for
+any part of it. A whole file of tests shows nothing in particular, and is refused. A row that names the table of
+diagnostics has only codes that are in that table.
 """
 
 import re
@@ -20,6 +22,7 @@ from tests.docs import rules
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "coverage.md"
 SUITES = ROOT / "tests" / "acceptance"
+DIAGNOSTICS = "tests/plugins/loading/test_codes.py"
 
 _CELL = re.compile(r"(?<!\\)\|")
 _DEFINED = re.compile(r"""(?:\bname:\s*|\b\w+\(\s*)f?(["'`])([\w.${}-]+)\1""")
@@ -59,6 +62,8 @@ def problems(text: str) -> Iterator[str]:
         for name in row.names:
             if problem := problem_of(name):
                 yield f"line {row.line}: `{name}` {problem}"
+        for code in missing_codes(row):
+            yield f"line {row.line}: {code} is not in {DIAGNOSTICS}"
         for link in row.links:
             if not (PAGE.parent / link).exists():
                 yield f"line {row.line}: there is no {link}"
@@ -74,14 +79,30 @@ def problem_of(name: str) -> str | None:
         if len(found) == 1:
             return None
         return f"is in {len(found)} files: name one of {', '.join(found)}" if found else "is no test"
-    if name.endswith(".py") and not name.startswith("tests/"):
-        found = [str(path) for path in (ROOT / "tests").rglob(name)]
-        return None if len(found) == 1 else f"is the name of {len(found)} files"
+    if name.endswith(".py") or name.startswith("tests/"):
+        return "is no test: name those that show it"
     if "/" in name:
         return None if (ROOT / name).exists() else "does not exist"
+    if name in skipped():
+        return "is a scenario that is skipped"
     if name in suites() or name in recordings() or any(suite.has(name) for suite in suites().values()):
         return None
     return "is no suite, no scenario, no recording and no test"
+
+
+def missing_codes(row: Row) -> list[str]:
+    if not any(name.startswith(f"{DIAGNOSTICS}::") for name in row.names):
+        return []
+    table = (ROOT / DIAGNOSTICS).read_text()
+    codes = re.findall(r"\b[EWI]\d{3}\b", row.here + row.shown_by)
+    return [code for code in codes if f'Fault("{code}"' not in table]
+
+
+@cache
+def skipped() -> frozenset[str]:
+    """Scenarios that `skips.txt` of their suite names, each in a line with its reason."""
+    lines = [line for path in SUITES.glob("*/skips.txt") for line in path.read_text().splitlines()]
+    return frozenset(line.split()[0] for line in lines if line.strip() and not line.startswith("#"))
 
 
 @cache

@@ -22,8 +22,10 @@ def test_the_page_has_rows_of_all_four_documents() -> None:
         ("tests/nowhere.py::test_the_page_has_rows_of_all_four_documents", "is no test of that file"),
         ("test_that_is_not_there", "is no test"),
         ("test_only_headers_that_are_listed_go_on_to_it", "is in 2 files"),
-        ("tests/nowhere/test_x.py", "does not exist"),
-        ("test_nowhere.py", "is the name of 0 files"),
+        ("tests/docs/test_coverage.py", "is no test: name those that show it"),
+        ("tests/docs/", "is no test: name those that show it"),
+        ("test_coverage.py", "is no test: name those that show it"),
+        ("examples/nowhere", "does not exist"),
         ("plain-chats", "is no suite, no scenario"),
         ("no-leak-nothing", "is no suite, no scenario"),
         ("style-nobody-*", "is no suite, no scenario"),
@@ -41,6 +43,15 @@ def test_a_name_that_is_not_there_is_found_out(name: str, problem: str) -> None:
 )
 def test_a_row_without_evidence_is_found_out(row: str) -> None:
     assert list(coverage.problems(row)) == ["line 1: nothing shows 'a statement'"]
+
+
+def test_a_code_that_the_table_of_diagnostics_does_not_have_is_found_out() -> None:
+    name = f"`{coverage.DIAGNOSTICS}::test_R_17_1_a_fault_is_told_with_its_code_at_its_line`"
+
+    assert list(coverage.problems(f"| a | an error (E106) | {name} |")) == []
+    assert list(coverage.problems(f"| a | an error (E999) | {name} |")) == [
+        f"line 1: E999 is not in {coverage.DIAGNOSTICS}"
+    ]
 
 
 def test_a_link_that_leads_nowhere_is_found_out() -> None:

@@ -128,6 +128,7 @@ async def test_what_went_wrong_is_in_it() -> None:
     for name in ("invoke_agent clerk", "chat Breaks"):
         assert collector.spans[name].status.code == 2
         assert collector.about(name)["error.type"] == "model_unreachable"
+        assert 0 < collector.spans[name].start_time_unix_nano <= collector.spans[name].end_time_unix_nano
 
 
 FLOW = """

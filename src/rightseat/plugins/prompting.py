@@ -22,6 +22,9 @@ OURS = frozenset(("llm", "choice", "render", "none"))
 LATER = ("context", "history")
 """What gets the rest of the room, when data has had its share."""
 
+FIXED_NOTES = (f"\n{templates.UNTRUSTED}", f"\n{shortening.NOTE}")
+"""What is added to the system prompt where data is marked or shortened. Room is kept for both."""
+
 NOTES_SHARE = 0.2
 """Of the room that is left, for what documents say of the data."""
 
@@ -44,7 +47,7 @@ def write(system: str, user: str, scene: Scene, *, raw: bool = False, beside: st
     """
     filling = _Filling(scene, raw)
     named = [*templates.placeholders(system), *templates.placeholders(user)]
-    filling.share(named, sum(map(shortening.size, (system, user, beside))))
+    filling.share(named, sum(map(shortening.size, (system, user, beside, *FIXED_NOTES))))
     written = templates.fill(system, filling.text), templates.fill(user, filling.text)
     notes = [templates.UNTRUSTED] if filling.has_marked else []
     notes += [shortening.NOTE] if filling.has_cut else []

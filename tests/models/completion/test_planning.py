@@ -130,6 +130,10 @@ def test_a_call_of_hermes_may_name_its_tool_last() -> None:
     assert not accepts(found, '<tool_call>\n{"arguments": {"city": 5}, "name": "get_weather"}\n</tool_call>')
     assert not accepts(found, '<tool_call>\n{"arguments": {"city": "Paris"}, "name": "send_note"}\n</tool_call>')
 
+    forced = constraint(plan("forced-hermes", tool_choice="required"))
+    assert accepts(forced, '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>')
+    assert not accepts(forced, '<tool_call>\n{"arguments": {"city": "Paris"}, "name": "get_weather"}\n</tool_call>')
+
 
 def test_llama_is_held_to_the_schema_behind_the_tag_of_a_function() -> None:
     found = constraint(plan("llama-3.1"))
@@ -218,8 +222,9 @@ LLAMA = (
 SEARCH = Tool("brave_search", "", {"type": "object", "properties": {"query": {"type": "string"}}})
 
 
-async def test_llama_is_told_to_call_functions_by_their_tags() -> None:
-    player = Player("Hello.", description=Description(template=LLAMA))
+@pytest.mark.parametrize(("template", "style"), [(LLAMA, "auto"), (LLAMA + "{# tools #}", "llama-3.1-functions")])
+async def test_llama_is_told_to_call_functions_by_their_tags(template: str, style: str) -> None:
+    player = Player("Hello.", description=Description(template=template))
     asked = (
         *(system("Be brief."), user("Where is it warm?")),
         Message("assistant", (Call("1", "brave_search", '{"query": "warm \\"places\\""}'),)),
@@ -229,7 +234,7 @@ async def test_llama_is_told_to_call_functions_by_their_tags() -> None:
         user("And Paris?"),
     )
 
-    async with Completion(player) as model:
+    async with Completion(player, style=style) as model:
         _ = [chunk async for chunk in model.stream(Prompt(asked, (WEATHER, SEARCH)))]
 
     (request,) = player.requests

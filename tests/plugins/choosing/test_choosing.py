@@ -38,6 +38,16 @@ async def test_R_12_2_a_search_leaves_three_plugins_and_eight_flows() -> None:
     assert len(chosen.candidates) == 8
     assert {name.partition(".")[0] for name in chosen.candidates} == {"p1", "p2", "p3"}
     assert voice.counts["choose"] == 1
+    assert "- p2.p2_1 (sales revenue): sales revenue, way 1" in voice.prompts[1]
+
+
+async def test_a_search_reads_every_language_of_a_plugin() -> None:
+    *others, last = PLUGINS
+    spoken = [*others, replace(last, i18n={"zh": Words("车票", "查询高铁车票")})]
+
+    chosen = await choose(Scene("高铁车票"), spoken, Search(), ScriptedVoice({"choose": "none"}), auto=True)
+
+    assert "p4.p4_0" in chosen.candidates
 
 
 async def test_R_12_2_eight_flows_or_fewer_are_not_searched() -> None:

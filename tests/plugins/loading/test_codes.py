@@ -146,6 +146,7 @@ FAULTS = [
     Fault("W201", O, "  title: Sample\n", "", at="version: 1.0.0"),
     Fault("W202", O, "servers:\n", "servers:\n  - url: https://two.example.com\n", at="- url: https://two"),
     Fault("W203", O, "    get:\n", "    delete:\n", at="delete:"),
+    Fault("W203", O, "    get:\n", "    head:\n", at="head:"),
     Fault("W204", O, "  /jobs:\n", "  /jobs:\n    options: {}\n", at="options"),
     Fault("W205", O, "description: One thing by its id.", "summary: One thing.", at="get:"),
     Fault("W206", O, "      description: One thing by its id.\n", "", at="get:"),

@@ -162,6 +162,18 @@ def test_a_document_in_json_is_read_as_one_in_yaml() -> None:
     assert found.server == "https://a.example"
 
 
+def test_a_document_may_end_in_yml_or_be_left_out() -> None:
+    without = {path: text for path, text in SAMPLE.items() if path != "openapi.yaml"}
+
+    as_yml = load({**without, "openapi.yml": OPENAPI}).plugin
+    none = load({"plugin.json": METADATA, "flows/a.yaml": FLOW.replace("api\n", "none\n")}).plugin
+
+    assert as_yml is not None
+    assert as_yml.operations == load().plugin.operations  # type: ignore[union-attr]
+    assert none is not None
+    assert none.operations == {}
+
+
 def test_names_that_are_no_text_and_folders_without_end_are_errors(folder: Path) -> None:
     (folder / os.fsdecode(b"data-\xff")).write_text("x")
     deep = folder / "demo"

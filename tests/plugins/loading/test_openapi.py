@@ -101,6 +101,7 @@ def test_R_4_a_body_of_a_get_becomes_query_parameters() -> None:
         (["multipart/form-data", "application/x-www-form-urlencoded"], "form"),
         (["application/xml", "multipart/form-data"], "multipart"),
         (["application/json; charset=utf-8"], "json"),
+        (["x-www-form-urlencoded"], "form"),
     ],
 )
 def test_R_4_of_several_content_types_the_first_that_is_known_is_taken(types: list[str], kind: str) -> None:

@@ -214,6 +214,9 @@ async def test_slots_step_6_errors_are_shown_and_repaired() -> None:
         ({"type": "string", "format": "date"}, "2026-01-31", "2026-02-31"),
         ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, [1, 2], [1, 1]),
         ({"anyOf": [{"type": "integer"}, {"enum": ["all"]}]}, "all", "some"),
+        ({"oneOf": [{"type": "integer"}, {"type": "string", "maxLength": 3}]}, "all", "some"),
+        ({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["a", 1], ["a", "b"]),
+        ({"type": "integer", "minimum": 1, "maximum": 5}, 5, 6),
     ],
 )
 async def test_slots_step_6_R_4_3_the_whole_schema_is_checked(schema: Any, good: JsonValue, bad: JsonValue) -> None:

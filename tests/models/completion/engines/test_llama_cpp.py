@@ -59,6 +59,7 @@ def test_props_say_what_the_model_is() -> None:
     described = read_props(PROPS)
 
     assert (described.model, described.context, described.slots) == ("m.gguf", 4096, 2)
+    assert described.template == PROPS["chat_template"]
     assert (described.bos, described.eos, described.caps) == ("<s>", "</s>", {"supports_tools": True})
 
 
