@@ -449,11 +449,17 @@ async def test_after_a_stop_the_thread_is_free_and_keeps_what_was_said(serve: Se
 SUGGEST = {"name": "copilotkitSuggest", "description": "", "parameters": {"type": "object"}}
 
 
-async def test_suggestions_leave_no_trace(serve: Serve) -> None:
+FORCED = {"toolChoice": {"type": "function", "function": {"name": "copilotkitSuggest"}}}
+
+
+@pytest.mark.parametrize(("path", "forwarded"), [("/agent/default/suggest", {}), (RUN, FORCED)])
+async def test_suggestions_leave_no_trace(serve: Serve, path: str, forwarded: dict[str, Any]) -> None:
+    """Pages with `useSingleEndpoint` ask for them by an ordinary run that must call the tool."""
     model = ScriptedModel([calls("copilotkitSuggest", '{"suggestions": []}')])
 
     async with serve(app(runtime(model))) as url, visiting(url) as client:
-        frames = read((await client.post("/agent/default/suggest", json=asking(tools=[SUGGEST]))).content)
+        body = asking(tools=[SUGGEST], forwardedProps=forwarded)
+        frames = read((await client.post(path, json=body)).content)
         threads = await client.get("/threads", params={"includeArchived": "true"})
         connect = await client.post(CONNECT, json=asking(None))
         messages = await client.get("/threads/t-1/messages")
@@ -491,6 +497,23 @@ async def test_suggestions_end_with_their_reader(serve: Serve, way: Way) -> None
             await reader.until("TEXT_MESSAGE_CONTENT")
         async with asyncio.timeout(1):
             await model.closed.wait()
+
+
+async def test_suggestions_are_stopped_by_the_name_of_their_thread(serve: Serve) -> None:
+    model = Told()
+
+    async with serve(app(runtime(model))) as url, visiting(url) as client:
+        async with Reader.open(url, RUN, asking(tools=[SUGGEST], forwardedProps=FORCED)) as reader:
+            model.say("Per")
+            await reader.until("TEXT_MESSAGE_CONTENT")
+            stopped = await client.post("/agent/default/stop/t-1")
+            async with asyncio.timeout(5):
+                await model.closed.wait()
+                await reader.rest()
+        again = await client.post("/agent/default/stop/t-1")
+
+    assert (stopped.json()["stopped"], again.json()["stopped"]) == (True, False)
+    assert reader.frames[-1].type in ("RUN_FINISHED", "RUN_ERROR")
 
 
 # A thread that is busy

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from rightseat.access.door import Door
 from rightseat.core.agent import ListsPlugins, Roster
-from rightseat.core.ask import Answer, Ask, WhenBusy
+from rightseat.core.ask import Answer, Ask, Named, WhenBusy
 from rightseat.core.compacting import compacted
 from rightseat.core.errors import AgentNotFound, BadAsk, EntriesGone, LimitExceeded, RunNotFound
 from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
@@ -33,6 +33,10 @@ ABILITIES = {
     "transport": {"streaming": True},
     "humanInTheLoop": {"interrupts": True},
 }
+SUGGEST = "copilotkitSuggest"
+"""The tool that CopilotKit's chat makes an agent call with suggestions."""
+MAX_SUGGESTING = 1000
+"""Runs for suggestions that can be stopped: the latest."""
 
 
 class Running:
@@ -63,6 +67,7 @@ class Running:
         self._transcribes = transcribes
         self._headers = headers
         self._keep_alive = keep_alive
+        self._suggesting: dict[tuple[str, str], str] = {}  # user and thread → the run, which no store has
 
     def routes(self) -> Routes:
         return {
@@ -120,14 +125,22 @@ class Running:
 
     async def run(self, call: Call) -> Response:
         given = read_input(call.body)
-        return await self._start(call, given, await self._ask(call, given))
+        ask = await self._ask(call, given)
+        if ask.parameters.tool_choice == Named(SUGGEST):  # as pages with `useSingleEndpoint` ask for suggestions
+            return await self._suggest(call, given, ask)
+        return await self._start(call, given, ask)
 
     async def suggest(self, call: Call) -> Response:
-        """A run of which nothing is kept, and that answers no question; it ends with its reader."""
         given = read_input(call.body)
-        alone = msgspec.structs.replace(
-            await self._ask(call, given), transient=True, answers=(), supports_suggestions=False
-        )
+        return await self._suggest(call, given, await self._ask(call, given))
+
+    async def _suggest(self, call: Call, given: RunInput, ask: Ask) -> Response:
+        """A run of which nothing is kept, and that answers no question; it ends with its reader, or is stopped by the
+        name of its thread on the server that has it."""
+        self._suggesting[call.principal.id, ask.thread_id] = ask.run_id
+        while len(self._suggesting) > MAX_SUGGESTING:
+            del self._suggesting[next(iter(self._suggesting))]
+        alone = msgspec.structs.replace(ask, transient=True, answers=(), supports_suggestions=False)
         return await self._start(call, given, alone)
 
     async def _start(self, call: Call, given: RunInput, ask: Ask) -> Response:
@@ -223,7 +236,9 @@ class Running:
         await self._agent(call)
         thread_id = call.ids["threadId"]
         run_id = call.read(Stop).runId if call.body.strip() else None
-        if await self._runtime.stop(thread_id, call.principal, run_id):
+        suggesting = self._suggesting.pop((call.principal.id, thread_id), None)
+        is_stopped = suggesting is not None and await self._runtime.cancel(suggesting)
+        if await self._runtime.stop(thread_id, call.principal, run_id) or is_stopped:
             return answer({"stopped": True, "interrupt": STOPPED})
         return answer({"stopped": False, "message": f"No active run for thread {thread_id!r}."})
 
