@@ -5,10 +5,12 @@
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.diagnostics import KINDS, Kind
-from rightseat.plugins.loading import Limits, params
+from rightseat.plugins.loading import Limits
 from tests.docs import plugin_schemas
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -48,8 +50,12 @@ def limits() -> str:
 
 
 def parameters() -> str:
-    rows = (f"| `{call}` | {', '.join(f'`{key}`' for key in keys) or 'none'} |" for call, keys in params.KNOWN.items())
-    return "\n".join(["| call | params |", "|---|---|", *rows]) + "\n"
+    rows = (f"| `{name}` | {listed(call.params)} | {call.summary} |" for name, call in call_types().items())
+    return "\n".join(["| call | params | |", "|---|---|---|", *rows]) + "\n"
+
+
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) or "none"
 
 
 def written(schema: object) -> str:

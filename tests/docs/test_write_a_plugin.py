@@ -7,8 +7,9 @@ from typing import get_args
 import pytest
 
 from rightseat.plugins import cases, templates
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.cases.reading import Expected
-from rightseat.plugins.loading import Limits, flows, load, metadata, params, steps
+from rightseat.plugins.loading import Limits, flows, load, metadata, steps
 from rightseat.plugins.results import Code
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -41,8 +42,8 @@ def test_both_languages_have_the_same_plugin() -> None:
 
 
 def test_the_chinese_page_has_every_field_every_parameter_every_placeholder_and_every_error() -> None:
-    fields = {*metadata.KNOWN, *flows.KNOWN, *steps.KNOWN, *Expected.model_fields, *get_args(Code), *params.KNOWN}
-    keys = {key for known in params.KNOWN.values() for key in known}
+    fields = {*metadata.KNOWN, *flows.KNOWN, *steps.KNOWN, *Expected.model_fields, *get_args(Code), *call_types()}
+    keys = {key for call in call_types().values() for key in call.params}
     placeholders = {f"{{{name}}}" for name in (*templates.PLAIN, *templates.OF_ERRORS)}
 
     assert sorted(name for name in fields | keys | placeholders if f"`{name}`" not in CHINESE) == []

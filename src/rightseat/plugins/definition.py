@@ -13,9 +13,6 @@ Place = Literal["path", "query", "header", "cookie", "body"]
 MediaType = Literal["json", "form", "multipart"]
 AnswerMode = Literal["auto", "last", "compose", "none"]
 
-BUILT_IN = ("api", "llm", "choice", "sql", "render", "extract", "none")
-"""The call types that are ours; any other is a tool of the plugin's `lib`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -105,7 +102,7 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`call` is one of `BUILT_IN`, or the name of a tool in `lib`, without `lib.`. `on_error` has no name."""
+    """`call` is one of `call_types()`, or the name of a tool in `lib`, without `lib.`. `on_error` has no name."""
 
     name: str
     call: str

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 from rightseat.core.values import JsonValue
 from rightseat.plugins import paths, shortening, templates
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.results import Result, StepFailed
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.templates import Placeholder
-
-OURS = frozenset(("llm", "choice", "render", "none"))
-"""The calls whose output does not come from elsewhere. `extract` passes on what another gave."""
 
 LATER = ("context", "history")
 """What gets the rest of the room, when data has had its share."""
@@ -131,7 +129,8 @@ def last_message(steps: Mapping[str, Result]) -> str:
 
 def is_outside(scene: Scene, step: str) -> bool:
     """Does what the step gave come from elsewhere?"""
-    return bool(step) and scene.calls.get(step, "api") not in OURS
+    known = call_types().get(scene.calls.get(step, ""))
+    return bool(step) and (known is None or known.is_external)
 
 
 def response_notes(scene: Scene, steps: Iterable[str], most: int) -> tuple[list[str], int]:

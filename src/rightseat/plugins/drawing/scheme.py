@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.definition import Flow, Plugin, Step
 
 ASKS = "⚠ asks first"
@@ -55,25 +56,8 @@ def box(plugin: Plugin, step: Step) -> Box:
     operation = plugin.operation(str(step.params.get("endpoint", ""))) if step.call == "api" else None
     dangerous = step.dangerous or bool(operation and operation.dangerous)
     is_last = step.name == "end" or (step.next is None and step.call != "choice")
-    return Box(step.name, call, told(step), dangerous, is_last)
-
-
-def told(step: Step) -> str:
-    """What a reader wants to know of a step beside its call."""
-    match step.call:
-        case "api":
-            return str(step.params.get("endpoint", ""))
-        case "choice":
-            return str(step.params.get("instruction", ""))
-        case "extract":
-            keys = step.params.get("keys")
-            return ", ".join(map(str, keys)) if isinstance(keys, list) else ""
-        case "sql":
-            return str(step.params.get("database", ""))
-        case "render":
-            return str(step.params.get("type", ""))
-        case _:
-            return ""
+    known = call_types().get(step.call)
+    return Box(step.name, call, known.label(step) if known else "", dangerous, is_last)
 
 
 def arrows_of(step: Step) -> Iterator[Arrow]:

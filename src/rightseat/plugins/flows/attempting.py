@@ -11,6 +11,7 @@ import msgspec
 
 from rightseat.core.errors import ModelError, PromptTooLong
 from rightseat.core.observing import observed
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.definition import Retry, Step
 from rightseat.plugins.flows import telling
 from rightseat.plugins.flows.means import Turn
@@ -21,7 +22,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-TIMEOUTS = {"api": 60.0, "llm": 120.0, "choice": 30.0, "sql": 30.0, "render": 30.0}
 LIB_TIMEOUT = 60.0
 LONGEST_PAUSE = 30.0  # seconds that a server may make us wait by `Retry-After`
 USUAL = frozenset(("timeout", "connect", "429", "5xx"))
@@ -71,7 +71,7 @@ def read(turn: Turn, error: Exception) -> Problem:
 
 def limit_of(step: Step, left: float) -> float:
     """The seconds that an attempt of the step has, of those that are left to its flow."""
-    usual = LIB_TIMEOUT if step.is_lib else TIMEOUTS.get(step.call, 30.0)
+    usual = LIB_TIMEOUT if step.is_lib else call_types()[step.call].timeout
     return min(step.timeout or usual, left)
 
 

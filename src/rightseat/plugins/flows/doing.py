@@ -11,9 +11,10 @@ from rightseat.core.closing import closing
 from rightseat.core.events import Custom, Event
 from rightseat.core.ids import new_id
 from rightseat.core.values import JsonValue
+from rightseat.plugins.call_types import Armed, Plain
 from rightseat.plugins.definition import Step
 from rightseat.plugins.flows import attempting, pausing, telling
-from rightseat.plugins.flows.calls import Armed, Plain, call_of, llm
+from rightseat.plugins.flows.calls import call_of, llm
 from rightseat.plugins.flows.course import Course
 from rightseat.plugins.flows.means import Turn
 from rightseat.plugins.flows.progress import Outcome, Pause, added, gives_the_answer

@@ -6,8 +6,9 @@ from rightseat.core.approvals import APPROVAL, is_approved, read_decision
 from rightseat.core.ask import Answer
 from rightseat.core.events import Event, RunFinished
 from rightseat.core.values import JsonValue
+from rightseat.plugins.call_types import Armed
 from rightseat.plugins.flows import asking, telling
-from rightseat.plugins.flows.calls import Armed, call_of
+from rightseat.plugins.flows.calls import call_of
 from rightseat.plugins.flows.course import Course
 from rightseat.plugins.flows.means import Turn
 from rightseat.plugins.flows.progress import Pause

@@ -5,14 +5,12 @@ from dataclasses import replace
 import msgspec
 
 from rightseat.core.values import JsonValue
+from rightseat.plugins.call_types import call_types
 from rightseat.plugins.definition import Flow, Identity, Step
 from rightseat.plugins.flows.means import ON_ERROR
 from rightseat.plugins.results import Problem, Result, Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.slots import Filled
-
-KEEPS_DATA = ("choice", "render", "none")
-"""The calls that leave `data` as it was."""
 
 
 class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -75,7 +73,7 @@ class Progress(msgspec.Struct, omit_defaults=True):
         self.path.append(name)
         self.usage = added(self.usage, result.usage)
         self.pause = None
-        if step.call not in KEEPS_DATA or step.is_lib:
+        if step.is_lib or not call_types()[step.call].keeps_data:
             self.data, self.data_from = result.output, name
 
     def next_of(self, step: Step, result: Result) -> str | None:
@@ -120,6 +118,6 @@ def gives_the_answer(flow: Flow, step: Step) -> bool:
     while step.name != "end" and step.next is not None and step.next not in seen:
         step = flow.steps[step.next]
         seen.add(step.name)
-        if step.call not in ("none", "render") or step.is_lib:
+        if step.is_lib or step.call == "choice" or not call_types()[step.call].keeps_data:
             return False
     return step.name == "end" or step.next is None

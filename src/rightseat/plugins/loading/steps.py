@@ -3,7 +3,8 @@
 import re
 
 from rightseat.parts import hint
-from rightseat.plugins.definition import BUILT_IN, Retry, Step
+from rightseat.plugins.call_types import call_types
+from rightseat.plugins.definition import Retry, Step
 from rightseat.plugins.loading import params
 from rightseat.plugins.loading.fields import Fields, kind
 from rightseat.plugins.loading.notes import Node, Notes
@@ -48,7 +49,7 @@ def read_call(node: Node, name: str, around: Surroundings, notes: Notes) -> Step
         return None
     written = fields.mapping("params")
     args = fields.mapping("args")
-    if args is not None and call != "api" and not is_lib:
+    if args is not None and not is_lib and not call_types()[call].takes_args:
         notes.add("W303", args, f"`args` are for api and lib, not for {call}; they are ignored.", at="key")
     params.check(node, name, call, written, args, around, notes, is_lib=is_lib)
     return Step(
@@ -74,15 +75,15 @@ def refuse_reserved(node: Node, notes: Notes) -> None:
 def _read_call_type(fields: Fields, around: Surroundings, notes: Notes) -> tuple[str, bool]:
     call = fields.text("call_type", required=True)
     node = fields.node.get("call_type")
-    if not call or node is None or call in BUILT_IN:
+    if not call or node is None or call in call_types():
         return call, False
     tool = call.removeprefix("lib.")
     if tool in around.lib_words:
         return tool, True
-    known = [*BUILT_IN, *(f"lib.{word}" for word in sorted(around.lib_words) if word.isidentifier())]
+    known = [*call_types(), *(f"lib.{word}" for word in sorted(around.lib_words) if word.isidentifier())]
     where = "" if around.lib_words else "; there is no lib/"
     said = f"unknown call type {call!r}{where}.{hint(call, known)}"
-    notes.add("E304", node, said, f"one of {', '.join(BUILT_IN)}, or lib.<tool>")
+    notes.add("E304", node, said, f"one of {', '.join(call_types())}, or lib.<tool>")
     return "", False
 
 

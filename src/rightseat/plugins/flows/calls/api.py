@@ -3,10 +3,15 @@
 import msgspec
 
 from rightseat.core.values import JsonValue
+from rightseat.parts import hint
 from rightseat.plugins import prompting, slots
-from rightseat.plugins.definition import Operation
+from rightseat.plugins.call_types import RAW, TEXT, Armed, CallType
+from rightseat.plugins.definition import Operation, Step, find_operation
 from rightseat.plugins.flows.examples import example
 from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.loading.fields import Fields
+from rightseat.plugins.loading.notes import Notes
+from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.results import Result, StepFailed
 from rightseat.plugins.slots import Filled
 
@@ -70,3 +75,31 @@ def operation_of(turn: Turn) -> Operation:
 
 def arguments_of(turn: Turn) -> dict[str, JsonValue]:
     return {name: prompting.argument(value, turn.scene) for name, value in turn.step.args.items()}
+
+
+def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+    endpoint = fields.text("endpoint", required=True)
+    node = fields.node.get("endpoint")
+    if not endpoint or node is None or find_operation(endpoint, around.operations):
+        return
+    known = [*around.operations, *(one.id for one in around.operations.values() if one.id)]
+    said = f"there is no operation {endpoint!r}.{hint(' '.join(endpoint.split()), known)}"
+    notes.add("E401", node, said, "METHOD /path as in openapi.yaml, or an operationId")
+
+
+def label(step: Step) -> str:
+    return str(step.params.get("endpoint", ""))
+
+
+CALL = CallType(
+    runner=Armed(prepare, perform, check, described, is_dangerous, has_effect),
+    summary="Sends one request of openapi.yaml. A model fills what is not known; a person is asked for the rest.",
+    params={
+        "endpoint": {**TEXT, "description": "`METHOD /path` as in openapi.yaml, or an operationId."},
+        "raw": RAW,
+    },
+    check=check_params,
+    label=label,
+    timeout=60.0,
+    takes_args=True,
+)

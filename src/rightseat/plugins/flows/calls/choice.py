@@ -6,15 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rightseat.core.values import JsonValue
+from rightseat.parts import hint
 from rightseat.plugins import conditions, prompting
+from rightseat.plugins.call_types import RAW, TEXT, CallType, Plain
+from rightseat.plugins.definition import Step
 from rightseat.plugins.flows.calls import contexts
 from rightseat.plugins.flows.means import Turn
 from rightseat.plugins.flows.progress import added
+from rightseat.plugins.loading.fields import Fields, kind
+from rightseat.plugins.loading.notes import Notes
+from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.results import Result, StepFailed, Usage
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Said, Wanted
 
 ATTEMPTS = 2
+FEWEST, MOST = 2, 20  # choices of a step
+VOTES = (1, 3, 5)
 
 SYSTEM = 'Decide which of the choices fits. Reply with its name alone, as JSON: {"step": "…"}'
 USER = """{question}
@@ -132,3 +140,69 @@ def fallen_back(turn: Turn, why: str, usage: Usage) -> Result:
     if not isinstance(default, str):
         raise StepFailed("choice_failed", f"The step {turn.name} could not choose. {why}")
     return Result(message=f"{why} Went on with {default}, the default.", next=default, usage=usage)
+
+
+def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+    fields.text("instruction", required=True)
+    fields.choice("votes", VOTES)
+    choices = fields.sequence("choices", required=True)
+    if choices is not None and not FEWEST <= len(choices.value) <= MOST:
+        fields.wrong(choices, f"there are {len(choices.value)} choices; {FEWEST} to {MOST} are allowed.")
+    for node in choices.elements() if choices else ():
+        if not isinstance(node.value, dict):
+            fields.wrong(node, f"a choice should be a mapping, not {kind(node.value)}.")
+            continue
+        inner = Fields(node, notes, "E407")
+        inner.refuse_others("W303", ("step", "description", "when"))
+        inner.text("description", required=True)
+        check_target(inner, "step", name, around, notes, required=True)
+        if when := inner.text("when"):
+            try:
+                conditions.parse(when)
+            except conditions.BadCondition as error:
+                notes.add("E408", node.get("when") or node, f"the condition cannot be read: {error}")
+    check_target(fields, "default", name, around, notes)
+
+
+def check_target(
+    fields: Fields, key: str, name: str, around: Surroundings, notes: Notes, *, required: bool = False
+) -> None:
+    step = fields.text(key, required=required)
+    node = fields.node.get(key)
+    if not step or node is None:
+        return
+    if step == name:
+        notes.add("E404", node, f"the choice leads to itself, {step!r}.")
+    elif step not in around.steps:
+        notes.add("E403", node, f"the choice leads to {step!r}, which is no step.{hint(step, around.steps)}")
+
+
+def label(step: Step) -> str:
+    return str(step.params.get("instruction", ""))
+
+
+CALL = CallType(
+    runner=Plain(perform),
+    summary="Chooses the next step, by the conditions in `when` or by a model.",
+    params={
+        "instruction": {**TEXT, "description": "What is to be decided."},
+        "choices": {
+            "type": "array",
+            "minItems": FEWEST,
+            "maxItems": MOST,
+            "items": {
+                "type": "object",
+                "required": ["step", "description"],
+                "properties": {"step": TEXT, "description": TEXT, "when": TEXT},
+                "additionalProperties": False,
+            },
+        },
+        "votes": {"enum": list(VOTES)},
+        "default": {**TEXT, "description": "The step that is taken where nothing can be decided."},
+        "raw": RAW,
+    },
+    check=check_params,
+    label=label,
+    keeps_data=True,
+    is_external=False,
+)

@@ -4,7 +4,12 @@ from collections import Counter
 
 from rightseat.core.values import JsonValue
 from rightseat.plugins import foreign, paths
+from rightseat.plugins.call_types import TEXTS, CallType, Plain
+from rightseat.plugins.definition import Step
 from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.loading.fields import Fields
+from rightseat.plugins.loading.notes import Notes
+from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.paths import BadPath, Missing, NotThere, Path
 from rightseat.plugins.results import Result, StepFailed
 
@@ -65,3 +70,34 @@ def last_name(path: Path) -> str:
     """The last name of a path; a path of numbers alone is its own name."""
     named = [part.name for part in path if isinstance(part, paths.Key)]
     return named[-1] if named else paths.written(path)
+
+
+def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+    keys = fields.node.get("keys")
+    if keys is None or not isinstance(keys.value, list) or not keys.value:
+        notes.add("E406", keys or fields.node, "`extract` needs `keys`, a list with at least one path.")
+    for node in keys.elements() if keys else ():
+        try:
+            paths.parse(str(node.value))
+        except BadPath as error:
+            notes.add("E409", node, f"the path {str(node.value)[:100]!r} cannot be read: {error}")
+    missing = fields.node.get("missing")
+    if missing is not None and missing.value not in (None, "null", "skip", "error"):
+        fields.wrong(missing, "`missing` should be one of: null, skip, error.")
+
+
+def label(step: Step) -> str:
+    keys = step.params.get("keys")
+    return ", ".join(map(str, keys)) if isinstance(keys, list) else ""
+
+
+CALL = CallType(
+    runner=Plain(perform),
+    summary="Takes values out of `data` by their paths.",
+    params={
+        "keys": {**TEXTS, "minItems": 1, "description": "Paths such as items[*].name."},
+        "missing": {"enum": [None, "null", "skip", "error"]},
+    },
+    check=check_params,
+    label=label,
+)

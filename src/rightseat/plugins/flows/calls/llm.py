@@ -14,14 +14,18 @@ from rightseat.core.observing import begin
 from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting
+from rightseat.plugins.call_types import RAW, TEXT, CallType, Plain
 from rightseat.plugins.definition import Retry
 from rightseat.plugins.flows import attempting, telling
 from rightseat.plugins.flows.calls import contexts
 from rightseat.plugins.flows.means import Turn
 from rightseat.plugins.flows.progress import Outcome, added, plain
+from rightseat.plugins.loading.fields import Fields
+from rightseat.plugins.loading.notes import Notes
+from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.results import Problem, Result, StepFailed, Usage
 from rightseat.plugins.speaking import Wanted
-from rightseat.wire.json_schema import PATTERNS
+from rightseat.wire.json_schema import PATTERNS, check_schema
 
 OUTCOME = "flow.outcome"
 """The last event of what is heard, which goes no further than the flow: what became of the step."""
@@ -131,3 +135,37 @@ def made(text: str, wanted: Wanted, usage: Usage) -> Result:
 
 def prompt_record(wanted: Wanted) -> dict[str, JsonValue]:
     return {"system": telling.shortened(wanted.system)[0], "user": telling.shortened(wanted.user)[0]}
+
+
+def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+    for key in ("system_prompt", "user_prompt", "model"):
+        fields.text(key)
+    fields.number("temperature", 0, 2)
+    fields.number("max_tokens", 1, 1_000_000, whole=True)
+    schema = fields.mapping("output_schema")
+    if schema is not None:
+        try:
+            check_schema(schema.value)
+        except (ValueError, RecursionError) as error:
+            said = getattr(error, "message", str(error))
+            fields.wrong(schema, f"`output_schema` is no JSON Schema: {said[:300]}.")
+
+
+TEMPLATE = {**TEXT, "description": "A template: {question}, {data}, {context} …"}
+CALL = CallType(
+    runner=Plain(perform),
+    summary="Asks a model. With `output_schema` the output is JSON. `model` is a role that the operator defines.",
+    params={
+        "system_prompt": TEMPLATE,
+        "user_prompt": TEMPLATE,
+        "temperature": {"type": "number", "minimum": 0, "maximum": 2},
+        "max_tokens": {"type": "integer", "minimum": 1},
+        "output_schema": {"type": "object", "description": "JSON Schema of the answer, which is read as JSON then."},
+        "model": {**TEXT, "description": "One of the operator's models, by its role."},
+        "raw": RAW,
+    },
+    check=check_params,
+    timeout=120.0,
+    has_templates=True,
+    is_external=False,
+)
