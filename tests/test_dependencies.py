@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "rightseat"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 USED_BY_OTHERS = {
+    "httptools": "uvicorn parses requests with it",
     "python-multipart": "Starlette reads forms with it",
     "requests": "google-auth sends its requests with it",
     "uvloop": "uvicorn loads it by name",

@@ -25,6 +25,7 @@ CANARIES = {
         *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
         *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
+        "PROXY",
         *ENGINES,
     )
 }
@@ -39,13 +40,17 @@ models:
     base_url: http://127.0.0.1:1/v1
     api_key: ${{MODEL}}
     headers: {{x-app: "${{HEADER}}"}}
-  llama_cpp: {{type: completion, engine: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}"}}}}
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
+  llama_cpp:
+    type: completion
+    engine: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}", proxy: "http://me:${{PROXY}}@127.0.0.1:1"}}
   vllm: {{type: completion, engine: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
   claude:
     type: anthropic
     model: m
     base_url: http://127.0.0.1:1
     api_key: ${{CLAUDE}}
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
     headers: {{anthropic-beta: "${{BETA}}"}}
   gemini:
     type: google
@@ -78,15 +83,25 @@ models:
     aws: {{access_key_id: a, secret_access_key: "${{AWS}}", session_token: "${{SESSION}}"}}
 toolboxes:
   actions: {{type: copilotkit, url: "http://127.0.0.1:1", headers: {{x-app: "${{ACTIONS}}"}}}}
-  mcp: {{type: mcp, name: tools, url: "http://127.0.0.1:1/mcp", headers: {{x-app: "${{MCP}}"}}}}
+  mcp:
+    type: mcp
+    name: tools
+    url: http://127.0.0.1:1/mcp
+    headers: {{x-app: "${{MCP}}"}}
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
   flows:
     type: plugins
     folders: ["{plugins}"]
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
     databases: {{sales_insight: {{sales: {{url: "postgresql://me:${{BOUND}}@127.0.0.1:1/x"}}}}}}
   program: {{type: mcp, command: /nowhere/at/all, env: {{KEY: "${{PROGRAM}}"}}}}
 agents:
   default: {{type: loop, toolboxes: [actions, mcp, program]}}
-  agui: {{type: agui, url: "http://127.0.0.1:1", headers: {{x-app: "${{AGUI}}"}}}}
+  agui:
+    type: agui
+    url: http://127.0.0.1:1
+    headers: {{x-app: "${{AGUI}}"}}
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
   remote: {{type: copilotkit, url: "http://127.0.0.1:1", agent: a, headers: {{x-app: "${{REMOTE}}"}}}}
   graph:
     type: langgraph
@@ -107,6 +122,13 @@ faces:
   - {{type: openai, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{LISTENING}}"}}}}
   - {{type: openbb, secret: "${{SIGNING}}", feedback: null}}
 """
+
+
+PROXIED = (
+    *("models.anthropic", "models.google", "models.openai", "models.completion.LlamaCppOptions"),
+    *("models.completion.VllmOptions", "agents.agui", "agents.copilotkit", "agents.langgraph", "guards.copilotkit"),
+    *("toolboxes.copilotkit", "toolboxes.mcp", "toolboxes.plugins", "faces.copilotkit.Options", "faces.openai.Options"),
+)
 
 
 def read(folder: Path) -> config.Config:
@@ -132,6 +154,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
     }
 
     assert slots == {
+        *(f"{kind}.proxy" for kind in PROXIED),
         "models.anthropic.api_key",
         "models.anthropic.headers",
         "models.google.api_key",

@@ -19,6 +19,7 @@ from rightseat.config.shape import File, HookNames, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
+from rightseat.egress.network import NetworkOptions, TlsOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.models.completion.engines import options as engines
 
@@ -39,6 +40,7 @@ def options() -> dict[str, type[BaseModel]]:
     by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
     inside |= {"models.anthropic.aws": AwsOptions, "models.openai.entra": EntraOptions}
+    inside["tls"] = TlsOptions
     own: dict[str, type[BaseModel]] = {"file": File, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
     return {**own, **access, **found, **inside, **by}
 
@@ -55,7 +57,8 @@ def described(text: str) -> set[str]:
 
 def table(options: type[BaseModel]) -> str:
     said = schema.descriptions(options)
-    rows = [row(name, field, said.get(name, "")) for name, field in options.model_fields.items()]
+    fields = sorted(options.model_fields.items(), key=lambda field: field[0] in NetworkOptions.model_fields)
+    rows = [row(name, field, said.get(name, "")) for name, field in fields]
     return "\n".join(["| key | value | default | |", "|---|---|---|---|", *rows]) if rows else "No options."
 
 

@@ -11,9 +11,8 @@ SOURCE = Path(rightseat.__file__).parent
 
 EXCEPTIONS = {
     "egress/door.py": "the door itself",
-    "egress/http.py": "models and transcription, at addresses of the configuration",
-    "access/jwks.py": "the keys of the issuer that the configuration names",
-    "cli/handshake.py": "`rightseat doctor`, which asks our own server",
+    "egress/client.py": "models, agents, keys of issuers, `rightseat doctor`: addresses of the operator",
+    "egress/connector.py": "connections of both",
     "toolboxes/mcp/connecting.py": "MCP servers that the configuration names, also those that it lets clients choose",
     "models/completion/engines/spawning.py": "waits for the port of a model server that we started",
 }

@@ -31,7 +31,7 @@ import uvloop
 
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
-from rightseat.egress.http import Pool
+from rightseat.egress.client import Client
 from rightseat.models.openai import OpenAI
 from rightseat.wire import sse
 from rightseat.wire.openai_chat import Reader
@@ -59,7 +59,7 @@ def ours(url: str) -> Ask:
 
 def connection(url: str) -> Ask:
     """Our connection alone: the bytes are counted and not read."""
-    pool = Pool(url, {"authorization": "Bearer sk-fake"})
+    pool = Client(url, {"authorization": "Bearer sk-fake"})
 
     async def ask(prompt: str) -> str:
         body = {"model": "m", "messages": [{"role": "user", "content": prompt}], "stream": True}

@@ -18,7 +18,7 @@ import anthropic
 
 from rightseat.core.messages import user
 from rightseat.core.model import Model, Prompt, TextChunk
-from rightseat.egress.http import Pool
+from rightseat.egress.client import Client
 from rightseat.models.anthropic import Anthropic
 from rightseat.models.google import Google
 from rightseat.models.openai import OpenAI
@@ -51,7 +51,7 @@ async def typed(url: str) -> int:
 
 
 async def bytes_alone(url: str) -> int:
-    async with Pool(url, {}).post("/", b"{}") as answer:
+    async with Client(url, {}).post("/", b"{}") as answer:
         return len(b"".join([piece async for piece in answer]))
 
 

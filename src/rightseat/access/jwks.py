@@ -14,12 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import httpx2
 import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
 
 from rightseat.core.errors import Unverifiable
+from rightseat.egress.client import Client, Unreachable
+from rightseat.egress.request import parse_base_url
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +31,7 @@ RETRY = 1.0
 PATIENCE = 5.0
 LARGEST = 2**20  # bytes
 
-UNREADABLE = (OSError, httpx2.HTTPError, httpx2.InvalidURL, msgspec.DecodeError, ValueError)
+UNREADABLE = (OSError, Unreachable, msgspec.DecodeError, ValueError)
 
 
 class _Set(msgspec.Struct):
@@ -41,20 +42,21 @@ class Jwks:
     def __init__(self, source: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._source = source
         self._clock = clock
-        self._client: httpx2.AsyncClient | None = None
+        self._client: Client | None = None
+        self._is_open = False
         self._keys: Mapping[str | None, Key] = {}
         self._read_at: float | None = None
         self._tried_at: float | None = None
         self._turn = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        if "://" in self._source:
-            self._client = httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False)
+        self._is_open = True
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_open = False
         if self._client is not None:
             await self._client.aclose()
             self._client = None
@@ -92,13 +94,19 @@ class Jwks:
     async def _read(self) -> bytes:
         if "://" not in self._source:
             return await asyncio.to_thread(Path(self._source).read_bytes)
-        if self._client is None:
+        if not self._is_open:
             raise OSError("this server has not been started")
+        parts = parse_base_url(self._source)
+        if self._client is None:
+            headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "rightseat"}
+            origin = f"{parts.scheme}://{parts.netloc}"
+            self._client = Client(origin, headers, timeout=PATIENCE, connect_timeout=PATIENCE)
         body = b""
-        async with asyncio.timeout(2 * PATIENCE), self._client.stream("GET", self._source) as answer:
-            if answer.status_code != 200:
-                raise ValueError(f"the answer is {answer.status_code}")
-            async for piece in answer.aiter_bytes():
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        async with asyncio.timeout(2 * PATIENCE), self._client.get(path) as response:
+            if response.status != 200:
+                raise ValueError(f"the answer is {response.status}")
+            async for piece in response:
                 body += piece
                 if len(body) > LARGEST:
                     raise ValueError(f"the answer is larger than {LARGEST:,} bytes")

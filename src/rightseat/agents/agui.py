@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from rightseat.agents.keeping import Keeper, decoding
 from rightseat.core.agent import Agent
@@ -27,8 +27,9 @@ from rightseat.core.events import (
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.connection import Answer
+from rightseat.egress.client import Response
 from rightseat.egress.headers import RequestHeaders
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.egress.service import Service
 from rightseat.parts import Parts, Reference
@@ -46,7 +47,7 @@ WHAT = "The agent's server"
 FAILED = "The agent failed. The server's log has more."
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     url: Address
     """Where the agent takes runs: what an AG-UI client would `POST` to."""
@@ -80,7 +81,12 @@ class AGUI:
         self._options = options
         self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
         self._service = Service(
-            options.url, options.headers, what=WHAT, accept="text/event-stream", patience=options.patience
+            options.url,
+            options.headers,
+            what=WHAT,
+            accept="text/event-stream",
+            patience=options.patience,
+            network=options,
         )
 
     async def __aenter__(self) -> Self:
@@ -117,8 +123,8 @@ class AGUI:
             raise AgentUnreachable(f"{WHAT} cannot be relied on: its answer broke off.")
 
 
-def check_kind(answer: Answer) -> None:
-    kind = answer.headers.get("content-type", "").partition(";")[0].strip()
+def check_kind(response: Response) -> None:
+    kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
         raise AgentUnreachable(f"{WHAT} answered with {kind or 'no content type'} instead of a stream of events.")
 

@@ -4,6 +4,7 @@ Add the agent (GET /agents.json), ask leave for a POST (preflight), POST, read t
 rules of browsers, which a program that is not one never notices.
 """
 
+import asyncio
 import ipaddress
 import json
 import ssl
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
-import httpx2
+from rightseat.core.errors import ConfigError
+from rightseat.egress.client import Client, NoConnection, Unreachable
 
 Headers = Mapping[str, str]
 
@@ -31,19 +33,33 @@ class Trouble(Exception):
     """There is no going on."""
 
 
+class Answer(NamedTuple):
+    """`pieces` are as they came. The names of headers may be in any case."""
+
+    status: int
+    headers: Headers
+    pieces: list[bytes]
+
+    @property
+    def text(self) -> str:
+        return b"".join(self.pieces).decode("utf-8", "replace")
+
+
 class Handshake:
     def __init__(self, url: str, origin: str, headers: Headers) -> None:
         self.base = url.rstrip("/").removesuffix("/agents.json")
         self.origin = origin
         self.headers = dict(headers)
-        self._verify = True
+        self._tls: ssl.SSLContext | None = None
 
     def steps(self, agent: str | None, question: str) -> Iterator[Finding]:
         """Each as soon as it is known. Raises `Trouble` where nothing more can be found out."""
         try:
             yield from self._steps(agent, question)
-        except httpx2.HTTPError as error:
+        except Unreachable as error:
             raise Trouble(self._explain(error)) from None
+        except ConfigError as error:
+            raise Trouble(str(error)) from None
 
     def _steps(self, agent: str | None, question: str) -> Iterator[Finding]:
         yield from self._judge_address()
@@ -81,10 +97,10 @@ class Handshake:
     def _judge_certificate(self) -> Iterator[Finding]:
         try:
             self._get("/agents.json")
-        except httpx2.ConnectError as error:
+        except NoConnection as error:
             if not is_about_certificate(error):
                 raise
-            self._verify = False
+            self._tls = unverified()
             yield Finding(
                 f"The certificate is not one that browsers trust. Open {self.base}/agents.json once in the browser and "
                 "accept it there, before adding the agent; else every call fails without a word."
@@ -94,14 +110,14 @@ class Handshake:
 
     # Adding the agent
 
-    def _read_agents(self) -> tuple[dict[str, dict[str, Any]], httpx2.Response]:
+    def _read_agents(self) -> tuple[dict[str, dict[str, Any]], Answer]:
         answer = self._get("/agents.json")
-        if answer.status_code in (401, 403):
-            raise Trouble(f"GET /agents.json: {answer.status_code}, it wants a key. Give one with --header.")
-        if answer.status_code != 200:
-            raise Trouble(f"GET /agents.json: {answer.status_code} instead of 200. Is {self.base} the right address?")
+        if answer.status in (401, 403):
+            raise Trouble(f"GET /agents.json: {answer.status}, it wants a key. Give one with --header.")
+        if answer.status != 200:
+            raise Trouble(f"GET /agents.json: {answer.status} instead of 200. Is {self.base} the right address?")
         try:
-            found = answer.json()
+            found = json.loads(answer.text)
         except ValueError:
             raise Trouble(f"GET /agents.json: what came is no JSON. Is {self.base} an agent?") from None
         if not isinstance(found, dict) or not found or not all(isinstance(one, dict) for one in found.values()):
@@ -116,7 +132,7 @@ class Handshake:
             if missing:
                 yield Finding(f"The agent {name!r} has no {', '.join(missing)}: Workspace will not add it.", True)
 
-    def _judge_origin(self, answer: httpx2.Response, what: str) -> Iterator[Finding]:
+    def _judge_origin(self, answer: Answer, what: str) -> Iterator[Finding]:
         """May the page read it?"""
         allowed = answer.headers.get("access-control-allow-origin")
         if allowed in (self.origin, "*"):
@@ -142,8 +158,8 @@ class Handshake:
                 PRIVATE: "true",
             },
         )
-        if answer.status_code not in (200, 204):
-            yield Finding(f"Preflight of POST {path}: {answer.status_code} {answer.text[:80]}.", True)
+        if answer.status not in (200, 204):
+            yield Finding(f"Preflight of POST {path}: {answer.status} {answer.text[:80]}.", True)
             return
         yield from self._judge_origin(answer, f"Preflight of POST {path}")
         allowed = {name.strip().lower() for name in answer.headers.get("access-control-allow-headers", "").split(",")}
@@ -158,22 +174,17 @@ class Handshake:
     def _judge_question(self, query: str, question: str) -> Iterator[Finding]:
         body = json.dumps({"messages": [{"role": "human", "content": question}], "timezone": "UTC"})
         headers = {"content-type": "application/json", "x-trace-id": "doctor", "origin": self.origin, **self.headers}
-        with (
-            httpx2.Client(verify=self._verify, timeout=PATIENCE) as client,
-            client.stream("POST", query, content=body, headers=headers) as answer,
-        ):
-            if answer.status_code in (401, 403):
-                answer.read()
-                yield Finding(f"POST: {answer.status_code}, {said_in(answer)} Give a key with --header.", True)
-                return
-            if answer.status_code != 200:
-                answer.read()
-                yield Finding(f"POST: {answer.status_code}, {said_in(answer)} Workspace shows none of it.", True)
-                return
-            yield from self._judge_origin(answer, "POST")
-            yield from self._judge_stream(answer)
+        answer = self._request("POST", query, headers, body.encode())
+        if answer.status in (401, 403):
+            yield Finding(f"POST: {answer.status}, {said_in(answer)} Give a key with --header.", True)
+            return
+        if answer.status != 200:
+            yield Finding(f"POST: {answer.status}, {said_in(answer)} Workspace shows none of it.", True)
+            return
+        yield from self._judge_origin(answer, "POST")
+        yield from self._judge_stream(answer)
 
-    def _judge_stream(self, answer: httpx2.Response) -> Iterator[Finding]:
+    def _judge_stream(self, answer: Answer) -> Iterator[Finding]:
         kind = answer.headers.get("content-type", "none")
         if not kind.startswith("text/event-stream"):
             yield Finding(f"POST: the content type is {kind} instead of text/event-stream.", True)
@@ -181,10 +192,7 @@ class Handshake:
         exposed = answer.headers.get("access-control-expose-headers", "").lower()
         if "x-trace-id" not in exposed:
             yield Finding("POST: the page may not read X-Trace-Id, so feedback cannot be matched to its answer.")
-        pieces, text = 0, ""
-        for piece in answer.iter_text():
-            pieces += 1
-            text += piece
+        pieces, text = len(answer.pieces), answer.text
         try:
             said, failure = "".join(chunks_in(text)), failure_in(text)
         except (ValueError, KeyError, TypeError) as error:
@@ -198,23 +206,44 @@ class Handshake:
             return
         yield Finding(f"POST: an answer in {pieces} pieces: {said.strip()[:60]!r}")
 
-    def _explain(self, error: httpx2.HTTPError) -> str:
+    def _explain(self, error: Unreachable) -> str:
         """What went wrong on the way, and what may be the reason."""
-        text = (str(error) or type(error).__name__).rstrip(".")
+        text = str(error).rstrip(".")
         if "WRONG_VERSION_NUMBER" in text or "record layer failure" in text:
             return f"{self.base} does not speak https. Try http://, or serve with --tls-self-signed."
-        if isinstance(error, httpx2.ConnectError):
+        if isinstance(error, NoConnection):
             return f"{self.base} cannot be reached: {text}. Is `rightseat serve` running, and at this port?"
-        if isinstance(error, httpx2.RemoteProtocolError) and self.base.startswith("http:"):
+        if self.base.startswith("http:") and ("is no HTTP" in text or "without an answer" in text):
             return f"{self.base} does not speak http: {text}. If it was served with --tls-self-signed, try https://."
         return f"{self.base} did not answer to the end: {text}."
 
-    def _get(self, path: str) -> httpx2.Response:
+    def _get(self, path: str) -> Answer:
         return self._request("GET", self.base + path, self.headers)
 
-    def _request(self, method: str, url: str, headers: Headers) -> httpx2.Response:
-        with httpx2.Client(verify=self._verify, timeout=PATIENCE) as client:
-            return client.request(method, url, headers={"origin": self.origin, **headers})
+    def _request(self, method: str, url: str, headers: Headers, body: bytes = b"") -> Answer:
+        return asyncio.run(self._send(method, url, {"origin": self.origin, **headers}, body))
+
+    async def _send(self, method: str, url: str, headers: Headers, body: bytes) -> Answer:
+        parts = urlsplit(url)
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        try:
+            client = Client(f"{parts.scheme}://{parts.netloc}", headers, timeout=PATIENCE, tls=self._tls)
+            exchange = client.request(method, path, body)
+        except ValueError as error:
+            raise Trouble(f"{url}: {error}.") from None
+        try:
+            async with exchange as response:
+                return Answer(response.status, response.headers, [piece async for piece in response])
+        finally:
+            await client.aclose()
+
+
+def unverified() -> ssl.SSLContext:
+    """For a server whose certificate has been judged already."""
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def is_this_machine(host: str) -> bool:
@@ -232,9 +261,9 @@ def is_about_certificate(error: BaseException | None) -> bool:
     return False
 
 
-def said_in(answer: httpx2.Response) -> str:
+def said_in(answer: Answer) -> str:
     try:
-        return str(answer.json().get("message", ""))[:200]
+        return str(json.loads(answer.text).get("message", ""))[:200]
     except (ValueError, AttributeError):
         return answer.text[:80]
 

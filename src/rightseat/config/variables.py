@@ -33,3 +33,8 @@ def _value(inside: str, environ: Mapping[str, str]) -> str:
 def environment(prefix: str) -> dict[str, str]:
     """The variables whose names begin so, for a part that is told to read them."""
     return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
+
+
+def proxy_variable(name: str) -> str:
+    """`http`, `https` or `no`: the variable `HTTPS_PROXY`, or `https_proxy`, which wins, as in other programs."""
+    return os.environ.get(f"{name}_proxy") or os.environ.get(f"{name.upper()}_PROXY") or ""

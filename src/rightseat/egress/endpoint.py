@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentError, AgentUnreachable
 from rightseat.egress.headers import RequestHeaders
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.egress.service import Service
 from rightseat.parts import Reference
@@ -24,7 +25,7 @@ WHAT = "The remote endpoint"
 KEPT = 256  # answers
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     url: Address
     """Where the endpoint is: what CopilotKit's runtime calls the `url` of a remote endpoint."""
@@ -52,6 +53,7 @@ class Endpoint:
             what=WHAT,
             patience=options.patience,
             connect_within=min(options.discover_within, 10.0),
+            network=options,
         )
         self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
         self._known: dict[bytes, tuple[float, Info | AgentError]] = {}
@@ -102,9 +104,9 @@ class Endpoint:
 
     async def execute(self, body: Any, headers: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
         """The lines that an agent answers with."""
-        async with self._service.post("/agents/execute", body, headers) as answer:
+        async with self._service.post("/agents/execute", body, headers, is_timed=True) as response:
             decoder = lines.Decoder(lines.MAX_AGENT_LINE_BYTES)
-            async for piece in answer:
+            async for piece in response:
                 for line in decoder.feed(piece):
                     yield read(line)
             for line in decoder.rest():

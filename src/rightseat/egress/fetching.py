@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 from rightseat.core.errors import AddressForbidden, FetchFailed
 from rightseat.egress import door
 from rightseat.egress.addresses import Policy, Target, read_url
-from rightseat.egress.connection import Answer
+from rightseat.egress.client import Response
 from rightseat.egress.door import Door, Outgoing, Resolve, look_up
 
 __all__ = ["Fetched", "Fetcher", "Limits", "Policy"]
@@ -85,7 +85,7 @@ class Fetcher:
             content = await self._read(target, answer)
         return Fetched(content, answer.headers.get("content-type", "").partition(";")[0].strip().lower(), target.url)
 
-    async def _read(self, target: Target, answer: Answer) -> bytes:
+    async def _read(self, target: Target, answer: Response) -> bytes:
         if answer.status != 200:
             raise FetchFailed(f"{target.host} answers with the status {answer.status} instead of the file.")
         if answer.headers.get("content-encoding", "identity").lower() != "identity":

@@ -12,7 +12,7 @@ from typing import Any
 from rightseat import parts
 from rightseat.core.ask import Ask
 from rightseat.core.errors import HeaderHookFailed, RightseatError
-from rightseat.egress.http import write_headers
+from rightseat.egress.request import write_headers
 from rightseat.egress.service import forwarded
 
 logger = logging.getLogger(__name__)

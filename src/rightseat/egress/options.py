@@ -5,12 +5,12 @@ from typing import Annotated
 from pydantic import AfterValidator, SecretStr
 from pydantic_core import PydanticCustomError
 
-from rightseat.egress.http import read_address, write_headers
+from rightseat.egress.request import parse_base_url, write_headers
 
 
 def _check_address(url: str) -> str:
     try:
-        read_address(url)
+        parse_base_url(url)
     except ValueError as error:
         raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
     return url

@@ -6,7 +6,7 @@ What the server says of a failure goes to our log. The client learns only what k
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
 from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.connection import Answer, Unreachable
-from rightseat.egress.http import Pool
+from rightseat.egress.client import Client, Exchange, Response, Unreachable
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import Redactor
 from rightseat.wire.lines import LineTooLong
 
@@ -39,10 +39,11 @@ class Service:
         accept: str = "application/json",
         patience: float = SILENCE_SECONDS,
         connect_within: float = 10.0,
+        network: NetworkOptions | None = None,
     ) -> None:
         ours = {"accept": accept, "accept-encoding": "identity", "user-agent": "rightseat"}
         theirs = {name.lower(): value.get_secret_value() for name, value in headers.items()}
-        self._pool = Pool(url, ours | theirs, patience=patience, connect_within=connect_within)
+        self._client = Client(url, ours | theirs, timeout=patience, connect_timeout=connect_within, network=network)
         self._root = "/" if urlsplit(url).path in ("", "/") or urlsplit(url).path.endswith("/") else ""
         self._where = url.partition("?")[0]
         self._what = what
@@ -51,27 +52,31 @@ class Service:
         self._redactor = Redactor("[secret]", theirs.values())
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        await self._client.aclose()
 
     @asynccontextmanager
-    async def post(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
-        """Send `body` as JSON; the block gets an answer that is no refusal. `path` is what follows the address."""
-        request = self._pool.post(path or self._root, msgspec.json.encode(body), self._more(headers))
-        async with self._asking(request, headers) as answer:
-            yield answer
+    async def post(
+        self, path: str, body: Any, headers: Mapping[str, str] | None = None, *, is_timed: bool = False
+    ) -> AsyncIterator[Response]:
+        """Send `body` as JSON; the block gets a response that is no refusal. `path` is what follows the address.
+
+        Silence is measured by the caller, with `deadlines`, unless it `is_timed`.
+        """
+        content = msgspec.json.encode(body)
+        request = self._client.post(path or self._root, content, self._more(headers), is_timed=is_timed)
+        async with self._asking(request, headers) as response:
+            yield response
 
     def _more(self, headers: Mapping[str, str] | None) -> dict[str, str]:
         """Headers of one request. What the operator has set is not replaced by them."""
         return {name: value for name, value in (headers or {}).items() if name.lower() not in self._own}
 
     @asynccontextmanager
-    async def _asking(
-        self, request: AbstractAsyncContextManager[Answer], headers: Mapping[str, str] | None
-    ) -> AsyncIterator[Answer]:
+    async def _asking(self, request: Exchange, headers: Mapping[str, str] | None) -> AsyncIterator[Response]:
         try:
-            async with request as answer:
-                await self._check(answer, headers)
-                yield answer
+            async with request as response:
+                await self._check(response, headers)
+                yield response
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             raise AgentUnreachable(f"{self._what} cannot be relied on: {error}") from error
@@ -95,20 +100,20 @@ class Service:
         """The JSON that the server answers with. `within` is in seconds, for all of it."""
         try:
             async with asyncio.timeout(within):
-                async with self.post(path, body, headers) as answer:
-                    return await self._json(path, answer, headers)
+                async with self.post(path, body, headers, is_timed=True) as response:
+                    return await self._json(path, response, headers)
         except TimeoutError:
             logger.warning("%s%s did not answer within %s s", self._where, path, within)
             raise AgentUnreachable(f"{self._what} did not answer within {within:g} s.") from None
 
     async def look(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
         """The JSON that the server has at that path."""
-        async with self._asking(self._pool.get(path, self._more(headers)), headers) as answer:
-            return await self._json(path, answer, headers)
+        async with self._asking(self._client.get(path, self._more(headers)), headers) as response:
+            return await self._json(path, response, headers)
 
-    async def _json(self, path: str, answer: Answer, headers: Mapping[str, str] | None) -> Any:
+    async def _json(self, path: str, response: Response, headers: Mapping[str, str] | None) -> Any:
         pieces, size = [], 0
-        async for piece in answer:
+        async for piece in response:
             pieces.append(piece)
             size += len(piece)
             if size > MOST:
@@ -121,12 +126,12 @@ class Service:
             logger.warning("%s%s answered with no JSON: %s", self._where, path, text)
             raise AgentUnreachable(f"{self._what} answered with something else than JSON.") from error
 
-    async def _check(self, answer: Answer, headers: Mapping[str, str] | None) -> None:
-        if answer.status < 300:
+    async def _check(self, response: Response, headers: Mapping[str, str] | None) -> None:
+        if response.status < 300:
             return
-        said = self.said(await answer.text(), headers)
-        logger.warning("%s answered %d: %s", self._where, answer.status, said)
-        raise self._refusal(answer.status)
+        said = self.said(await response.text(), headers)
+        logger.warning("%s answered %d: %s", self._where, response.status, said)
+        raise self._refusal(response.status)
 
     def _refusal(self, status: int) -> AgentError:
         if status == 404:

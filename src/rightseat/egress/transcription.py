@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import ConfigDict, SecretStr
 
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.connection import Unreachable
-from rightseat.egress.http import Pool
+from rightseat.egress.client import Client, Unreachable
+from rightseat.egress.network import NetworkOptions
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ UNSAID = ("", "application/octet-stream")
 """Kinds that say nothing. What a browser records is webm."""
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True)
     base_url: str
     """Where `/audio/transcriptions` is found."""
@@ -58,20 +58,20 @@ class Transcriber:
         headers = {"content-type": f"multipart/form-data; boundary={self._boundary}"}
         if options.api_key:
             headers["authorization"] = f"Bearer {options.api_key.get_secret_value()}"
-        self._pool = Pool(options.base_url, headers, patience=60)
+        self._client = Client(options.base_url, headers, timeout=60, network=options)
 
     async def text_of(self, recording: Recording, fields: Mapping[str, str] | None = None) -> str:
         """`fields` are sent along. Raises `Unheard`."""
         body = form(recording, {"model": self._options.model, **(fields or {})}, self._boundary)
         try:
-            async with self._pool.post("/audio/transcriptions", body) as heard:
+            async with self._client.post("/audio/transcriptions", body) as heard:
                 said = await heard.text(most=2**20, within=60.0)
         except Unreachable as error:
             logger.warning("%s: %s", self._options.base_url, error)
             message = "The transcription server cannot be reached."
             raise Unheard("network_error", message, 502, retryable=True) from error
         finally:
-            await self._pool.aclose()  # recordings are rare: no connection is kept for the next
+            await self._client.aclose()  # recordings are rare: no connection is kept for the next
         if heard.status != 200:
             logger.warning("%s answered %d: %s", self._options.base_url, heard.status, said[:500])
             raise refused(heard.status)

@@ -3,21 +3,21 @@
 from typing import Any, Self
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, SecretStr
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import Denied, GuardFailed
 from rightseat.core.guard import Guard, Passive, question_of
 from rightseat.core.messages import Message
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.connection import Unreachable
-from rightseat.egress.http import Pool
+from rightseat.egress.client import Client, Unreachable
+from rightseat.egress.network import NetworkOptions
 from rightseat.parts import Parts
 
 LARGEST = 65_536  # bytes of a verdict
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = "copilotkit"
     """What the guard is called in the run and in the server's log."""
@@ -40,13 +40,13 @@ class Service(Passive):
     def __init__(self, options: Options) -> None:
         self.name = options.name
         self._key = options.api_key
-        self._pool = Pool(options.url, {}, patience=options.timeout)
+        self._client = Client(options.url, {}, timeout=options.timeout, network=options)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._pool.aclose()
+        await self._client.aclose()
 
     async def check_question(self, ask: Ask) -> None:
         question = question_of(ask)
@@ -70,16 +70,16 @@ class Service(Passive):
 
     async def _ask(self, body: bytes, headers: dict[str, str]) -> Any:
         try:
-            async with self._pool.post("/guardrails/validate", body, headers) as answer:
+            async with self._client.post("/guardrails/validate", body, headers) as response:
                 said = bytearray()
-                async for piece in answer:
+                async for piece in response:
                     said += piece
                     if len(said) > LARGEST:
                         raise GuardFailed("The guardrails service says more than a verdict.")
         except Unreachable as error:
             raise GuardFailed(f"The guardrails service cannot be reached. {error}") from error
-        if answer.status != 200:
-            raise GuardFailed(f"The guardrails service answers with the status {answer.status}.")
+        if response.status != 200:
+            raise GuardFailed(f"The guardrails service answers with the status {response.status}.")
         try:
             return msgspec.json.decode(bytes(said))
         except JSON_ERRORS:

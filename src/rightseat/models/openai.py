@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 import msgspec
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
@@ -21,6 +21,7 @@ from rightseat.core.model import Chunk, Model, Prompt, Vectors
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import secrets_in
 from rightseat.models.upstream import (
     MAX_BODY_BYTES,
@@ -38,7 +39,7 @@ MAX_VECTOR_BYTES = 2**18  # of one vector, as JSON: 8,192 numbers of 32 characte
 OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str
     """The name that the server knows the model by."""
@@ -96,7 +97,9 @@ class OpenAI:
         tokens = entra.credentials(options.entra) if options.entra else None
         timeouts = Timeouts(options.patience, options.answer_timeout)
         secrets = (key, *headers.values(), *secrets_in(options.extra))
-        self._upstream = Upstream(options.base_url, ours | headers, secrets, timeouts, tokens, model=options.model)
+        self._upstream = Upstream(
+            options.base_url, ours | headers, secrets, timeouts, tokens, model=options.model, network=options
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from typing import Protocol
 
 from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -22,9 +21,9 @@ from rightseat.core.errors import (
     PromptTooLong,
 )
 from rightseat.core.model import Chunk
-from rightseat.egress.connection import Answer, Unreachable
+from rightseat.egress.client import Client, Response, Unreachable
 from rightseat.egress.credentials import Credentials
-from rightseat.egress.http import Pool
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.egress.redaction import Redactor
 from rightseat.wire import sse
@@ -85,11 +84,12 @@ class Upstream:
         credentials: Credentials | None = None,
         *,
         model: str = "",
+        network: NetworkOptions | None = None,
     ) -> None:
         ours = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
         if credentials is not None and "authorization" in headers:
             raise ConfigError("The header `authorization` is made with each request here: take it out of `headers`.")
-        self._pool = Pool(base_url, {**ours, **headers}, patience=timeouts.silence)
+        self._client = Client(base_url, {**ours, **headers}, timeout=timeouts.silence, network=network)
         self._where = base_url.partition("?")[0]
         self._timeouts = timeouts
         self._timeout = model_timeout(f"The model {model!r} at {self._where}", timeouts)
@@ -97,7 +97,7 @@ class Upstream:
         self._credentials = credentials
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        await self._client.aclose()
         if self._credentials is not None:
             await self._credentials.aclose()
 
@@ -118,14 +118,14 @@ class Upstream:
         feed, read = decoder.feed, reader.read
         try:
             with Deadlines(self._timeouts, self._timeout) as deadlines:
-                async with self._asking(path, body) as answer:
+                async with await self._open(path, body, is_timed=False) as response:
                     del body  # a prompt may be long, and its answer take its time
-                    await self._check_begin(answer, decoder.media_type)
+                    await self._check_begin(response, decoder.media_type)
                     deadlines.pause()
                     for chunk in first:
                         yield chunk
                     deadlines.resume(False)
-                    async for piece in answer:
+                    async for piece in response:
                         deadlines.pause()
                         heard = False
                         for part in (piece,) if len(piece) <= MAX_READ_BYTES else slices(piece):
@@ -136,14 +136,14 @@ class Upstream:
                             if part is not piece:
                                 await asyncio.sleep(0)
                         if reader.done:
-                            await answer.finish()
+                            await response.finish()
                             return
                         deadlines.resume(heard)
                     deadlines.pause()
                     for data in decoder.rest():
                         for chunk in read(data):
                             yield chunk
-                    self._check_end(reader, answer, decoder.media_type)
+                    self._check_end(reader, response, decoder.media_type)
         except Unreachable as error:
             logger.warning("%s: %s", self._where, error)
             if not reader.ended:
@@ -166,9 +166,9 @@ class Upstream:
         """An answer that is not streamed, whole."""
         pieces, size = [], 0
         try:
-            async with asyncio.timeout(self._timeouts.answer), self._asking(path, body) as answer:
-                await self._check_status(answer)
-                async for piece in answer:
+            async with asyncio.timeout(self._timeouts.answer), await self._open(path, body) as response:
+                await self._check_status(response)
+                async for piece in response:
                     pieces.append(piece)
                     size += len(piece)
                     if size > max_bytes:
@@ -180,43 +180,41 @@ class Upstream:
             logger.warning("%s: %s", self._where, error)
             raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
 
-    @asynccontextmanager
-    async def _asking(self, path: str, body: bytes) -> AsyncIterator[Answer]:
+    async def _open(self, path: str, body: bytes, *, is_timed: bool = True) -> Response:
         """Where the server refuses a token, it is asked once more with a new one: it has done nothing yet."""
-        given = await self._credentials.headers(self._pool.asked(path, body)) if self._credentials else None
-        async with self._pool.post(path, body, given) as answer:
-            if answer.status != 401 or self._credentials is None or given is None:
-                del body  # as above
-                yield answer
-                return
-            body_of_refusal = await answer.text()
-            if not self._credentials.renews(given):
-                raise self._refused(401, body_of_refusal)
+        if self._credentials is None:
+            return await self._client.post(path, body, is_timed=is_timed).open()
+        given = await self._credentials.headers(self._client.preview(path, body))
+        response = await self._client.post(path, body, given, is_timed=is_timed).open()
+        if response.status != 401:
+            return response
+        async with response:
+            refusal = await response.text()
+        if not self._credentials.renews(given):
+            raise self._refused(401, refusal)
         logger.warning("%s answered 401, and is asked again with a new token", self._where)
-        logger.debug("%s answered 401: %s", self._where, self._said(read_error(body_of_refusal)))
-        given = await self._credentials.headers(self._pool.asked(path, body))
-        async with self._pool.post(path, body, given) as answer:
-            del body
-            yield answer
+        logger.debug("%s answered 401: %s", self._where, self._said(read_error(refusal)))
+        given = await self._credentials.headers(self._client.preview(path, body))
+        return await self._client.post(path, body, given, is_timed=is_timed).open()
 
-    async def _check_status(self, answer: Answer) -> None:
-        if answer.status != 200:
-            error = self._refused(answer.status, await answer.text())
-            error.retry_after = read_seconds(answer.headers.get("retry-after", ""))
+    async def _check_status(self, response: Response) -> None:
+        if response.status != 200:
+            error = self._refused(response.status, await response.text())
+            error.retry_after = read_seconds(response.headers.get("retry-after", ""))
             raise error
 
-    async def _check_begin(self, answer: Answer, expected: str) -> None:
+    async def _check_begin(self, response: Response, expected: str) -> None:
         """Many servers call events by another name; frames of AWS's are called nothing else."""
-        await self._check_status(answer)
-        kind = answer.headers.get("content-type", "")
+        await self._check_status(response)
+        kind = response.headers.get("content-type", "")
         if kind.startswith("application/json") or not (expected == SSE or kind.startswith(expected)):
-            raise self._no_stream(kind, await answer.text())
+            raise self._no_stream(kind, await response.text())
 
-    def _check_end(self, reader: Reader, answer: Answer, expected: str) -> None:
+    def _check_end(self, reader: Reader, response: Response, expected: str) -> None:
         """A stream that stops without saying so is a broken one, however whole it looks."""
         if reader.ended:
             return
-        kind = answer.headers.get("content-type", "")
+        kind = response.headers.get("content-type", "")
         if not reader.read_any and not kind.startswith(expected):
             raise self._no_stream(kind)
         raise ModelUnreachable("The model's server cannot be relied on: its answer broke off.")

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from rightseat.config.variables import environment
 from rightseat.core.agent import PluginSummary
@@ -28,6 +28,7 @@ from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.core.values import JsonValue
 from rightseat.egress.door import Door
+from rightseat.egress.network import NetworkOptions, ProxyAddress
 from rightseat.egress.redaction import Redactor, covering_logs
 from rightseat.egress.secrets import PREFIX, Secrets
 from rightseat.parts import BesidePath, ModelName, Parts, StatePath
@@ -65,8 +66,11 @@ PARAMETERS: dict[str, JsonValue] = {
 }
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    proxy: ProxyAddress | None = None
+    """The proxy for requests of plugins, such as `http://user:password@proxy.example:3128`. Unset: none; that of the
+    environment is not used for addresses that a plugin names."""
     folders: tuple[BesidePath, ...]
     """Folders of plugins, or folders that have such folders in them."""
     model: ModelName = "default"
@@ -107,7 +111,9 @@ def build(options: Options, parts: Parts) -> Toolbox:
 
     operator = Operator(lib=frozenset(options.lib))
     shelf = Shelf(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
-    sender = Sender(Door(), secrets, redactor, allowed, lambda plugin: options.user_tokens.get(plugin.id, ()))
+    sender = Sender(
+        Door(network=options), secrets, redactor, allowed, lambda plugin: options.user_tokens.get(plugin.id, ())
+    )
     databases = Databases(options.state, options.databases)
     tool_runner = ToolRunner(options.lib)
     roles = {role: parts.model(name) for role, name in options.roles.items()}

@@ -17,7 +17,7 @@ from rightseat import config
 from rightseat.cli import main
 from rightseat.core.errors import ConfigError, ModelRefusedKey, ModelUnreachable
 from rightseat.egress.credentials.aws import Aws, AwsOptions
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 from rightseat.models.anthropic import Anthropic
 from tests.egress.credentials.granting import giving
 from tests.models.anthropic.framing import framed
@@ -25,7 +25,7 @@ from tests.models.asking import PROMPT
 from tests.models.recorded import once, refusal
 from tests.tcp import Request, playing
 
-ASKED = Asked("POST", "h", "/", {}, b"{}")
+ASKED = OutgoingRequest("POST", "h", "/", {}, b"{}")
 ENVIRON = {"AWS_ACCESS_KEY_ID": "env-id", "AWS_SECRET_ACCESS_KEY": "env-secret", "AWS_SESSION_TOKEN": "env-token"}
 
 CREDENTIALS = """

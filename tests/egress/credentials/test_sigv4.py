@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 import pytest
 
 from rightseat.egress.credentials.sigv4 import Keys, sign, write_path, write_query
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 
 KEYS = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 MOMENT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 HOST = "example.amazonaws.com"
 
 
-def signature(asked: Asked, keys: Keys = KEYS, service: str = "service") -> str:
+def signature(asked: OutgoingRequest, keys: Keys = KEYS, service: str = "service") -> str:
     return sign(asked, keys, "us-east-1", service, MOMENT)["authorization"].rpartition("Signature=")[2]
 
 
-def get(target: str) -> Asked:
-    return Asked("GET", HOST, target, {}, b"")
+def get(target: str) -> OutgoingRequest:
+    return OutgoingRequest("GET", HOST, target, {}, b"")
 
 
 @pytest.mark.parametrize(
@@ -27,23 +27,23 @@ def get(target: str) -> Asked:
         (get("/?Param2=value2&Param1=value1"), "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"),
         (get("/./example/.."), "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"),
         (
-            Asked("POST", HOST, "/", {}, b""),
+            OutgoingRequest("POST", HOST, "/", {}, b""),
             "5da7c1a2acd57cee7505fc6676e4e544621c30862966e37dddb68e92efbe5d6b",
         ),
         (
-            Asked("POST", HOST, "/", {"content-type": "application/x-www-form-urlencoded"}, b"Param1=value1"),
+            OutgoingRequest("POST", HOST, "/", {"content-type": "application/x-www-form-urlencoded"}, b"Param1=value1"),
             "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
         ),
     ],
     ids=["get-vanilla", "get-vanilla-query-order", "normalize-path", "post-vanilla", "post-x-www-form-urlencoded"],
 )
-def test_the_examples_of_aws_are_signed_as_aws_signs_them(asked: Asked, expected: str) -> None:
+def test_the_examples_of_aws_are_signed_as_aws_signs_them(asked: OutgoingRequest, expected: str) -> None:
     assert signature(asked) == expected
 
 
 def test_the_example_of_the_documentation_has_its_whole_header() -> None:
     headers = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
-    asked = Asked("GET", "iam.amazonaws.com", "/?Action=ListUsers&Version=2010-05-08", headers, b"")
+    asked = OutgoingRequest("GET", "iam.amazonaws.com", "/?Action=ListUsers&Version=2010-05-08", headers, b"")
 
     assert sign(asked, KEYS, "us-east-1", "iam", MOMENT) == {
         "authorization": "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/iam/aws4_request, "

@@ -23,7 +23,7 @@ from rightseat.core.errors import (
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
 from rightseat.egress.credentials.sigv4 import Keys, sign
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 from rightseat.models.anthropic import Anthropic
 from tests.models.anthropic.framing import answered, framed
 from tests.models.anthropic.test_reading import CHUNKS, failure, model_of
@@ -50,7 +50,7 @@ def assert_signed(sent: Request, service: str) -> None:
     moment = datetime.strptime(sent.header("x-amz-date") or "", "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     headers = {"content-type": sent.header("content-type") or ""}
     keys = Keys(KEYS["access_key_id"], KEYS["secret_access_key"], KEYS["session_token"])
-    asked = Asked(method, sent.header("host") or "", target, headers, sent.body)
+    asked = OutgoingRequest(method, sent.header("host") or "", target, headers, sent.body)
     expected = sign(asked, keys, "us-east-1", service, moment)
     assert {name: sent.header(name) for name in expected} == expected
     assert abs((datetime.now(UTC) - moment).total_seconds()) < 60

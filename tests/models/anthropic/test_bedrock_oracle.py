@@ -12,7 +12,7 @@ from botocore.credentials import Credentials  # type: ignore[import-untyped]
 
 from rightseat.core.errors import ModelError
 from rightseat.egress.credentials.sigv4 import Keys, sign
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 from tests.models.anthropic.framing import answered, framed
 from tests.models.anthropic.test_bedrock import KEYS, MODEL, RUNTIME, START, assert_signed
 from tests.models.anthropic.test_oracle import Said, ours
@@ -23,7 +23,7 @@ from tests.wire.test_eventstream import exception
 MOMENT = datetime(2026, 11, 15, 12, 0, 1, tzinfo=UTC)
 
 
-def signed_by_botocore(asked: Asked, keys: Keys) -> dict[str, str]:
+def signed_by_botocore(asked: OutgoingRequest, keys: Keys) -> dict[str, str]:
     request = AWSRequest(asked.method, f"https://{asked.host}{asked.target}", headers=asked.headers, data=asked.body)
     credentials = Credentials(keys.id, keys.secret, keys.session_token)
     botocore.auth.SigV4Auth(credentials, "svc", "eu-1").add_auth(request)
@@ -69,7 +69,7 @@ def test_botocore_signs_as_we_do(token: str | None, monkeypatch: pytest.MonkeyPa
     keys = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)
     for number, target in enumerate(TARGETS):
         headers = {"content-type": "application/json"} if number % 2 else {}
-        asked = Asked("POST", "h.test:8443", target, headers, ('{"text": "Grüße"}' * number).encode())
+        asked = OutgoingRequest("POST", "h.test:8443", target, headers, ('{"text": "Grüße"}' * number).encode())
 
         assert sign(asked, keys, "eu-1", "svc", MOMENT) == signed_by_botocore(asked, keys), target
 

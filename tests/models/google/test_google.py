@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from google import genai
 from google.genai import types
@@ -246,7 +247,9 @@ def test_google_cloud_has_an_address_for_each_region(region: str, host: str) -> 
 
 
 def sdk(server: Server) -> genai.Client:
-    return genai.Client(api_key=KEY, http_options=types.HttpOptions(base_url=server.url))
+    """With a transport of httpx's: else it takes aiohttp, in a way that warns."""
+    more = {"transport": httpx.AsyncHTTPTransport()}
+    return genai.Client(api_key=KEY, http_options=types.HttpOptions(base_url=server.url, async_client_args=more))
 
 
 @pytest.mark.parametrize("name", [name for name in CHUNKS if name != "prompt-blocked"])

@@ -5,6 +5,7 @@ import logging
 import sys
 
 import pytest
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic import JsonValue
 
 from rightseat.core.errors import AgentUnreachable
@@ -12,6 +13,7 @@ from rightseat.core.events import CallReturned, Custom, Event
 from rightseat.core.tools import Invocation
 from rightseat.engines.local import _once
 from tests.conftest import Serve
+from tests.proxy import proxying
 from tests.toolboxes.mcp.conftest import Opened, ask, call, find, result
 from tests.toolboxes.mcp.servers import Relay, library, web
 
@@ -289,3 +291,22 @@ async def test_a_call_is_heard_until_it_returns(serve: Serve, opened: Opened) ->
     assert isinstance(first, Custom)
     assert len(rest) == 3
     assert waited < ended
+
+
+@pytest.mark.parametrize("source", ["configured", "environment"])
+async def test_a_server_is_reached_through_the_proxy(
+    source: str, serve: Serve, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = library().streamable_http_app(
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    )
+    async with serve(web(app)) as url, proxying("Basic dXNlcjpwYXNzd29yZA==") as proxy:
+        address = proxy.url.replace("http://", "http://user:password@")
+        monkeypatch.delenv("http_proxy", raising=False)
+        monkeypatch.setenv("HTTP_PROXY", address if source == "environment" else "http://127.0.0.1:1")
+        options = {"proxy": address} if source == "configured" else {}
+        async with opened(url=f"{url.replace('127.0.0.1', 'mcp.test')}/mcp", **options) as box:
+            assert (await find(box, "search")).name == "search"
+
+    assert proxy.lines
+    assert all(" http://mcp.test:" in line for line in proxy.lines)

@@ -3,16 +3,17 @@
 from importlib import import_module
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from rightseat.agents.langgraph.platform import Platform
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.parts import Parts, Reference
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     url: Address | None = None
     """Where a LangGraph server is: `langgraph dev`, LangGraph Platform, or one of your own."""
@@ -46,6 +47,8 @@ class Options(BaseModel):
     def _one_place(self) -> Self:
         if (self.url is None) == (self.graph is None):
             raise ValueError("give either `url`, for a graph of a server, or `graph`, for one in this process")
+        if self.url is None and (self.proxy is not None or self.tls is not None):
+            raise ValueError("`proxy` and `tls` are for a graph of a server: a graph in this process sends no requests")
         if self.header_hook is not None and self.url is None:
             raise ValueError("`header_hook` is for a graph of a server: a graph in this process is sent no headers")
         return self
@@ -64,6 +67,7 @@ def build(options: Options, parts: Parts) -> Agent:
             client_config=options.client_config,
             description=options.description,
             show_errors=options.show_errors,
+            network=options,
         )
     try:
         local = import_module("rightseat.agents.langgraph.local")  # large, and only needed here

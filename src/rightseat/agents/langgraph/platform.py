@@ -19,6 +19,7 @@ from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Event
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.headers import RequestHeaders
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.service import Service
 from rightseat.wire import sse
 from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
@@ -41,6 +42,7 @@ class Platform:
         client_config: bool = False,
         description: str = "",
         show_errors: bool = False,
+        network: NetworkOptions | None = None,
     ) -> None:
         self.description = description
         self._assistant = assistant
@@ -48,7 +50,7 @@ class Platform:
         self._config = dict(config or {})
         self._client_config = client_config
         self._show_errors = show_errors
-        self._service = Service(url, headers or {}, what=WHAT, patience=patience)
+        self._service = Service(url, headers or {}, what=WHAT, patience=patience, network=network)
 
     async def __aenter__(self) -> Self:
         return self

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 
 
 class Credentials(Protocol):
@@ -15,7 +15,7 @@ class Credentials(Protocol):
         """What must not be found in a text, as of now."""
         ...
 
-    async def headers(self, asked: Asked) -> Mapping[str, str]:
+    async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
         """Those that say who asks. Raises `ModelError` where nobody can say."""
         ...
 

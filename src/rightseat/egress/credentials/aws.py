@@ -18,8 +18,8 @@ from rightseat.core.errors import ModelError, ModelRefusedKey, ModelUnreachable
 from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
 from rightseat.egress.credentials.renewing import Renewed, Token
 from rightseat.egress.credentials.sigv4 import Keys, sign
-from rightseat.egress.http import Asked
 from rightseat.egress.options import Sendable
+from rightseat.egress.request import OutgoingRequest
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Aws:
             yield keys.secret
             yield keys.session_token or ""
 
-    async def headers(self, asked: Asked) -> Mapping[str, str]:
+    async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
         keys = self._configured or await self._found.get(self._source.fetch)
         return sign(asked, keys, self._region, self._service, self._clock())
 

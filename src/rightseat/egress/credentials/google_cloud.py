@@ -21,6 +21,7 @@ from rightseat.egress.addresses import Policy, read_url
 from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
 from rightseat.egress.credentials.renewing import UNSAID, Bearer, Token
 from rightseat.egress.door import Door, Incoming, Limits, Outgoing, Unanswered
+from rightseat.egress.network import NetworkOptions
 
 logger = logging.getLogger(__name__)
 
@@ -36,18 +37,20 @@ KINDS = {
 NO_TOKEN = "Google Cloud gives the server no token for its model."  # noqa: S105 - a sentence
 
 
-def credentials(file: Path | None = None, clock: Callable[[], float] = time.monotonic) -> Bearer:
+def credentials(
+    file: Path | None = None, clock: Callable[[], float] = time.monotonic, *, network: NetworkOptions | None = None
+) -> Bearer:
     """`file` holds one of `KINDS`; without it Google's libraries look around."""
     for module in ("google.auth", "requests"):
         require(module, "A model on Google Cloud", "vertex")
-    return Bearer(_Source(file).fetch, (), clock)
+    return Bearer(_Source(file, network).fetch, (), clock)
 
 
 class _Source:
-    def __init__(self, file: Path | None) -> None:
+    def __init__(self, file: Path | None, network: NetworkOptions | None = None) -> None:
         self._file = file
         self._found: Any = None
-        self._door = Door()
+        self._door = Door(network=network, is_operators=True)
 
     async def fetch(self) -> Token[str]:
         """Google's words go to our log alone: they may hold more than a client should see."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from rightseat.core.errors import RightseatError
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class Bearer:
     def secrets(self) -> Iterable[str]:
         return (*self._secrets, *self._token.known)
 
-    async def headers(self, asked: Asked) -> Mapping[str, str]:
+    async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
         return {"authorization": f"Bearer {await self._token.get(self._fetch)}"}
 
     def renews(self, refused: Mapping[str, str]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from urllib.parse import parse_qsl, quote
 
-from rightseat.egress.http import Asked
+from rightseat.egress.request import OutgoingRequest
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 
@@ -23,7 +23,7 @@ class Keys:
     session_token: str | None = field(default=None, repr=False)
 
 
-def sign(asked: Asked, keys: Keys, region: str, service: str, now: datetime) -> dict[str, str]:
+def sign(asked: OutgoingRequest, keys: Keys, region: str, service: str, now: datetime) -> dict[str, str]:
     """`now` is in UTC; AWS takes a signature for about five minutes."""
     moment = now.strftime("%Y%m%dT%H%M%SZ")
     ours = {"x-amz-date": moment}
@@ -41,7 +41,7 @@ def sign(asked: Asked, keys: Keys, region: str, service: str, now: datetime) -> 
     return {"authorization": f"{ALGORITHM} {credential}", **ours}
 
 
-def canonical(asked: Asked, signed: Mapping[str, str]) -> str:
+def canonical(asked: OutgoingRequest, signed: Mapping[str, str]) -> str:
     """The one way to write a request, so that both sides sign the same."""
     path, _, query = asked.target.partition("?")
     headers = "".join(f"{name}:{' '.join(value.split())}\n" for name, value in signed.items())

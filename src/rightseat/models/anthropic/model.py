@@ -44,6 +44,7 @@ class Anthropic:
             Timeouts(options.patience, options.answer_timeout),
             find_credentials(options, headers),
             model=options.model,
+            network=options,
         )
 
     async def __aenter__(self) -> Self:
@@ -110,7 +111,7 @@ def find_credentials(options: Options, headers: Container[str]) -> Credentials |
     if options.api_key is not None or "authorization" in headers:
         return None
     if options.platform == "vertex":
-        return google_cloud.credentials(options.credentials)
+        return google_cloud.credentials(options.credentials, network=options)
     other = {"bedrock": "aws", "bedrock-runtime": "aws", "foundry": "entra"}.get(options.platform)
     if other is not None and options.base_url is None and "x-api-key" not in headers and "api-key" not in headers:
         raise ConfigError(f"Claude on the platform {options.platform} needs `api_key` or `{other}`.")

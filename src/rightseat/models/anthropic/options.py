@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
+from rightseat.egress.network import NetworkOptions
 from rightseat.models.upstream import Address, HeaderName, Sendable
 from rightseat.parts import BesidePath
 
@@ -39,7 +40,7 @@ NEEDS: dict[Platform, tuple[str, ...]] = {
 }
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str
     """The name that the platform knows the model by."""

@@ -28,11 +28,13 @@ class Google:
         key = options.api_key.get_secret_value() if options.api_key else ""
         headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
         needs_token = options.platform == "vertex" and not key and "authorization" not in headers
-        tokens = google_cloud.credentials(options.credentials) if needs_token else None
+        tokens = google_cloud.credentials(options.credentials, network=options) if needs_token else None
         ours = {"x-goog-api-key": key} if key else {}
         timeouts = Timeouts(options.patience, options.answer_timeout)
         secrets = (key, *headers.values(), *secrets_in(options.extra))
-        self._upstream = Upstream(options.address, ours | headers, secrets, timeouts, tokens, model=options.model)
+        self._upstream = Upstream(
+            options.address, ours | headers, secrets, timeouts, tokens, model=options.model, network=options
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,17 +2,18 @@
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
+from rightseat.egress.network import NetworkOptions
 from rightseat.models.upstream import Address, HeaderName, Sendable
 from rightseat.parts import BesidePath
 
 GEMINI = "https://generativelanguage.googleapis.com/v1"
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str
     """The name of the model, for example `gemini-3.8-flash`."""

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import ConfigDict, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.tools import Toolbox
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import Address, HeaderName, Sendable
 from rightseat.parts import Parts, StatePath
 from rightseat.toolboxes.mcp.box import Box
@@ -17,7 +18,7 @@ from rightseat.toolboxes.mcp.server import Server
 from rightseat.toolboxes.mcp.settings import Settings
 
 
-class Options(BaseModel):
+class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_default=True)
     name: str = Field(default="", pattern=r"^[a-zA-Z0-9_-]{0,32}$")
     """What the server is called in messages, and its `serverId` in MCP Apps. Unset: its host, or its program."""
@@ -76,6 +77,8 @@ class Options(BaseModel):
             raise PydanticCustomError("mcp_server", "`args` and `env` are for a server with a `command`")
         if self.command is not None and (self.headers or self.forward):
             raise PydanticCustomError("mcp_server", "`headers` and `forward` are for a server with a `url`")
+        if self.url is None and not self.client_servers and (self.proxy or self.tls):
+            raise PydanticCustomError("mcp_server", "`proxy` and `tls` are for a server with a `url`")
         return self
 
 
@@ -112,6 +115,7 @@ def read_settings(options: Options) -> Settings:
         resources=options.resources,
         prompts=options.prompts,
         apps=options.apps,
+        network=options,
     )
 
 
@@ -130,6 +134,7 @@ def read_settings_of(url: str, options: Options) -> Settings:
         resources=options.resources,
         prompts=options.prompts,
         apps=options.apps,
+        network=options,
     )
 
 

@@ -6,13 +6,13 @@ the session does so from their own.
 
 import asyncio
 import logging
-import ssl
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
@@ -25,6 +25,7 @@ from mcp_types import Implementation, ToolListChangedNotification
 
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.errors import AgentUnreachable
+from rightseat.egress.network import NetworkOptions, find_proxy, make_tls
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -149,11 +150,20 @@ async def transport(
                 timeout=httpx2.Timeout(None, connect=min(settings.discover_within, 10.0)),
                 event_hooks={"response": [look]},
                 trust_env=False,
-                verify=ssl.create_default_context(),
+                proxy=find_client_proxy(settings.url, settings.network),
+                verify=make_tls(settings.network),
             )
             await stack.enter_async_context(client)
             streams = streamable_http_client(settings.url, http_client=client)
         yield Watched(streams, over)
+
+
+def find_client_proxy(url: str, network: NetworkOptions | None) -> httpx2.Proxy | None:
+    """By the same rule as for all other parts: the SDK's client would read more of the environment than that."""
+    proxy = find_proxy(urlsplit(url), network)
+    if proxy is None:
+        return None
+    return httpx2.Proxy(proxy.url, headers={"proxy-authorization": proxy.authorization} if proxy.authorization else {})
 
 
 class Watched:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rightseat.egress.network import NetworkOptions
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -29,6 +31,7 @@ class Settings:
     resources: bool = False
     prompts: bool = False
     apps: bool = False
+    network: NetworkOptions | None = None
 
     @property
     def hash(self) -> str:

@@ -17,7 +17,13 @@ def build(options: AnyOptions) -> AnyEngine:
     """Cheap, and opens nothing: an engine is opened as an async context manager."""
     match options:
         case LlamaCppOptions(url=str(url)):
-            return LlamaCpp(url, api_key=options.api_key, patience=options.patience, has_llguidance=options.llguidance)
+            return LlamaCpp(
+                url,
+                api_key=options.api_key,
+                patience=options.patience,
+                has_llguidance=options.llguidance,
+                network=options,
+            )
         case LlamaCppOptions(model=Path() as model):
             return Spawned(options, model)
         case LlamaCppOptions():

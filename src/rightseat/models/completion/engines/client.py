@@ -20,8 +20,9 @@ from rightseat.core.errors import (
     PromptTooLong,
 )
 from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.connection import Answer, Unreachable
-from rightseat.egress.http import Pool
+from rightseat.egress import client as http
+from rightseat.egress.client import Response, Unreachable
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import Redactor
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
@@ -47,27 +48,29 @@ E = TypeVar("E", bound=Event)
 
 
 class Client:
-    def __init__(self, url: str, key: SecretStr | None = None, patience: float = 300.0) -> None:
+    def __init__(
+        self, url: str, key: SecretStr | None = None, patience: float = 300.0, network: NetworkOptions | None = None
+    ) -> None:
         self.where = url.partition("?")[0]
         secret = key.get_secret_value() if key else ""
         self._redactor = Redactor("[key]", (secret,))
         headers = {"accept-encoding": "identity", "user-agent": "rightseat"}
         if secret:
             headers["authorization"] = f"Bearer {secret}"
-        self._pool = Pool(url, headers, patience=patience)
+        self._client = http.Client(url, headers, timeout=patience, network=network)
 
     @asynccontextmanager
     async def events(self, path: str, body: Mapping[str, object]) -> AsyncIterator[AsyncIterator[bytes]]:
         """The data of each server-sent event. Leaving the block early closes the connection."""
-        async with self._asking(path, body) as answer:
-            yield _read_events(answer)
-            await answer.finish()
+        async with self._asking(path, body, is_timed=False) as response:
+            yield _read_events(response)
+            await response.finish()
 
     async def ask(self, path: str, body: Mapping[str, object] | None = None, within: float = SOON) -> Any:
         """A short answer in JSON: to a GET where there is no body."""
         try:
-            async with asyncio.timeout(within), self._asking(path, body) as answer:
-                text = await answer.text(LARGEST, within)
+            async with asyncio.timeout(within), self._asking(path, body) as response:
+                text = await response.text(LARGEST, within)
         except TimeoutError:
             logger.warning("%s: no answer from %s within %g s", self.where, path, within)
             raise ModelUnreachable(f"The model's engine said nothing within {within:g} s.") from None
@@ -77,16 +80,20 @@ class Client:
             raise self.broken(f"{path} is no JSON: {error}") from error
 
     async def aclose(self) -> None:
-        await self._pool.aclose()
+        await self._client.aclose()
 
     @asynccontextmanager
-    async def _asking(self, path: str, body: Mapping[str, object] | None) -> AsyncIterator[Answer]:
-        asked = self._pool.get(path) if body is None else self._pool.post(path, _encode(body))
+    async def _asking(
+        self, path: str, body: Mapping[str, object] | None, *, is_timed: bool = True
+    ) -> AsyncIterator[Response]:
+        """Silence of a stream is measured by its reader, so that one timer rings."""
+        method, content = ("GET", b"") if body is None else ("POST", _encode(body))
+        request = self._client.request(method, path, content, is_timed=is_timed)
         try:
-            async with asked as answer:
-                if answer.status != 200:
-                    raise self.refusal(answer.status, await answer.text())
-                yield answer
+            async with request as response:
+                if response.status != 200:
+                    raise self.refusal(response.status, await response.text())
+                yield response
         except Unreachable as error:
             logger.warning("%s: %s", self.where, error)
             raise ModelUnreachable(f"The model's engine cannot be relied on: {error}") from error
@@ -142,10 +149,10 @@ class Client:
         return " ".join(self._redactor.text(text).split())[:SAID].rstrip(".")
 
 
-async def _read_events(answer: Answer) -> AsyncIterator[bytes]:
+async def _read_events(response: Response) -> AsyncIterator[bytes]:
     decoder = sse.Decoder()
     feed: Callable[[bytes], list[bytes]] = decoder.feed
-    async for piece in answer:
+    async for piece in response:
         for data in feed(piece):
             yield data
     for data in decoder.rest():

@@ -12,6 +12,7 @@ from pydantic import SecretStr
 from rightseat.core.errors import ModelLoading, ModelRefused, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.values import JsonValue
+from rightseat.egress.network import NetworkOptions
 from rightseat.models.completion.engine import Constraint, Description, End, Piece, Request
 from rightseat.models.completion.engines.client import Client
 from rightseat.models.completion.grammar import gbnf, lark
@@ -39,8 +40,9 @@ class LlamaCpp:
         patience: float = 300.0,
         has_llguidance: bool = False,
         has_template: bool | None = None,
+        network: NetworkOptions | None = None,
     ) -> None:
-        self.client = Client(url, api_key, patience)
+        self.client = Client(url, api_key, patience, network)
         self._has_llguidance = has_llguidance
         self._has_template = has_template
         self._known: Description | None = None

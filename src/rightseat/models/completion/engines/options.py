@@ -7,7 +7,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
-from rightseat.egress.http import read_address, write_headers
+from rightseat.egress.network import NetworkOptions
+from rightseat.egress.request import parse_base_url, write_headers
 from rightseat.parts import BesidePath, StatePath
 
 DEFAULT = "llama_cpp"
@@ -15,7 +16,7 @@ DEFAULT = "llama_cpp"
 
 def _check_address(url: str) -> str:
     try:
-        read_address(url)
+        parse_base_url(url)
     except ValueError as error:
         raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
     return url.rstrip("/")
@@ -65,7 +66,7 @@ SAID_ELSEWHERE = {
 OF_OURS = {"arguments", "binary", "context", "port", "sessions", "slots", "threads"}
 
 
-class LlamaCppOptions(BaseModel):
+class LlamaCppOptions(NetworkOptions):
     model_config = ConfigDict(
         extra="forbid", frozen=True, hide_input_in_errors=True, protected_namespaces=(), validate_default=True
     )
@@ -113,6 +114,9 @@ class LlamaCppOptions(BaseModel):
         if self.url is not None and (idle := sorted(OF_OURS & self.model_fields_set)):
             text = f"{', '.join(idle)} beside `url`: it is for an engine that we start"
             raise PydanticCustomError("engine", "should not have {text}", {"text": text})
+        if self.model is not None and (idle := sorted({"proxy", "tls"} & self.model_fields_set)):
+            text = f"{', '.join(idle)} beside `model`: it is for an engine that runs already"
+            raise PydanticCustomError("engine", "should not have {text}", {"text": text})
         for argument in self.arguments:
             if ours := SAID_ELSEWHERE.get(argument.partition("=")[0]):
                 text = f"{argument.partition('=')[0]} in `arguments`: the option for that is {ours}"
@@ -120,7 +124,7 @@ class LlamaCppOptions(BaseModel):
         return self
 
 
-class VllmOptions(BaseModel):
+class VllmOptions(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     type: Literal["vllm"]
     url: Address

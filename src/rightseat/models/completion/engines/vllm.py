@@ -21,7 +21,7 @@ class Vllm:
 
     def __init__(self, options: VllmOptions) -> None:
         self.options = options
-        self.client = Client(options.url, options.api_key, options.patience)
+        self.client = Client(options.url, options.api_key, options.patience, options)
         self._own = Description()
         self._known: Description | None = None
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from rightseat.egress import connection, http
-from rightseat.egress.connection import Unreachable
-from rightseat.egress.http import Pool
+from rightseat.egress import client, connector
+from rightseat.egress.client import Client, Unreachable, explain_os_error
 from tests.tcp import Visit, answers, chunked, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
@@ -46,8 +45,8 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 @asynccontextmanager
-async def pool_to(url: str, **more: Any) -> AsyncIterator[Pool]:
-    pool = Pool(url, more.pop("headers", {}), **more)
+async def pool_to(url: str, **more: Any) -> AsyncIterator[Client]:
+    pool = Client(url, more.pop("headers", {}), **more)
     try:
         async with asyncio.timeout(5):
             yield pool
@@ -55,7 +54,7 @@ async def pool_to(url: str, **more: Any) -> AsyncIterator[Pool]:
         await pool.aclose()
 
 
-async def ask(pool: Pool, body: bytes = b"{}") -> bytes:
+async def ask(pool: Client, body: bytes = b"{}") -> bytes:
     async with pool.post("/x", body) as answer:
         return b"".join([piece async for piece in answer])
 
@@ -114,7 +113,7 @@ async def test_a_large_body_arrives_whole() -> None:
 )
 def test_a_header_that_would_be_more_than_one_is_refused_without_telling_its_value(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=r"header") as error:
-        Pool("http://localhost", {name: value})
+        Client("http://localhost", {name: value})
 
     assert "secret" not in str(error.value)
     assert "quoted" not in str(error.value)
@@ -141,7 +140,7 @@ def test_a_header_that_would_be_more_than_one_is_refused_without_telling_its_val
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"address") as error:
-        Pool(url, {})
+        Client(url, {})
 
     assert "secret" not in str(error.value)
 
@@ -357,7 +356,7 @@ async def test_a_server_that_hangs_up_on_every_request_gets_it_twice_at_most() -
 async def test_a_server_that_thought_for_a_while_before_it_hung_up_is_not_asked_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "A_MOMENT", 0.0)
+    monkeypatch.setattr(connector, "STALE_S", 0.0)
 
     async def script(visit: Visit) -> None:
         await visit.request()
@@ -372,16 +371,15 @@ async def test_a_server_that_thought_for_a_while_before_it_hung_up_is_not_asked_
     assert len(server.requests) == 2
 
 
-async def test_a_connection_that_was_idle_for_too_long_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_was_idle_for_too_long_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "KEEPALIVE_S", 0.2)
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         async with pool.post("/x", b"") as one, pool.post("/x", b"") as other:
             assert [await one.text(), await other.text()] == ["ok", "ok"]
-        monkeypatch.setattr(connection, "KEPT_FOR", 0.0)
-        await ask(pool)
-
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(2):
             for visit in server.visits:
                 await visit.gone()
+        await ask(pool)
 
     assert len(server.visits) == 3
 
@@ -394,8 +392,16 @@ async def test_a_connection_is_not_kept_where_the_server_does_not_want_it() -> N
             await server.visits[0].gone()
 
 
+async def test_a_response_with_garbage_behind_it_is_refused() -> None:
+    async with playing(answers(SHORT + b"garbage")) as server, pool_to(server.url) as pool:
+        with pytest.raises(Unreachable, match="is no HTTP"):
+            await ask(pool)
+        async with asyncio.timeout(0.5):
+            await server.visits[0].gone()
+
+
 @pytest.mark.parametrize("late", [False, True], ids=["with it", "after it"])
-@pytest.mark.parametrize("extra", [b"garbage", SHORT.replace(b"ok", b"no"), b"\r\n\r\nHTTP/1.1 500 No\r\n\r\n"])
+@pytest.mark.parametrize("extra", [SHORT.replace(b"ok", b"no"), b"\r\n\r\nHTTP/1.1 500 No\r\n\r\n"])
 async def test_bytes_after_an_answer_are_no_part_of_it_and_end_the_connection(extra: bytes, late: bool) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
@@ -445,9 +451,18 @@ async def test_what_is_no_http_is_told(answer: bytes) -> None:
 
 
 async def test_chunks_that_are_none_are_told_after_the_pieces_before_them() -> None:
-    broken = STREAMED + b"2\r\nok\r\nxyz\r\n"
-    async with playing(answers(broken)) as server, pool_to(server.url) as pool, pool.post("/x", b"") as answer:
+    read = asyncio.Event()
+
+    async def script(visit: Visit) -> None:
+        await visit.request()
+        await visit.send(STREAMED + b"2\r\nok\r\n")
+        await read.wait()
+        await visit.send(b"xyz\r\n")
+        await visit.gone()
+
+    async with playing(script) as server, pool_to(server.url) as pool, pool.post("/x", b"") as answer:
         assert await anext(answer) == b"ok"
+        read.set()
         with pytest.raises(Unreachable, match="is no HTTP"):
             await anext(answer)
 
@@ -521,7 +536,7 @@ async def test_silence_is_given_up_after_the_patience_and_the_connection_closed(
         await visit.send(part)
         await visit.gone()
 
-    async with playing(script) as server, pool_to(server.url, patience=0.2) as pool:
+    async with playing(script) as server, pool_to(server.url, timeout=0.2) as pool:
         began = asyncio.get_running_loop().time()
         with pytest.raises(Unreachable, match=r"silent for 0\.2 s"):
             await ask(pool)
@@ -536,17 +551,17 @@ async def test_silence_after_a_while_is_noticed_as_soon() -> None:
         await visit.request()
         await visit.send(STREAMED)
         with pytest.raises(TimeoutError):
-            async with asyncio.timeout(0.1):
+            async with asyncio.timeout(0.2):
                 await visit.gone()
         await visit.send(b"1\r\nx\r\n")
         await visit.gone()
 
-    async with playing(script) as server, pool_to(server.url, patience=0.2) as pool:
+    async with playing(script) as server, pool_to(server.url, timeout=0.8) as pool:
         began = asyncio.get_running_loop().time()
-        with pytest.raises(Unreachable, match=r"silent for 0\.2 s"):
+        with pytest.raises(Unreachable, match=r"silent for 0\.8 s"):
             await ask(pool)
 
-        assert 0.25 < asyncio.get_running_loop().time() - began < 0.7
+        assert 0.9 < asyncio.get_running_loop().time() - began < 2.5
 
 
 async def test_patience_begins_anew_with_every_byte() -> None:
@@ -560,7 +575,7 @@ async def test_patience_begins_anew_with_every_byte() -> None:
             await visit.send(b"1\r\nx\r\n")
         await visit.send(b"0\r\n\r\n")
 
-    async with playing(script) as server, pool_to(server.url, patience=0.2) as pool:
+    async with playing(script) as server, pool_to(server.url, timeout=0.2) as pool:
         assert await ask(pool) == b"x" * 8
 
 
@@ -576,7 +591,7 @@ async def test_nobody_at_the_address_is_told() -> None:
 def test_nobody_at_any_of_several_addresses_is_told_without_naming_them() -> None:
     several = OSError("Multiple exceptions: [Errno 111] Connect call failed ('10.0.0.7', 1), [Errno 111] …")
 
-    assert http.explain(several) == "none of its addresses answers"
+    assert explain_os_error(several) == "none of its addresses answers"
 
 
 async def test_a_name_that_does_not_exist_is_told() -> None:
@@ -608,7 +623,7 @@ def full_backlog() -> Iterator[int]:
 
 async def test_a_connection_that_is_not_taken_in_time_is_told() -> None:
     with full_backlog() as port:
-        async with pool_to(f"http://127.0.0.1:{port}", connect_within=0.2) as pool:
+        async with pool_to(f"http://127.0.0.1:{port}", connect_timeout=0.2) as pool:
             with pytest.raises(Unreachable, match=r"took no connection within 0\.2 s"):
                 await ask(pool)
 
@@ -724,14 +739,14 @@ async def test_a_reader_that_does_not_read_pauses_the_sender_and_then_gets_every
 
     async with (
         playing(script) as server,
-        pool_to(server.url, patience=0.2) as pool,
+        pool_to(server.url, timeout=0.2) as pool,
         pool.post("/x", b"") as answer,
     ):
         with pytest.raises(TimeoutError):  # longer than our patience, which is for the sender's silence only
             async with asyncio.timeout(0.4):
                 await done.wait()
         assert taken < 8 * 1024 * 1024
-        assert answer._connection._size <= connection.AHEAD + connection.AT_ONCE
+        assert answer._content._size <= 2 * client.BUFFER_BYTES + 256 * 1024  # that a loop reads at once
 
         got = sum([len(piece) async for piece in answer])
 
