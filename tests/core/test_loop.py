@@ -15,6 +15,7 @@ from rightseat.core.loop import Loop
 from rightseat.core.messages import Call, Message, Result, assistant, system, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.tools import Effect, Invocation, Run, Tool
+from rightseat.core.values import JsonValue
 from rightseat.testing import ScriptedModel, calls, check_pairs, says
 
 T = TypeVar("T")
@@ -316,6 +317,67 @@ async def test_a_call_of_a_tool_that_is_not_there_tells_the_model_so() -> None:
 
     assert results(events) == [("call_1", "There is no tool named 'serach'.", "unknown_tool")]
     assert text_of(events) == "Sorry"
+
+
+class Searching:
+    """Has one tool with a schema, which runs here: plainly, or as a stream."""
+
+    def __init__(self, *, streams: bool = False, checks: bool = False) -> None:
+        self.ran: list[object] = []
+        self._streams = streams
+        self._checks = checks
+
+    async def tools(self, ask: Ask) -> Sequence[Tool]:
+        schema: dict[str, JsonValue] = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+        how: dict[str, Any] = {"stream": self._stream} if self._streams else {"run": self._run}
+        return [Tool("search", "Find things.", schema, checks_arguments=self._checks, **how)]
+
+    async def _run(self, invocation: Invocation) -> str:
+        self.ran.append(invocation.arguments)
+        return "found"
+
+    async def _stream(self, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
+        yield CallReturned(invocation.call_id, "search", await self._run(invocation))
+
+
+@pytest.mark.parametrize("streams", [False, True])
+async def test_arguments_that_do_not_fit_are_not_run_and_the_model_tries_again(streams: bool) -> None:
+    box = Searching(streams=streams)
+    model = ScriptedModel([calls("search", '{"q": 1}'), calls("search", '{"q": "cats"}'), says("Here.")])
+
+    events = await run(Loop(model, [box]), Ask(messages=(user("Hi"),)))
+
+    told = 'The arguments do not fit the schema of search: q: 1 is not of type "string". The call was not run.'
+    assert [(text, error) for _, text, error in results(events)] == [(told, "invalid_arguments"), ("found", None)]
+    assert box.ran == [{"q": "cats"}]
+    assert text_of(events) == "Here."
+
+
+async def test_a_tool_that_checks_its_arguments_gets_them_as_they_are() -> None:
+    box = Searching(checks=True)
+    model = ScriptedModel([calls("search", '{"q": 1}'), says("Here.")])
+
+    await run(Loop(model, [box]), Ask(messages=(user("Hi"),)))
+
+    assert box.ran == [{"q": 1}]
+
+
+async def test_a_schema_that_can_check_nothing_is_logged_and_the_tool_runs(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def give(invocation: Invocation) -> str:
+        return "found"
+
+    class Broken:
+        async def tools(self, ask: Ask) -> Sequence[Tool]:
+            return [Tool("search", "", {"$ref": "https://example.com/none"}, give)]
+
+    model = ScriptedModel([calls("search", "{}"), says("Here.")])
+
+    events = await run(Loop(model, [Broken()]), Ask(messages=(user("Hi"),)))
+
+    assert [text for _, text, _ in results(events)] == ["found"]
+    assert "The arguments of the tool search are not checked" in caplog.text
 
 
 @pytest.mark.parametrize("arguments", ['{"q":', "[1]", "null", '"q"', "{} {}", "[" * 100_000, "1" * 5_000])

@@ -405,6 +405,25 @@ async def test_tools_are_offered_as_functions() -> None:
     assert "tool_choice" not in body
 
 
+STRICT = replace(SEARCH, parameters={**SEARCH.parameters, "required": ["q"], "additionalProperties": False})
+
+
+@pytest.mark.parametrize(
+    ("tool", "options", "sent"),
+    [
+        (STRICT, {}, True),
+        (STRICT, {"strict": False}, None),
+        (replace(STRICT, strict=False), {}, False),
+        (replace(STRICT, strict=True), {"strict": False}, True),
+        (SEARCH, {}, None),
+    ],
+)
+async def test_a_tool_is_strict_where_its_schema_allows_it(tool: Tool, options: Any, sent: bool | None) -> None:
+    body = await request_for(Prompt((user("Hi"),), (tool,)), **options)
+
+    assert body["tools"][0]["function"].get("strict") is sent
+
+
 @pytest.mark.parametrize(
     ("choice", "written"),
     [

@@ -49,7 +49,9 @@ def test_the_signature_is_the_schema() -> None:
         """What the weather will be."""
         return ""
 
-    assert forecast == Tool("forecast", "What the weather will be.", forecast.parameters, forecast.run)
+    assert forecast == Tool(
+        "forecast", "What the weather will be.", forecast.parameters, forecast.run, checks_arguments=True
+    )
     assert forecast.parameters == {
         "type": "object",
         "properties": {

@@ -15,6 +15,7 @@ import msgspec
 from pydantic import JsonValue
 
 from rightseat.core.approvals import APPROVAL, is_approved
+from rightseat.core.arguments import find_faults
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
@@ -166,6 +167,9 @@ async def one_by_one(calls: Sequence[StreamingCall], ask: Ask, steps: Steps) -> 
 
 async def hear(call: Call, tool: Tool, answers: tuple[Answer, ...], ask: Ask, steps: Steps) -> AsyncIterator[Event]:
     arguments = read_arguments(call.arguments)
+    if refused := refusal(call, tool):
+        yield refused
+        return
     if tool.stream is None or arguments is None:
         yield CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")
         return
@@ -241,16 +245,25 @@ def is_for_another(call: Call, tools: Mapping[str, Tool]) -> bool:
 
 
 def refusal(call: Call, tool: Tool) -> CallReturned | None:
-    """What the model is told of a call that whoever runs the tool could not use."""
-    if tool.check is None:
+    """The result that tells the model why its call was not run: the tool could not use these arguments.
+
+    A tool that runs here gets only arguments that fit its schema. What the client runs, the client checks, unless the
+    tool has a `check`.
+    """
+    if tool.check is None and not tool.is_ours:
         return None
     arguments = read_arguments(call.arguments)
     if arguments is None:
         return CallReturned(call.id, call.name, NO_OBJECT, "invalid_arguments")
-    try:
-        tool.check(arguments)
-    except RightseatError as error:
-        return CallReturned(call.id, call.name, error.message, error.code)
+    is_checked_here = tool.is_ours and not tool.checks_arguments
+    if is_checked_here and (faults := find_faults(tool.name, tool.parameters, arguments)):
+        text = f"The arguments do not fit the schema of {tool.name}: {'; '.join(faults)}. The call was not run."
+        return CallReturned(call.id, call.name, text, "invalid_arguments")
+    if tool.check is not None:
+        try:
+            tool.check(arguments)
+        except RightseatError as error:
+            return CallReturned(call.id, call.name, error.message, error.code)
     return None
 
 

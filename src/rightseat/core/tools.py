@@ -94,6 +94,9 @@ class Tool:
     effect: Effect = "read"
     strict: bool | None = None
     """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
+    checks_arguments: bool = False
+    """Whether `run` checks the arguments itself. Else a call whose arguments do not fit `parameters` is not run, and
+    the model is told why."""
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
     """For a tool that the client runs: raises a `RightseatError` where the client could not use the arguments. The
     model is told, and the client never sees the call."""

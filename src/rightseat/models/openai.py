@@ -18,6 +18,7 @@ from rightseat.core.ask import Parameters
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, Prompt, Vectors
+from rightseat.core.tools import Tool
 from rightseat.core.values import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
@@ -33,6 +34,7 @@ from rightseat.models.upstream import (
     warn_of_no_key,
 )
 from rightseat.wire.openai_chat import Reader, write_format, write_message, write_tool, write_tool_choice
+from rightseat.wire.openai_strict import allows_strict
 
 OPENAI = "https://api.openai.com/v1"
 MAX_VECTOR_BYTES = 2**18  # of one vector, as JSON: 8,192 numbers of 32 characters
@@ -59,6 +61,9 @@ class Options(NetworkOptions):
     """Sent with every request, beside `authorization`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
     """Fields added to every request as they are, for what only this server knows."""
+    strict: bool = True
+    """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server holds the arguments
+    to it. A client's own `strict` comes first. Switch it off for a server that refuses the field."""
     usage: bool = True
     """Ask for token counts. Switch it off for a server that refuses `stream_options`."""
     patience: float = Field(default=SILENCE_SECONDS, gt=0)
@@ -158,13 +163,18 @@ def write_request(options: Options, prompt: Prompt) -> bytes:
     if options.usage:
         body["stream_options"] = {"include_usage": True}
     if prompt.tools:
-        body["tools"] = [write_tool(tool) for tool in prompt.tools]
+        body["tools"] = [write_tool(tool, is_strict(options, tool)) for tool in prompt.tools]
         if parameters.tool_choice is not None:
             body["tool_choice"] = write_tool_choice(parameters.tool_choice)
         if parameters.parallel_calls is not None:
             body["parallel_tool_calls"] = parameters.parallel_calls
     body |= write_parameters(options, parameters)
     return _encode(body | options.extra)
+
+
+def is_strict(options: Options, tool: Tool) -> bool | None:
+    """None leaves the field out."""
+    return True if options.strict and allows_strict(tool.parameters) else None
 
 
 @cache

@@ -112,7 +112,8 @@ def make(function: Function, name: str | None = None, description: str | None = 
     seen_by_tool = [parameter for parameter, hint in hints.items() if hint is Invocation]
     arguments = read_signature(function, name, hints)
     said = inspect.getdoc(function) if description is None else description
-    return Tool(name, said or "", write_schema(arguments), bind(function, arguments, seen_by_tool))
+    run = bind(function, arguments, seen_by_tool)
+    return Tool(name, said or "", write_schema(arguments), run, checks_arguments=True)
 
 
 def read_hints(function: Function, name: str) -> dict[str, Any]:

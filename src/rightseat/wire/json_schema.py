@@ -1,18 +1,12 @@
-"""JSON Schemas from clients, plugins and MCP servers are checked without the network, and in bounded time.
+"""JSON Schemas from clients, plugins and MCP servers are checked without the network.
 
 `jsonschema_rs` fetches what `$schema` and `$ref` name, in the calling thread, unless it is told not to: validators are
 made with `offline=True`, and `check_schema` replaces `jsonschema_rs.meta.validate`, which has no such option.
-
-A `pattern` with look-around or back-references is searched by trying one way after another. `PATTERNS` bounds that: a
-value for which 10,000 steps (0.5 ms) do not suffice does not fit. By default it would be a million steps.
 """
 
 from typing import Any, NoReturn
 
 import jsonschema_rs
-
-PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
-"""For the `pattern_options` of every validator."""
 
 
 def check_schema(schema: dict[str, Any] | bool) -> None:

@@ -21,14 +21,16 @@ KIND = re.compile(r"[A-Za-z_]{1,40}|[0-9]{3}")
 ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
 
 
-def write_tool(tool: Tool) -> dict[str, object]:
+def write_tool(tool: Tool, strict: bool | None = None) -> dict[str, object]:
+    """`strict` is for a tool that does not say itself."""
+    strict = strict if tool.strict is None else tool.strict
     function: dict[str, object] = {
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
     }
-    if tool.strict is not None:
-        function["strict"] = tool.strict
+    if strict is not None:
+        function["strict"] = strict
     return {"type": "function", "function": function}
 
 

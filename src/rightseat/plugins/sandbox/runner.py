@@ -11,6 +11,7 @@ from typing import Self
 import jsonschema_rs
 import msgspec
 
+from rightseat.core.arguments import PATTERNS
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting
 from rightseat.plugins.definition import Plugin
@@ -19,7 +20,6 @@ from rightseat.plugins.sandbox import process
 from rightseat.plugins.sandbox.process import Limits, Message
 from rightseat.plugins.scene import Scene
 from rightseat.plugins.speaking import Speaker, Wanted
-from rightseat.wire.json_schema import PATTERNS
 
 TIMEOUT = 60.0  # seconds
 LIST_TIMEOUT = 20.0  # seconds

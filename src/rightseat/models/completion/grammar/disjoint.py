@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
+from rightseat.core.arguments import PATTERNS
 from rightseat.models.completion.grammar import references
 from rightseat.models.completion.grammar.listing import listed
 from rightseat.models.completion.grammar.merging import flat
-from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import msgspec
 
+from rightseat.core.arguments import PATTERNS
 from rightseat.models.completion.grammar.keywords import ALONE, significant
-from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work

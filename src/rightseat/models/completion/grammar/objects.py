@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import msgspec
 
+from rightseat.core.arguments import PATTERNS
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.literals import choice
 from rightseat.models.completion.grammar.merging import matches
 from rightseat.models.completion.grammar.nodes import Literal, Node, Repeat, Sequence
-from rightseat.wire.json_schema import PATTERNS
 
 if TYPE_CHECKING:
     from rightseat.models.completion.grammar.work import Work

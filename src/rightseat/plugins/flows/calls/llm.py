@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import jsonschema_rs
 
+from rightseat.core.arguments import PATTERNS
 from rightseat.core.closing import closing
 from rightseat.core.events import AnswerEnded, Custom, Event, TextDelta
 from rightseat.core.folding import Fold
@@ -25,7 +26,7 @@ from rightseat.plugins.loading.notes import Notes
 from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.results import Problem, Result, StepFailed, Usage
 from rightseat.plugins.speaking import Wanted
-from rightseat.wire.json_schema import PATTERNS, check_schema
+from rightseat.wire.json_schema import check_schema
 
 OUTCOME = "flow.outcome"
 """The last event of what is heard, which goes no further than the flow: what became of the step."""
