@@ -186,14 +186,16 @@ class Upstream:
             return await self._client.post(path, body, is_timed=is_timed).open()
         given = await self._credentials.headers(self._client.preview(path, body))
         response = await self._client.post(path, body, given, is_timed=is_timed).open()
-        if response.status != 401:
+        if response.status not in (401, 403):
             return response
         async with response:
             refusal = await response.text()
-        if not self._credentials.renews(given):
-            raise self._refused(401, refusal)
-        logger.warning("%s answered 401, and is asked again with a new token", self._where)
-        logger.debug("%s answered 401: %s", self._where, self._said(read_error(refusal)))
+        status = response.status
+        is_expired = self._credentials.is_expired(status, refusal)
+        if not is_expired or not self._credentials.renews(given):
+            raise self._refused(status, refusal)
+        logger.warning("%s returned HTTP %d; the request is sent again with new credentials", self._where, status)
+        logger.debug("%s answered %d: %s", self._where, status, self._said(read_error(refusal)))
         given = await self._credentials.headers(self._client.preview(path, body))
         return await self._client.post(path, body, given, is_timed=is_timed).open()
 

@@ -124,7 +124,7 @@ async def test_a_token_that_the_server_refuses_is_replaced_once_and_the_request_
     assert [request.header("authorization") for request in served.requests] == ["Bearer token-1", "Bearer token-2"]
     assert served.requests[0].body == served.requests[1].body
     assert len(gives.requests) == 2
-    assert "asked again with a new token" in caplog.text
+    assert "is sent again with new credentials" in caplog.text
     assert "token-1" not in caplog.text
 
 

@@ -29,7 +29,7 @@ from tests.models.anthropic.framing import answered, framed
 from tests.models.anthropic.test_reading import CHUNKS, failure, model_of
 from tests.models.asking import PROMPT, answer_of
 from tests.models.recorded import once, played, refusal
-from tests.tcp import Request, Script, Server, answers
+from tests.tcp import Request, Script, Server, Visit, answers
 from tests.wire.test_eventstream import chunk, exception
 
 KEYS = {"access_key_id": "AKIDEXAMPLE", "secret_access_key": "canary/secret+key", "session_token": "canary-session"}
@@ -189,6 +189,35 @@ async def test_a_refused_signature_is_not_sent_again() -> None:
             _ = [one async for one in model.stream(PROMPT)]
 
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "requests"),
+    [
+        ("The security token included in the request is expired", 2),
+        ("The security token included in the request is invalid.", 2),
+        ("You don't have access to the model with the specified model ID.", 1),
+    ],
+)
+async def test_expired_keys_are_found_anew_and_the_request_is_sent_once_more(
+    said: str, requests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old-id")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "old-secret")
+
+    async def script(visit: Visit) -> None:
+        is_new = "Credential=new-id/" in ((await visit.request()).header("authorization") or "")
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "new-id")
+        await visit.send(framed("text") if is_new else refusal("403 Forbidden", json.dumps({"message": said})))
+
+    async with bedrock(script, aws={}) as (model, server):
+        if requests == 1:
+            with pytest.raises(ModelRefusedKey):
+                await answer_of(model)
+        else:
+            assert await answer_of(model) == CHUNKS["text"]
+
+    assert len(server.requests) == requests
 
 
 @pytest.mark.parametrize(

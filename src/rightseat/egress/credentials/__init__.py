@@ -19,8 +19,12 @@ class Credentials(Protocol):
         """Those that say who asks. Raises `ModelError` where nobody can say."""
         ...
 
+    def is_expired(self, status: int, text: str) -> bool:
+        """Whether a response of 401 or 403 says that the credentials are no longer valid."""
+        ...
+
     def renews(self, refused: Mapping[str, str]) -> bool:
-        """The server answered 401 to these headers. Will there be others, so that it is worth to ask once more?"""
+        """The server refused these headers. Will there be others, so that the request is worth sending again?"""
         ...
 
     async def aclose(self) -> None: ...

@@ -6,6 +6,7 @@ It is imported with the first request and works in a thread. Each renewal looks 
 """
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from importlib import import_module
@@ -48,6 +49,9 @@ NONE_FOUND = (
     f"{NO_CREDENTIALS}: there are none in the environment, in a profile, for its container or for its instance. Give "
     "it a role, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name keys or a `profile` in `aws`."
 )
+
+EXPIRED = re.compile(r"security token included in the request is (expired|invalid)")
+"""AWS returns HTTP 403 for keys that have expired, and for those of a role that was replaced."""
 
 
 class AwsOptions(BaseModel):
@@ -104,6 +108,9 @@ class Aws:
     async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
         keys = self._configured or await self._found.get(self._source.fetch)
         return sign(asked, keys, self._region, self._service, self._clock())
+
+    def is_expired(self, status: int, text: str) -> bool:
+        return status == 401 or EXPIRED.search(text) is not None
 
     def renews(self, refused: Mapping[str, str]) -> bool:
         used = [keys for keys in self._found.known if f"Credential={keys.id}/" in refused["authorization"]]

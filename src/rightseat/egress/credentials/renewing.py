@@ -132,6 +132,9 @@ class Bearer:
     async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
         return {"authorization": f"Bearer {await self._token.get(self._fetch)}"}
 
+    def is_expired(self, status: int, text: str) -> bool:
+        return status == 401
+
     def renews(self, refused: Mapping[str, str]) -> bool:
         return self._token.discard(refused["authorization"].removeprefix("Bearer "))
 
