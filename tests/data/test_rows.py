@@ -1,5 +1,6 @@
 """Data comes in many shapes, and each becomes columns."""
 
+import csv
 import json
 from typing import Any
 
@@ -71,6 +72,15 @@ def test_rows_of_another_length_than_the_header_are_told() -> None:
 
     assert frame.columns == {"a": ["1", "3", "4"], "b": ["2", None, "5"], "column_3": [None, None, "6"]}
     assert frame.notes == ["2 rows are longer or shorter than the header"]
+
+
+def test_a_short_csv_leaves_the_limit_of_the_process_as_it_is() -> None:
+    before = csv.field_size_limit()
+    read_csv("a,b\n1,2\n")
+    assert csv.field_size_limit() == before
+
+    long = "x" * (before + 1)
+    assert read_csv(f"a,b\n{long},2\n").columns["a"] == [long]
 
 
 def test_an_empty_csv_is_refused() -> None:

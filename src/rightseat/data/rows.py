@@ -106,7 +106,7 @@ def read_table(header: Sequence[str], rows: Sequence[Sequence[Any]], notes: list
 def read_csv(text: str) -> Frame:
     """The first row is the header. Empty lines are nothing."""
     text = text.removeprefix("\ufeff")
-    csv.field_size_limit(len(text) + 1)
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))  # of the whole process, so it only grows
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text)) if row]
     except csv.Error as error:
