@@ -1,6 +1,7 @@
-"""A forward proxy on a real socket: CONNECT, and requests whose target is a whole address."""
+"""Proxies on real sockets: a forward proxy (CONNECT, and requests whose target is a whole address), and one for TLS."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -74,3 +75,24 @@ async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.write(piece)
         await writer.drain()
     writer.close()
+
+
+@asynccontextmanager
+async def terminating(tls: ssl.SSLContext, port: int) -> AsyncIterator[int]:
+    """The port of a server that decrypts, and passes everything on to the server at `port` of this machine."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", port)
+        try:
+            await asyncio.gather(copy(reader, back), copy(there, writer))
+        except (ConnectionError, ssl.SSLError):
+            pass  # the client refused our certificate, or has none
+        finally:
+            back.close()
+            writer.close()
+
+    listener = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield listener.sockets[0].getsockname()[1]
+    finally:
+        listener.close()

@@ -3,6 +3,9 @@
 import asyncio
 import logging
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 from mcp.server.transport_security import TransportSecuritySettings
@@ -12,8 +15,9 @@ from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import CallReturned, Custom, Event
 from rightseat.core.tools import Invocation
 from rightseat.engines.local import _once
+from tests.certificates import Certificates, make_certificates
 from tests.conftest import Serve
-from tests.proxy import proxying
+from tests.proxy import proxying, terminating
 from tests.toolboxes.mcp.conftest import Opened, ask, call, find, result
 from tests.toolboxes.mcp.servers import Relay, library, web
 
@@ -310,3 +314,34 @@ async def test_a_server_is_reached_through_the_proxy(
 
     assert proxy.lines
     assert all(" http://mcp.test:" in line for line in proxy.lines)
+
+
+@asynccontextmanager
+async def behind_tls(made: Certificates, serve: Serve) -> AsyncIterator[str]:
+    """The address of a server that wants a certificate of its clients."""
+    app = library().streamable_http_app(
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    )
+    context = made.server_context(asks_for_one=True)
+    async with serve(web(app)) as url, terminating(context, int(url.rpartition(":")[2])) as port:
+        yield f"https://127.0.0.1:{port}/mcp"
+
+
+async def test_a_server_behind_tls_is_reached_with_the_configured_certificates(
+    serve: Serve, opened: Opened, tmp_path: Path
+) -> None:
+    made = make_certificates(tmp_path)
+    tls = {"ca": made.ca, "certificate": made.client}
+    async with behind_tls(made, serve) as url, opened(url=url, tls=tls) as box:
+        assert (await find(box, "search")).name == "search"
+
+
+@pytest.mark.parametrize("is_trusted", [True, False], ids=["no client certificate", "unknown authority"])
+async def test_a_server_behind_tls_is_not_reached_without_them(
+    is_trusted: bool, serve: Serve, opened: Opened, tmp_path: Path
+) -> None:
+    made = make_certificates(tmp_path)
+    tls = {"ca": made.ca} if is_trusted else {}
+    async with behind_tls(made, serve) as url, opened(url=url, tls=tls) as box:
+        with pytest.raises(AgentUnreachable):
+            await box.tools(ask())
