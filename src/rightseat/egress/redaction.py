@@ -24,6 +24,7 @@ SECRET_NAME = re.compile(r"key|token|secret|passw|credential|auth|cookie", re.IG
 LIKE_A_SECRET = re.compile(r"(?=\S*[A-Za-z])(?=\S*[0-9])\S{16,}")
 SENT_AS_THEY_ARE = ("headers", "env", "extra", "arguments")
 PASSWORD_IN_ADDRESS = re.compile(r"://[^/@\s:]*:([^/@\s]{4,})@")
+MAX_SUMMARY_CHARS = 500
 PASSING = 500  # values that come and go, such as tokens; of more, the oldest are forgotten
 
 
@@ -58,6 +59,12 @@ class Redactor:
             if form in text:
                 text = text.replace(form, self._mask)
         return text
+
+    def summary(self, text: str, *others: "Redactor") -> str:
+        """What a server said, for a log or a message: in one line, cut, and without the secrets of all of them."""
+        for one in (self, *others):
+            text = one.text(text)
+        return " ".join(text.split())[:MAX_SUMMARY_CHARS]
 
     def content(self, content: bytes) -> bytes:
         for form in self._forms:

@@ -23,7 +23,6 @@ from rightseat.wire.lines import LineTooLong
 
 logger = logging.getLogger(__name__)
 
-SAID = 500  # characters of a server's own words that are logged
 MOST = 32 * 2**20  # bytes of an answer that is read whole
 
 
@@ -145,8 +144,7 @@ class Service:
     def said(self, text: str, headers: Mapping[str, str] | None = None) -> str:
         """What a server said, in one line and without our secrets, which some repeat: those of the configuration, and
         the headers of one request."""
-        text = Redactor("[secret]", (headers or {}).values()).text(self._redactor.text(text))
-        return " ".join(text.split())[:SAID]
+        return self._redactor.summary(text, Redactor("[secret]", (headers or {}).values()))
 
 
 def forwarded(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:

@@ -38,7 +38,6 @@ TOO_LONG = re.compile(
     r"context[ _](length|window|size)|too many tokens|prompt is too long|input token count .* exceeds", re.IGNORECASE
 )
 KEY = "[key]"  # in place of a secret
-SAID = 500  # characters of a server's own words that are passed on
 BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
 BUSY = (429, 529)  # 529 is Anthropic's
 SSE = sse.Decoder.media_type
@@ -254,10 +253,8 @@ class Upstream:
 
     def _said(self, text: str) -> str:
         """What a server said, in one line and without our secrets, which some repeat."""
-        text = self._redactor.text(text)
-        if self._credentials:
-            text = Redactor(KEY, self._credentials.secrets).text(text)
-        return " ".join(text.split())[:SAID]
+        passing = self._credentials.secrets if self._credentials else ()
+        return self._redactor.summary(text, Redactor(KEY, passing))
 
 
 def slices(piece: bytes) -> Iterator[bytes]:

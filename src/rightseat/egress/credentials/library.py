@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 from rightseat.core.errors import ConfigError
+from rightseat.egress.redaction import Redactor
 
 T = TypeVar("T")
 
 FETCH_TIMEOUT_S = 30.0
-MAX_LOGGED_CHARS = 500
 
 
 def require(module: str, what: str, extra: str) -> None:
@@ -50,7 +50,4 @@ async def call_in_thread(function: Callable[[], T], timeout: float = FETCH_TIMEO
 
 
 def in_one_line(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
-    text = f"{type(error).__name__}: {error}"
-    for secret in filter(None, secrets):
-        text = text.replace(secret, "[key]")
-    return " ".join(text.split())[:MAX_LOGGED_CHARS]
+    return Redactor("[key]", secrets).summary(f"{type(error).__name__}: {error}")

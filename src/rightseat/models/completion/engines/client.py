@@ -34,7 +34,6 @@ TOO_LONG = re.compile(
     r"exceed_context_size|context[ _](length|window|size)|too many tokens|(prompt|input) is too long",
     re.IGNORECASE,
 )
-SAID = 500  # characters of an engine's own words that are passed on
 LARGEST = 8 << 20  # bytes of an answer that is read whole; a chat template may be long
 SOON = 10.0  # seconds for such an answer
 
@@ -146,7 +145,7 @@ class Client:
 
     def _said(self, text: str) -> str:
         """In one line, and without our key, which some repeat."""
-        return " ".join(self._redactor.text(text).split())[:SAID].rstrip(".")
+        return self._redactor.summary(text).rstrip(".")
 
 
 async def _read_events(response: Response) -> AsyncIterator[bytes]:
