@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+import pytest
 
 
 @dataclass(frozen=True)
@@ -140,3 +143,24 @@ def answers(*bodies: bytes) -> Script:
 
 def chunked(*pieces: bytes) -> bytes:
     return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+@contextmanager
+def full_backlog(address: str = "127.0.0.1", port: int = 0) -> Iterator[int]:
+    """A port whose queue of connections is full, so that the next one is neither accepted nor refused."""
+    with socket.socket() as listener:
+        listener.bind((address, port))
+        listener.listen(0)
+        waiting: list[socket.socket] = []
+        try:
+            for _ in range(16):
+                one = socket.socket()
+                waiting.append(one)
+                one.settimeout(0.2)
+                one.connect(listener.getsockname())
+            pytest.skip("this machine's queue has no end")
+        except TimeoutError:
+            yield listener.getsockname()[1]
+        finally:
+            for one in waiting:
+                one.close()

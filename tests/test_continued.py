@@ -4,7 +4,6 @@ Whoever reads along gets one message, whose text is whole. What the engine was a
 """
 
 import asyncio
-import importlib.util
 import json
 import os
 import re
@@ -23,12 +22,12 @@ import pytest
 from tests.faces.copilotkit import urql
 from tests.faces.copilotkit.recorded import ACCEPT
 from tests.faces.copilotkit.serving import chat
+from tests.local_models import load_parts
 from tests.services import REDIS, keys, schema
 
 pytestmark = [pytest.mark.engines, pytest.mark.whole]
 
 ROOT = Path(__file__).parent.parent
-PARTS = ROOT / "tests" / "acceptance" / "tool-calls" / "lib" / "parts.py"
 STORY = "Tell me a long story about a small robot and its garden."
 TOKENS = 150
 LEASE = 2.0
@@ -43,15 +42,6 @@ class Tap:
     again: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-def parts() -> Any:
-    spec = importlib.util.spec_from_file_location("tool_calls_parts", PARTS)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def free_port() -> int:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -60,7 +50,7 @@ def free_port() -> int:
 
 @pytest.fixture
 async def engine() -> AsyncIterator[Tap]:
-    found, port = parts(), free_port()
+    found, port = load_parts(), free_port()
     command = [str(found.binary()), "-m", str(found.model("smollm2")), "--host", "127.0.0.1", "--port", str(port)]
     nowhere = asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(
@@ -236,7 +226,7 @@ async def test_a_client_that_comes_back_gets_the_rest_in_the_same_message(engine
 
 async def test_a_run_waits_for_an_engine_that_died_with_its_server(tmp_path: Path) -> None:
     """The server started it, and starts it anew."""
-    found = parts()
+    found = load_parts()
     engine = {"type": "llama_cpp", "model": str(found.model("smollm2")), "binary": str(found.binary()), "threads": 1}
     whole = configuration(Tap("http://unused"), tmp_path / "state")
     whole["models"]["default"]["engine"] = engine

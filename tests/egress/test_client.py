@@ -5,8 +5,8 @@ import gc
 import socket
 import ssl
 import subprocess
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from rightseat.egress import client, connector
 from rightseat.egress.client import Client, Unreachable, explain_os_error
-from tests.tcp import Visit, answers, chunked, playing
+from tests.tcp import Visit, answers, chunked, full_backlog, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
 SHORT = OK + b"content-length: 2\r\n\r\nok"
@@ -598,27 +598,6 @@ async def test_a_name_that_does_not_exist_is_told() -> None:
     async with pool_to("http://nowhere.invalid") as pool:
         with pytest.raises(Unreachable, match="It takes no connection: "):
             await ask(pool)
-
-
-@contextmanager
-def full_backlog() -> Iterator[int]:
-    """A port whose queue of connections is full, so that the next one is neither taken nor refused."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        waiting: list[socket.socket] = []
-        try:
-            for _ in range(16):
-                one = socket.socket()
-                waiting.append(one)
-                one.settimeout(0.2)
-                one.connect(listener.getsockname())
-            pytest.skip("this machine's queue has no end")
-        except TimeoutError:
-            yield listener.getsockname()[1]
-        finally:
-            for one in waiting:
-                one.close()
 
 
 async def test_a_connection_that_is_not_taken_in_time_is_told() -> None:

@@ -2,8 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from rightseat.egress.network import NetworkOptions, TlsOptions, find_proxy, is_
 from rightseat.egress.request import parse_base_url
 from tests.certificates import Certificates, make_certificates
 from tests.proxy import proxying
-from tests.tcp import answers, playing
+from tests.tcp import answers, full_backlog, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 USER = "Basic dXNlcjpwYXNzd29yZA=="  # user:password
@@ -310,27 +309,6 @@ def test_a_key_without_a_certificate_is_refused(tmp_path: Path) -> None:
 # An address that takes no connection, before one that does
 
 
-@contextmanager
-def black_hole(address: str, port: int) -> Iterator[None]:
-    """A socket whose queue of connections is full: the next is neither taken nor refused."""
-    with socket.socket() as listener:
-        listener.bind((address, port))
-        listener.listen(0)
-        waiting: list[socket.socket] = []
-        try:
-            for _ in range(16):
-                one = socket.socket()
-                waiting.append(one)
-                one.settimeout(0.2)
-                one.connect(listener.getsockname())
-            pytest.skip("this machine's queue has no end")
-        except TimeoutError:
-            yield
-        finally:
-            for one in waiting:
-                one.close()
-
-
 class TwoAddresses(AbstractResolver):
     async def resolve(self, host: str, port: int = 0, family: Any = 0) -> list[ResolveResult]:
         return [
@@ -346,7 +324,7 @@ async def test_a_second_address_is_tried_while_the_first_does_not_answer(monkeyp
     monkeypatch.setattr(connector, "ThreadedResolver", TwoAddresses)
     async with playing(answers(OK)) as server:
         port = int(server.url.rpartition(":")[2])
-        with black_hole("127.0.0.2", port):
+        with full_backlog("127.0.0.2", port):
             began = asyncio.get_running_loop().time()
             assert await post(f"http://model.test:{port}") == b"ok"
 
@@ -359,7 +337,7 @@ async def test_a_second_checked_address_is_tried_while_the_first_does_not_answer
 
     async with playing(answers(OK)) as server:
         port = int(server.url.rpartition(":")[2])
-        with black_hole("127.0.0.2", port):
+        with full_backlog("127.0.0.2", port):
             began = asyncio.get_running_loop().time()
             target = read_url(f"http://a.test:{port}/")
             incoming = await Door(resolve=two).send(Outgoing("GET", target), Policy(allow=["127.0.0.0/8"]), Limits())
@@ -374,7 +352,7 @@ async def test_no_address_that_answers_is_told_in_time() -> None:
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    with black_hole("127.0.0.2", port), black_hole("127.0.0.3", port):
+    with full_backlog("127.0.0.2", port), full_backlog("127.0.0.3", port):
         target = read_url(f"http://a.test:{port}/")
         with pytest.raises(Unanswered, match=r"took no connection within 0\.5 s"):
             await Door(resolve=dead).send(

@@ -1,6 +1,6 @@
 """Do the descriptions of a plugin help a model choose a flow and fill in a request?
 
-    python tests/measure/descriptions.py [--model qwen] [--answers FILE]
+    python -m tests.measure.descriptions [--model qwen] [--answers FILE]
 
 Asks the questions of descriptions.yaml about the four example plugins twice: with the plugins as they are, and with
 copies of them that lack `description` in plugin.json, `requestBody.description`, and the description and schema of the
@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import base64
 import hashlib
-import importlib.util
 import json
 import math
 import shutil
@@ -41,9 +40,9 @@ from rightseat.plugins.response_notes import response_notes
 from rightseat.plugins.results import Result, Usage
 from rightseat.plugins.scene import Scene, Upload
 from rightseat.plugins.speaking import ModelSpeaker, Said, Speaker, Wanted
+from tests.local_models import load_parts
 
 ROOT = Path(__file__).parents[2]
-PARTS = ROOT / "tests" / "acceptance" / "tool-calls" / "lib" / "parts.py"
 QUESTIONS = Path(__file__).with_suffix(".yaml")
 MEDIA_TYPES = {"csv": "text/csv", "json": "application/json", "md": "text/markdown", "png": "image/png"}
 WITH, WITHOUT = "with descriptions", "without"
@@ -123,16 +122,6 @@ async def measure(model_name: str, answers: Path) -> None:
             speaker = RecordedSpeaker(ModelSpeaker(model), answers)
             outcomes = {variant: await ask_all(document, found, speaker, variant) for variant, found in plugins.items()}
     write(outcomes[WITH], outcomes[WITHOUT])
-
-
-def load_parts() -> Any:
-    """What downloads llama-server and the models, for the acceptance suite as well."""
-    spec = importlib.util.spec_from_file_location("tool_calls_parts", PARTS)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def load_all(folder: Path) -> dict[str, Plugin]:

@@ -1,6 +1,6 @@
 """Tool calls of a model on llama-server: `type: completion` against llama-server's own chat endpoint.
 
-    python tests/measure/tool_calls.py [--model qwen] [--cases 200] [--ways completion chat openai] [--results FILE]
+    python -m tests.measure.tool_calls [--model qwen] [--cases 200] [--ways completion chat openai] [--results FILE]
 
 Asks the cases of the acceptance suite tool-calls (40 of our own, 160 of BFCL v4, downloaded once) with `tool_choice`
 `required` and `auto`, at temperature 0, with at most 300 tokens for an answer, as the suite does. `--cases N` takes
@@ -20,7 +20,6 @@ since a prompt that the server has read for one way is in its cache for the next
 import argparse
 import asyncio
 import http.client
-import importlib.util
 import json
 import os
 import random
@@ -46,8 +45,8 @@ from rightseat.models.completion import engines
 from rightseat.models.completion.engines.options import LlamaCppOptions
 from rightseat.models.completion.model import Completion
 from rightseat.models.openai import OpenAI, Options
+from tests.local_models import SUITE, load_parts
 
-SUITE = Path(__file__).parents[1] / "acceptance" / "tool-calls"
 MAX_TOKENS, SEED = 300, 1
 TIMEOUT_S = 3600.0  # on a busy machine a prompt alone took more than 300 s
 SOURCES = ("own", "bfcl_simple_python", "bfcl_multiple", "bfcl_simple_python", "bfcl_multiple")
@@ -140,16 +139,6 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
             connection.close()
         time.sleep(0.3)
     raise SystemExit(f"the server on port {port} was not ready within 300 s")
-
-
-def load_parts() -> Any:
-    """What downloads servers and models, for the acceptance suite as well."""
-    spec = importlib.util.spec_from_file_location("tool_calls_parts", SUITE / "lib" / "parts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 async def ask_all(cases: dict[str, Case], wanted: Sequence[Key], url: str, pid: int, file: Path) -> None:

@@ -15,7 +15,6 @@ import msgspec
 from pydantic import JsonValue
 
 from rightseat.core.approvals import APPROVAL, is_approved
-from rightseat.core.arguments import find_faults
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.cancelling import is_cancelled, to_the_end
 from rightseat.core.closing import closing
@@ -24,6 +23,7 @@ from rightseat.core.errors import RightseatError, StaleWriter
 from rightseat.core.events import CallReturned, Event, Interrupt, RunFinished
 from rightseat.core.failing import mark
 from rightseat.core.ids import new_id
+from rightseat.core.json_schema import find_faults
 from rightseat.core.messages import Call, Message
 from rightseat.core.observing import begin, observed
 from rightseat.core.tools import Approval, Invocation, Run, Tool

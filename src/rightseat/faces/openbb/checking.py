@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rightseat.core.arguments import find_faults
 from rightseat.core.errors import BadAsk
+from rightseat.core.json_schema import find_faults
 
 
 def check(arguments: Mapping[str, Any], schema: Mapping[str, Any], name: str) -> None:

@@ -7,12 +7,12 @@ the same in all schemas of a plugin, so that what is put together from several c
 import re
 from typing import Any, Literal
 
+from rightseat.core.json_schema import check_schema
 from rightseat.plugins.definition import Schema
 from rightseat.plugins.loading import keywords
 from rightseat.plugins.loading.limits import Limits
 from rightseat.plugins.loading.notes import Node, Notes
 from rightseat.plugins.loading.references import Key, References, has_reference, key_of
-from rightseat.wire.json_schema import check_schema
 
 Direction = Literal["request", "response"]
 

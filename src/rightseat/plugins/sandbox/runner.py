@@ -11,7 +11,7 @@ from typing import Self
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.arguments import PATTERNS
+from rightseat.core.json_schema import PATTERNS
 from rightseat.core.values import JsonValue
 from rightseat.plugins import prompting
 from rightseat.plugins.definition import Plugin

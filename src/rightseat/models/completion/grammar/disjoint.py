@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema_rs
 
-from rightseat.core.arguments import PATTERNS
+from rightseat.core.json_schema import PATTERNS
 from rightseat.models.completion.grammar import references
 from rightseat.models.completion.grammar.listing import listed
 from rightseat.models.completion.grammar.merging import flat

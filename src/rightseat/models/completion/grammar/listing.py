@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.arguments import PATTERNS
+from rightseat.core.json_schema import PATTERNS
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.keywords import significant
 from rightseat.models.completion.grammar.literals import one_of

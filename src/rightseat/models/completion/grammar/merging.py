@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.arguments import PATTERNS
+from rightseat.core.json_schema import PATTERNS
 from rightseat.models.completion.grammar.keywords import ALONE, significant
 
 if TYPE_CHECKING:

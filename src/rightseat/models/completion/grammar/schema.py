@@ -14,13 +14,13 @@ import jsonschema_rs
 import msgspec
 
 from rightseat.core.errors import Unenforceable
+from rightseat.core.json_schema import check_schema
 from rightseat.models.completion.grammar import disjoint, listing, merging, strings
 from rightseat.models.completion.grammar.bounds import Bounds
 from rightseat.models.completion.grammar.keywords import column, significant
 from rightseat.models.completion.grammar.literals import one_of
 from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Repeat, Rule, Until
 from rightseat.models.completion.grammar.work import Work
-from rightseat.wire.json_schema import check_schema
 
 Schema = dict[str, Any] | bool
 

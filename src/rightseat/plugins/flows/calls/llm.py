@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Mapping
 
 import jsonschema_rs
 
-from rightseat.core.arguments import PATTERNS
 from rightseat.core.closing import closing
 from rightseat.core.events import AnswerEnded, Custom, Event, TextDelta
 from rightseat.core.folding import Fold
 from rightseat.core.framing import frame
+from rightseat.core.json_schema import PATTERNS, check_schema
 from rightseat.core.observing import begin
 from rightseat.core.text import truncate
 from rightseat.core.values import JsonValue
@@ -26,7 +26,6 @@ from rightseat.plugins.loading.notes import Notes
 from rightseat.plugins.loading.params import Surroundings
 from rightseat.plugins.results import Problem, Result, StepFailed, Usage
 from rightseat.plugins.speaking import Wanted
-from rightseat.wire.json_schema import check_schema
 
 OUTCOME = "flow.outcome"
 """The last event of what is heard, which goes no further than the flow: what became of the step."""

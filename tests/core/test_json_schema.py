@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rightseat.core.errors import BadAsk, Unenforceable
+from rightseat.core.json_schema import check_schema
 from rightseat.faces.openbb.checking import check as check_arguments
 from rightseat.models.completion.grammar import checking
 from rightseat.models.completion.grammar.schema import Builder
-from rightseat.wire.json_schema import check_schema
 from tests.plugins.loading.sample import FLOW, OPENAPI, SAMPLE, load
 
 
