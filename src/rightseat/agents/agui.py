@@ -62,7 +62,7 @@ class Options(NetworkOptions):
     patience: float = Field(default=300.0, gt=0)
     """The longest silence, in seconds, before a run is given up."""
     client_node: bool = False
-    """Whether the agent is told the node at which the client believes it to be, which CopilotKit's clients send as
+    """Pass on the node at which the client believes the agent to be, which CopilotKit's clients send as
     `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
     show_errors: bool = False
     """Whether clients see the agent's own words when it fails. Many agents put the text of an exception there, so

@@ -41,7 +41,7 @@ class Options(endpoint.Options):
     description: str = ""
     """What the agent is good for. Left out, where all are meant: what the endpoint says of each."""
     client_node: bool = False
-    """Whether the agent is told the node at which the client believes it to be, which CopilotKit's clients send as
+    """Pass on the node at which the client believes the agent to be, which CopilotKit's clients send as
     `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
     show_errors: bool = False
     """Whether clients see the agent's own words when it fails. They are the text of an exception, so without it they go

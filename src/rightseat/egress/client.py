@@ -1,6 +1,6 @@
 """Requests over HTTP/1.1 to one server that the operator named, on connections that are kept between requests.
 
-Leaving a response early closes its connection at once: that is how the server learns that nobody reads it any more.
+Leaving a response early closes its connection at once: that is how the server learns that it is not read any more.
 Reading is paused while the reader is behind, so a slow reader slows the sender down instead of filling our memory.
 """
 

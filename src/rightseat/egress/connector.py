@@ -169,7 +169,7 @@ class Protocol(ResponseHandler):
             super().resume_reading(resume_parser)
 
     def close(self) -> None:
-        """At once: a request that nobody needs is not written to its end, and the end of TLS is not waited for."""
+        """At once: a cancelled request is not written to its end, and the end of TLS is not waited for."""
         self.abort()
 
 

@@ -109,7 +109,7 @@ def find_proxy(parts: SplitResult, options: NetworkOptions | None) -> Proxy | No
 
 
 def configured_proxy(options: NetworkOptions | None) -> Proxy | None:
-    """For an address that somebody else named."""
+    """For an address that a client, a plugin or a document named."""
     if options is None or options.proxy is None or options.proxy.get_secret_value() == DIRECT:
         return None
     return read_proxy(options.proxy.get_secret_value())

@@ -39,7 +39,7 @@ CURES = {
     "TokenRetrievalError": "Its sign-in has ended. Run `aws sso login` with its profile.",
     "LoginError": "Its sign-in has ended. Run `aws login` with its profile.",
     "ClientError": "AWS refuses its role. Check the trust policy of the role, and what the server is as it asks.",
-    "MfaNeeded": "Its profile asks for a code (mfa_serial), which nobody can enter. Use a role without one.",
+    "MfaNeeded": "Its profile asks for a code (mfa_serial), which a server cannot enter. Use a role without one.",
 }
 """What to do about an error of botocore's, by the name of its class or of one that it is made from."""
 OTHER = "Check `aws`, the profiles in ~/.aws, and the role of the container or instance. The server's log says more."
@@ -157,7 +157,7 @@ class _Source:
         if keys is None:
             logger.warning("No AWS credentials found (profile %s)", self._profile or "not set")
             raise ModelRefusedKey(NONE_FOUND)
-        ends = getattr(found, "_expiry_time", None)  # botocore tells it to nobody else
+        ends = getattr(found, "_expiry_time", None)  # botocore has no public name for it
         lasts = STATIC_SECONDS if ends is None else (ends - datetime.now(UTC)).total_seconds()
         return Token(Keys(keys.access_key, keys.secret_key, keys.token), lasts)
 
