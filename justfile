@@ -57,6 +57,10 @@ fuzz MINUTES *ARGS:
 serve *ARGS:
     rightseat serve {{ ARGS }}
 
+# Check the web console and build it into src/rightseat/console; needs node 20
+console:
+    cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run check && npm run build
+
 # Build the documentation into site/
 docs:
     mkdocs build --strict

@@ -16,7 +16,19 @@ Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
 GRACE = 0.2  # seconds that a request has to notice that its client is gone
 
 
-WHOLE = ("access", "cli", "clients", "docs", "egress", "faces", "fuzz", "models/completion", "stores")
+WHOLE = (
+    "access",
+    "cli",
+    "clients",
+    "docs",
+    "durability",
+    "egress",
+    "faces",
+    "fuzz",
+    "health",
+    "models/completion",
+    "stores",
+)
 """Folders whose tests start servers, databases or processes, and take their time."""
 
 

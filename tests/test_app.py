@@ -8,9 +8,10 @@ import pytest
 from fastapi import FastAPI
 
 from rightseat import app, config
-from rightseat.app.numbering import varied
+from rightseat.app.cors import MAX_LOGGED_ORIGINS
+from rightseat.app.request_id import add_vary_origin
 from rightseat.core.ask import Ask
-from rightseat.core.errors import ConfigError, Misuse
+from rightseat.core.errors import ConfigError, NotConfigured
 from rightseat.core.events import Event, RunFinished
 from rightseat.core.messages import user
 from rightseat.core.runtime import Runtime
@@ -38,18 +39,18 @@ def blank_pages() -> None:
 
 
 async def test_a_configuration_becomes_an_application_that_answers(serve: Serve) -> None:
-    built = build("models: {default: {type: scripted, pause: 0}}\nfaces: [{type: tests.acme.faces}]")
+    built = build("models: {default: {type: scripted, chunk_delay: 0}}\nfaces: [{type: tests.acme.faces}]")
 
     async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/acme", params={"question": "Who are you?"})
 
-    assert answer.text.startswith("You said: “Who are you?” I am the built-in scripted model")
+    assert answer.text.startswith("You said: “Who are you?” I am the built-in demo model")
 
 
 async def test_the_tools_that_an_agent_names_are_called(serve: Serve) -> None:
     built = build(
         """
-models: {default: {type: scripted, pause: 0}}
+models: {default: {type: scripted, chunk_delay: 0}}
 agents: {default: {tools: ["tests.acme.tools:box"]}}
 faces: [{type: tests.acme.faces}]
 """
@@ -58,7 +59,7 @@ faces: [{type: tests.acme.faces}]
     async with serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/acme", params={"question": "get_weather Bonn"})
 
-    assert answer.text == 'The tool get_weather said: {"city":"Bonn","sky":"clear"}'
+    assert answer.text == 'The tool get_weather returned: {"city":"Bonn","sky":"clear"}'
 
 
 async def test_every_face_has_its_address(serve: Serve) -> None:
@@ -74,7 +75,7 @@ async def test_every_face_has_its_address(serve: Serve) -> None:
     assert others == [422, 422, 404]
 
 
-async def test_health_says_that_it_lives_and_which_version_it_is(serve: Serve) -> None:
+async def test_health_returns_status_and_version(serve: Serve) -> None:
     async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/health")
 
@@ -107,7 +108,7 @@ async def heard(runtime: Runtime, run_id: str) -> list[Event]:
 
 async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
     assembly = app.assemble(read("models: {default: {type: tests.acme.models}}"))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async with assembly.opened():
             ask = await assembly.runtime.start(Ask(messages=(user("Hi"),)))
             async for _ in assembly.runtime.follow(ask.run_id):
@@ -144,7 +145,7 @@ async def test_hooks_of_the_configuration_are_called() -> None:
     built = app.assemble(
         read(
             """
-models: {default: {type: scripted, pause: 0}}
+models: {default: {type: scripted, chunk_delay: 0}}
 hooks:
   before_request: ["tests.acme.tools:refuse_spam"]
   after_request: ["tests.acme.tools:remember"]
@@ -155,7 +156,7 @@ hooks:
         ask = await built.runtime.start(Ask(messages=(user("Hi"),)))
         async for _ in built.runtime.follow(ask.run_id):
             pass
-        with pytest.raises(Misuse, match="No spam"):
+        with pytest.raises(NotConfigured, match="No spam"):
             await built.runtime.start(Ask(messages=(user("spam"),)))
 
     assert tools.seen[0].startswith("You said: “Hi”")
@@ -244,7 +245,7 @@ async def test_only_the_methods_of_our_clients_may_be_sent(serve: Serve) -> None
 
 @pytest.mark.parametrize("origin", [None, LOCAL])
 @pytest.mark.parametrize("path", ["/copilotkit", "/health"])
-async def test_every_answer_says_that_another_page_may_get_another(serve: Serve, path: str, origin: str | None) -> None:
+async def test_every_response_varies_by_origin(serve: Serve, path: str, origin: str | None) -> None:
     async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get(path, headers={"origin": origin} if origin else {})
 
@@ -256,7 +257,7 @@ async def test_every_answer_says_that_another_page_may_get_another(serve: Serve,
 def test_what_an_answer_varies_by_already_is_said_too() -> None:
     headers = [(b"Vary", b"accept"), (b"content-type", b"text/plain")]
 
-    assert varied(headers) == [(b"content-type", b"text/plain"), (b"vary", b"accept, Origin")]
+    assert add_vary_origin(headers) == [(b"content-type", b"text/plain"), (b"vary", b"accept, Origin")]
 
 
 KEYS = """
@@ -300,7 +301,7 @@ async def test_only_requests_for_our_hosts_are_answered(serve: Serve) -> None:
         answers = [await client.get("/health", headers={"host": host}) for host in hosts]
 
     assert [answer.status_code for answer in answers] == [200, 200, 421]
-    assert answers[-1].json()["error"] == "wrong_host"
+    assert answers[-1].json()["error"] == "host_not_allowed"
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ async def test_the_tools_of_a_face_are_for_every_agent_and_for_asks_that_came_th
     seen: list[list[str]] = []
 
     async def remember(ask: Ask) -> None:
-        seen.append([tool.name for box in assembly.brought.values() for tool in await box.tools(ask)])
+        seen.append([tool.name for box in assembly.face_toolboxes.values() for tool in await box.tools(ask)])
 
     found = config.parse("agents: {default: {}, other: {}}\nfaces: [{type: openbb}]", environ={})
     assembly = app.assemble(found)
@@ -341,3 +342,39 @@ async def test_the_tools_of_a_face_are_for_every_agent_and_for_asks_that_came_th
     assert "create_table" in through
     assert also == through
     assert elsewhere == []
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        ("{}", '`origins: ["https://shop.test"]` (it replaces the default, pages of this machine).'),
+        ("{origins: ['http://a.test']}", '`origins: ["http://a.test", "https://shop.test"]`.'),
+    ],
+)
+async def test_a_refused_origin_is_logged_once_with_the_line_to_write(
+    serve: Serve, caplog: pytest.LogCaptureFixture, server: str, line: str
+) -> None:
+    async with serve(build(f"server: {server}")) as url, httpx2.AsyncClient(base_url=url) as client:
+        await preflight(url, "https://shop.test")
+        await client.post("/copilotkit", json={"query": "{ hello }"}, headers={"origin": "https://shop.test"})
+        await client.get("/health", headers={"origin": url})
+
+    lines = [record.getMessage() for record in caplog.records if record.name == "rightseat.app.cors"]
+    assert lines == [
+        "A page of https://shop.test called /copilotkit; its origin is not allowed. "
+        f"To allow it, write under `server`: {line}"
+    ]
+
+
+async def test_log_lines_about_origins_are_limited_and_have_no_line_breaks(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve(build("")) as url, httpx2.AsyncClient(base_url=url) as client:
+        await client.get("/a%0Ab", headers={"origin": "null"})
+        for number in range(MAX_LOGGED_ORIGINS):
+            await client.get("/health", headers={"origin": f"https://{number}.test"})
+
+    lines = [record.getMessage() for record in caplog.records if record.name == "rightseat.app.cors"]
+    assert len(lines) == MAX_LOGGED_ORIGINS + 1
+    assert lines[0].startswith("A page of null called /a%0Ab; its origin is not allowed. A file or a sandboxed frame")
+    assert lines[-1] == "100 origins were refused. Further ones are not logged."

@@ -9,7 +9,7 @@ import yaml
 
 from rightseat import config
 from rightseat.config import schema
-from rightseat.config.document import MAX_CHARACTERS
+from rightseat.config.document import MAX_CHARS
 from rightseat.core.errors import ConfigError
 
 KNOWN = "Known: anthropic, completion, empty, fallback, google, langchain, openai, scripted."
@@ -26,7 +26,7 @@ def problems(text: str, **environ: str) -> list[str]:
     return [line.removeprefix("rightseat.yaml:") for line in error.value.message.splitlines()]
 
 
-def options(part: config.Part) -> Any:
+def options(part: config.ConfiguredPart) -> Any:
     return part.options
 
 
@@ -41,6 +41,8 @@ def test_without_a_file_and_a_key_the_built_in_model_answers_every_protocol() ->
     assert [(face.type, options(face).path) for face in read.faces] == [
         ("copilotkit", "/copilotkit"),
         ("openai", "/v1"),
+        ("operator", "/operator"),
+        ("console", "/console"),
     ]
     assert options(read.faces[0]).agent == "default"
     assert (read.log.type, read.threads.type, read.engine.type) == ("sqlite", "sql", "local")
@@ -93,13 +95,13 @@ models:
   default: {type: openai, model: gpt-4o-mini, api_key: "${OPENAI_API_KEY}"}
   local: {type: openai, model: llama, base_url: "http://localhost:11434/v1"}
 agents:
-  default: {type: loop, model: default, instructions: Be brief., rounds: 4, tools: ["tests.acme.tools:both"]}
+  default: {type: loop, model: default, instructions: Be brief., max_turns: 4, tools: ["tests.acme.tools:both"]}
   private: {model: local}
 faces:
   - {type: copilotkit, path: /copilotkit, agent: default}
   - {type: tests.acme.faces, path: /other, agent: private}
 server: {host: 0.0.0.0, port: 9000, origins: ["http://localhost:3000"], headers: [x-tenant], docs: true}
-log: {type: memory, keep: 8}
+log: {type: memory, max_finished_runs: 8}
 threads: {type: memory}
 engine: {type: local}
 hooks: {before_request: ["tests.acme.tools:refuse_spam"]}
@@ -111,7 +113,7 @@ hooks: {before_request: ["tests.acme.tools:refuse_spam"]}
     assert options(read.agents["default"]).tools == ("tests.acme.tools:both",)
     assert options(read.agents["private"]).model == "local"
     assert [face.type for face in read.faces] == ["copilotkit", "tests.acme.faces"]
-    assert options(read.log).keep == 8
+    assert options(read.log).max_finished_runs == 8
     assert read.server.origins == ("http://localhost:3000",)
     assert not read.server.is_local
     assert read.hooks.before_request == ("tests.acme.tools:refuse_spam",)
@@ -138,15 +140,15 @@ def test_a_file_is_found_where_the_command_is_started(tmp_path: Path, monkeypatc
     assert config.find(None, {}).server.port == 1
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"There is no file .*nowhere\.yaml\. `rightseat init` writes"):
         config.find(tmp_path / "nowhere.yaml", {})
 
 
-def test_a_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_reported(tmp_path: Path) -> None:
     (tmp_path / "rightseat.yaml").write_bytes(b"\xff\xfe\x00")
 
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="Cannot read"):
         config.read(tmp_path / "rightseat.yaml", {})
 
 
@@ -197,20 +199,20 @@ def test_a_wrong_value_from_the_environment_is_shown_as_it_is_written_and_never_
 # What is wrong with it
 
 
-def test_an_unknown_key_is_told_with_its_place_and_the_nearest() -> None:
-    assert problems("models:\n  default:\n    type: scripted\n    pauze: 1\n") == [
-        "4:5: models.default.pauze: unknown key. Did you mean 'pause'? Known: pause."
+def test_an_unknown_key_is_reported_with_its_place_and_the_nearest_key() -> None:
+    assert problems("models:\n  default:\n    type: scripted\n    chunk_dely: 1\n") == [
+        "4:5: models.default.chunk_dely: unknown key. Did you mean 'chunk_delay'? Known: chunk_delay."
     ]
     assert problems("sever: {port: 1}")[0].startswith("1:1: sever: unknown key. Did you mean 'server'? Known: access")
 
 
-def test_an_unknown_key_deep_inside_is_told_with_the_keys_of_its_place() -> None:
+def test_a_nested_unknown_key_is_reported_with_the_keys_of_its_place() -> None:
     assert problems("models: {default: {type: tests.acme.models, limits: {token: 1}}}") == [
         "1:54: models.default.limits.token: unknown key. Did you mean 'tokens'? Known: tokens."
     ]
 
 
-def test_a_missing_key_is_told_at_what_lacks_it() -> None:
+def test_a_missing_key_is_reported_at_its_parent() -> None:
     assert problems("models:\n  default: {type: openai}\n") == ["2:3: models.default.model is missing."]
 
 
@@ -229,11 +231,11 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
         ("agents: {default: loop}", "1:10: agents.default should be a mapping like {type: …}."),
         (
             "models: {default: {model: m}}",
-            f"1:10: models.default.type should say what it is. {KNOWN}",
+            f"1:10: models.default.type is missing. {KNOWN}",
         ),
         (
             "models: {default: {type: 3}}",
-            f"1:10: models.default.type should say what it is. {KNOWN}",
+            f"1:10: models.default.type is missing. {KNOWN}",
         ),
         (
             "models: {default: {type: opanai}}",
@@ -271,7 +273,7 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
         ),
         (
             "agents: {default: {type: langgraph}}",
-            "1:19: agents.default: give either `url`, for a graph of a server, or `graph`, for one in this process.",
+            "1:19: agents.default: set either `url`, for a graph on a server, or `graph`, for one in this process.",
         ),
         (
             "toolboxes: {docs: {type: mcp}}",
@@ -287,14 +289,14 @@ def test_a_missing_key_is_told_at_what_lacks_it() -> None:
             "1:1: the file should be a mapping with keys like models, agents, faces.",
         ),
         ("a: &a\n  b: 1\na: 2", "3:1: the key 'a' is given twice; the first is on line 1."),
-        ("? [a]\n: 1", "1:3: a key should be a plain word."),
+        ("? [a]\n: 1", "1:3: a key must be a plain scalar."),
         (
             "server: {host: !!python/name:os.system x}",
-            "1:16: values with the tag 'tag:yaml.org,2002:python/name:os.system' are not read here.",
+            "1:16: the tag 'tag:yaml.org,2002:python/name:os.system' is not supported.",
         ),
     ],
 )
-def test_a_problem_has_its_place_and_says_what_would_be_right(text: str, said: str) -> None:
+def test_a_problem_has_its_place_and_the_cure(text: str, said: str) -> None:
     assert said in problems(text)
 
 
@@ -302,16 +304,16 @@ def test_a_problem_has_its_place_and_says_what_would_be_right(text: str, said: s
 def test_an_origin_that_no_browser_sends_is_refused(origin: str) -> None:
     (problem,) = problems(f"server: {{origins: ['{origin}']}}")
 
-    assert "should be like http://localhost:3000, without a path or a slash at its end" in problem
+    assert "should be like http://localhost:3000, without a path or a trailing slash" in problem
 
 
-def test_all_problems_are_told_at_once_in_the_order_of_the_file() -> None:
+def test_all_problems_are_reported_together_in_the_order_of_the_file() -> None:
     found = problems(
         """
 models:
   default: {type: openai, modle: m, api_key: "${NOPE}"}
 agents:
-  default: {model: other, rounds: 0}
+  default: {model: other, max_turns: 0}
 server: {prot: 1}
 """
     )
@@ -319,7 +321,7 @@ server: {prot: 1}
     assert [line.split(":")[0] for line in found] == ["3", "3", "3", "5", "5", "6"]
 
 
-def test_two_problems_of_one_place_are_both_told() -> None:
+def test_two_problems_of_one_place_are_both_reported() -> None:
     assert problems("models: {default: {type: tests.acme.twice}}") == [
         "1:10: models.default.one is missing.",
         "1:10: models.default.two is missing.",
@@ -356,11 +358,11 @@ def test_a_secret_is_never_part_of_a_complaint(text: str) -> None:
 # What is no configuration at all
 
 
-def test_what_is_not_yaml_is_told_with_its_place() -> None:
+def test_invalid_yaml_is_reported_with_its_place() -> None:
     assert problems("models:\n  - a\n b: 1\n")[0].startswith("3:2: this is not YAML: ")
 
 
-def test_a_variable_that_needs_quotes_is_told_so() -> None:
+def test_a_variable_that_needs_quotes_is_reported() -> None:
     (problem,) = problems("models: {default: {api_key: ${KEY}}}")
 
     assert problem.endswith("A value with ${…} inside { } or [ ] needs quotes.")
@@ -370,11 +372,11 @@ def test_a_billion_laughs_are_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
 
-    assert "aliases make more than 20,000 values" in problems("\n".join(lines))[0]
+    assert "aliases expand this to more than 20,000 values" in problems("\n".join(lines))[0]
 
 
 def test_a_value_inside_itself_is_refused() -> None:
-    assert "aliases make more than" in problems("a: &a [*a]")[0]
+    assert "aliases expand this to more than" in problems("a: &a [*a]")[0]
 
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- "])
@@ -383,7 +385,7 @@ def test_values_nested_too_deep_are_refused(opening: str) -> None:
 
 
 def test_a_file_that_is_too_long_is_refused() -> None:
-    assert "longer than 1,000,000 characters" in problems("#" * (MAX_CHARACTERS + 1))[0]
+    assert "longer than 1,000,000 characters" in problems("#" * (MAX_CHARS + 1))[0]
 
 
 # The schema for editors
@@ -395,14 +397,14 @@ def test_a_file_that_is_too_long_is_refused() -> None:
         "",
         "models: {default: {type: openai, model: m, temperature: 0}}",
         "models: {default: {type: acme.groq, anything: 1}}",
-        "agents: {default: {}, other: {type: loop, rounds: 3}}",
+        "agents: {default: {}, other: {type: loop, max_turns: 3}}",
         "server: {port: '${PORT}', docs: '${DOCS:-false}', origins: null}",
         "faces: [{type: copilotkit, agent: null}]",
-        "log: {type: memory, keep: 3}\nthreads: {}\nengine: {type: local}",
+        "log: {type: memory, max_finished_runs: 3}\nthreads: {}\nengine: {type: local}",
     ],
 )
 def test_the_schema_takes_what_is_right(text: str) -> None:
-    jsonschema_rs.validate(schema.whole(), yaml.safe_load(text))
+    jsonschema_rs.validate(schema.build_schema(), yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(
@@ -412,7 +414,7 @@ def test_the_schema_takes_what_is_right(text: str) -> None:
         "models: {default: {type: openai}}",
         "models: {default: {type: openai, model: m, modle: n}}",
         "models: {default: {model: m}}",
-        "agents: {default: {rounds: 0}}",
+        "agents: {default: {max_turns: 0}}",
         "server: {port: 70000}",
         "server: {port: many}",
         "faces: [{}]",
@@ -420,4 +422,31 @@ def test_the_schema_takes_what_is_right(text: str) -> None:
 )
 def test_the_schema_refuses_what_is_wrong(text: str) -> None:
     with pytest.raises(jsonschema_rs.ValidationError):
-        jsonschema_rs.validate(schema.whole(), yaml.safe_load(text))
+        jsonschema_rs.validate(schema.build_schema(), yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["copilot.example.com", "ftp://a.test", "https://", "https://a.test?x=1", "https://a.test/#x", "https://me@a.test",
+     "https://a.test:port", "https://[::1", "https://a test"],
+)  # fmt: skip
+def test_a_public_url_is_one_that_a_client_can_call(url: str) -> None:
+    (problem,) = problems(f"server: {{public_url: '{url}'}}")
+
+    assert "should be like https://copilot.example.com, perhaps with a path" in problem
+
+
+@pytest.mark.parametrize("proxy", ["proxy.internal", "10.0.0.1/8", "10.0.0", ""])
+def test_a_trusted_proxy_is_an_address_or_a_network(proxy: str) -> None:
+    (problem,) = problems(f"server: {{trusted_proxies: ['{proxy}']}}")
+
+    assert "should be an address or a network like 10.0.0.0/8" in problem
+
+
+@pytest.mark.parametrize(("url", "is_local"), [("http://localhost:9000", True), ("https://copilot.example.com", False)])
+def test_a_server_with_a_public_url_is_not_local(url: str, is_local: bool) -> None:
+    server = parse(f"server: {{public_url: '{url}/', trusted_proxies: [10.0.0.0/8, '::1', '*']}}").server
+
+    assert server.public_url == url
+    assert server.is_local is is_local
+    assert server.trusted_proxies == ("10.0.0.0/8", "::1", "*")

@@ -76,7 +76,7 @@ async def test_an_open_stream_does_not_hold_the_end_up(serve: Serve) -> None:
     async def stream() -> StreamingResponse:
         return StreamingResponse(forever())
 
-    async with asyncio.timeout(5), httpx2.AsyncClient() as client:
+    async with asyncio.timeout(30), httpx2.AsyncClient() as client:
         async with serve(app) as url:
             answer = await client.send(client.build_request("GET", url), stream=True)
             text = answer.aiter_text()
@@ -102,7 +102,7 @@ async def test_a_request_that_never_looks_up_is_cancelled(serve: Serve) -> None:
             cancelled.set()
             raise
 
-    async with asyncio.timeout(5), httpx2.AsyncClient() as client:
+    async with asyncio.timeout(30), httpx2.AsyncClient() as client:
         async with serve(deaf) as url:
             asking = asyncio.create_task(client.get(url))
             await reached.wait()

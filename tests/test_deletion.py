@@ -22,21 +22,21 @@ from redis.asyncio import Redis
 from rightseat.core.ask import ANYONE, Answer, Ask, Principal
 from rightseat.core.errors import RunNotFound, ThreadNotFound
 from rightseat.core.events import RunFinished, TextDelta
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.dbos import DbosEngine
-from rightseat.engines.dbos.system import System
+from rightseat.engines.dbos.system import DbosSystem
 from rightseat.engines.local import LocalEngine
 from rightseat.faces.openbb.feedback import Feedback
 from rightseat.logs import redis
-from rightseat.logs.sqlite import SqliteLog
+from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
-from rightseat.testing import Answer as Said
 from rightseat.testing import ScriptedModel, calls, says
+from rightseat.testing import ScriptedResponse as Said
 from tests.engines.test_dbos import begin, schema_of
 from tests.services import POSTGRES, REDIS, keys, schema
 
@@ -56,13 +56,13 @@ class Kept:
         self.secrets = {place: f"{place}{secrets.token_hex(8)}" for place in PLACES}
 
     @asynccontextmanager
-    async def serving(self, *, durable: bool, expire_days: float | None = None) -> AsyncIterator[Runtime]:
+    async def serving(self, *, durable: bool, retention_days: float | None = None) -> AsyncIterator[Runtime]:
         async with AsyncExitStack() as stack:
             path = self.folder / "rightseat.db"
-            log: Any = SqliteLog(path, compact_after=0) if self.url is None else self._redis()
+            log: Any = SqliteLog(path, compact_after_seconds=0) if self.url is None else self._redis()
             await stack.enter_async_context(log)
-            threads = await stack.enter_async_context(SqlThreads(connect(self.url or path), expire_days))
-            steps = System(self.url or self.folder / "steps.db", schema_of(self.url))
+            threads = await stack.enter_async_context(SqlThreads(connect(self.url or path), retention_days))
+            steps = DbosSystem(self.url or self.folder / "steps.db", schema_of(self.url))
             engine = DbosEngine(steps) if durable else LocalEngine()
             loop = Loop(ScriptedModel(self._answer), [Bank(self)], durable=durable)
             runtime = Runtime({"default": loop}, log=log, threads=threads, engine=engine, artifacts=threads.artifacts)
@@ -82,7 +82,7 @@ class Kept:
 
     def configuration(self) -> dict[str, Any]:
         """The same, for a command."""
-        found: dict[str, Any] = {"server": {"state": str(self.folder)}, "engine": {"type": "dbos"}}
+        found: dict[str, Any] = {"server": {"state_dir": str(self.folder)}, "engine": {"type": "dbos"}}
         found["faces"] = [{"type": "openbb"}]
         if self.url is not None:
             found["threads"] = {"type": "sql", "url": self.url}
@@ -202,7 +202,7 @@ async def test_nothing_is_left_of_a_thread_that_has_expired(kept: Kept, durable:
         async with kept.serving(durable=durable) as runtime:
             await converse(kept, runtime)
         before = await kept.found()
-        async with kept.serving(durable=durable, expire_days=1e-9):
+        async with kept.serving(durable=durable, retention_days=1e-9):
             after = await kept.is_gone()
 
     assert before == set(PLACES)
@@ -242,7 +242,7 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
         await runtime.artifacts.put(loose, "loose.txt", "text/plain", kept.secrets["file"].encode())
         for name in ("alice", "bob"):
             said = {"vote": "up", "user_prompt": kept.secrets["question"] if name == "alice" else "Hi"}
-            await feedback.keep(msgspec.json.encode(said), user=name)
+            await feedback.append(msgspec.json.encode(said), user=name)
         await rightseat(kept, "users", "export", "alice", "--output", str(export))
         before = await kept.found()
         told = await rightseat(kept, "users", "forget", "alice", "--yes")
@@ -250,7 +250,7 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
         others = await runtime.thread("bob's", Principal("bob"))
 
     assert before == set(PLACES)
-    assert told == "Deleted of 'alice': 1 threads, 2 runs, 2 files, 1 feedback.\n"
+    assert told == "Deleted the data of 'alice': 1 threads, 2 runs, 2 files, 1 feedback.\n"
     assert after == set()
     assert others is not None
     assert len(await feedback.read_user("bob")) == 1
@@ -261,13 +261,40 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
     assert export.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_run_that_goes_on_elsewhere_keeps_nothing_after_its_thread_was_deleted(tmp_path: Path) -> None:
+async def test_a_thread_can_be_listed_exported_and_deleted_while_the_server_runs(kept: Kept, durable: bool) -> None:
+    async with asyncio.timeout(120), kept.serving(durable=durable) as runtime:
+        await converse(kept, runtime)
+        await ended(runtime, Ask(messages=(user("Hi"),), thread_id="bob's", principal=Principal("bob")))
+        threads = [json.loads(line) for line in (await rightseat(kept, "threads", "list", "--json")).splitlines()]
+        runs = [json.loads(line) for line in (await rightseat(kept, "runs", "list", "--json")).splitlines()]
+        shown = await rightseat(kept, "runs", "show", runs[1]["id"])
+        exported = json.loads(await rightseat(kept, "threads", "export", "t"))
+        before = await kept.found()
+        told = await rightseat(kept, "threads", "delete", "t", "--yes")
+        after = await kept.is_gone()
+        others = await runtime.thread("bob's", Principal("bob"))
+
+    assert [(one["id"], one["user"], one["title"]) for one in threads] == [
+        ("bob's", "bob", "Hi"),
+        ("t", "alice", kept.secrets["name"]),
+    ]
+    assert [(one["thread"], one["outcome"]) for one in runs] == [("bob's", "done"), ("t", "done"), ("t", "waiting")]
+    assert f"pay returned: paid {kept.secrets['result']}" in shown
+    assert len(exported["thread"]["messages"]) == 4
+    assert exported["approvals"][0]["call"]["name"] == "pay"
+    assert before == set(PLACES)
+    assert told == "Deleted the thread 't' with 2 runs.\n"
+    assert after == set()
+    assert others is not None
+
+
+async def test_a_run_on_another_replica_stores_nothing_after_its_thread_was_deleted(tmp_path: Path) -> None:
     """The other server halts in the middle of its answer."""
     async with schema() as url, asyncio.timeout(60):
         other = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '1')")
         try:
             assert other.stdout is not None
-            while not (await other.stdout.readline()).endswith(b"CallReturned\n"):
+            while not (await other.stdout.readline()).endswith(b"ToolCallReturned\n"):
                 pass
             kept = Kept(tmp_path, url, "")
             kept.secrets = {"question": "Charge it.", "answer": "0:one"}
@@ -300,15 +327,15 @@ async def elsewhere(url: str) -> AsyncIterator[Runtime]:
 async def test_what_could_not_be_deleted_at_once_is_deleted_later(tmp_path: Path) -> None:
     kept = Kept(tmp_path / "state", None, "")
 
-    class Away(LocalEngine):
+    class BackendUnavailable(LocalEngine):
         is_away = True
 
-        async def forget(self, run_ids: Sequence[str]) -> None:
+        async def delete_runs(self, run_ids: Sequence[str]) -> None:
             if self.is_away:
                 raise ConnectionError("away")
             self.forgotten = list(run_ids)
 
-    engine = Away()
+    engine = BackendUnavailable()
     async with asyncio.timeout(20), AsyncExitStack() as stack:
         log = await stack.enter_async_context(SqliteLog(kept.folder / "rightseat.db"))
         threads = await stack.enter_async_context(SqlThreads(connect(kept.folder / "rightseat.db")))

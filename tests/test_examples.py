@@ -4,6 +4,7 @@ import asyncio
 import importlib.util
 import json
 import shutil
+import socket
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,7 +58,7 @@ async def test_the_smallest_configuration_answers(serve: Serve) -> None:
     async with serve(app.build(read)) as url:
         said = words(await ask(url, "Hello?"))
 
-    assert said.startswith("You said: “Hello?” I am the built-in scripted model")
+    assert said.startswith("You said: “Hello?” I am the built-in demo model")
 
 
 async def test_the_to_do_list_can_be_read_and_added_to(serve: Serve) -> None:
@@ -76,10 +77,29 @@ async def test_openais_own_client_runs_its_tool_and_gets_an_answer(serve: Serve)
     read = config.read(EXAMPLES / "hello" / "rightseat.yaml", {})
 
     async with serve(app.build(read)) as url:
-        said = await asyncio.to_thread(example.chat, "read_clock in Oslo", f"{url}/v1")
+        said = await asyncio.to_thread(example.chat, "read_clock UTC", f"{url}/v1")
 
-    assert said.startswith("The tool read_clock said: It is ")
-    assert said.endswith("wherever in Oslo may be.")
+    assert said.startswith("The tool read_clock returned: It is ")
+    assert said.endswith(" in UTC.")
+
+
+def test_the_demo_apis_take_a_free_port_where_theirs_is_in_use(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES / "plugins-app" / "server")
+    apis = load(EXAMPLES / "plugins-app" / "server" / "ops" / "apis.py")
+    for name in ("WEATHER_KEY", "HOST_SECURITY_TOKEN", "FILE_CONVERT_SECRET"):
+        monkeypatch.setenv(f"RIGHTSEAT_SECRET_{name}", "demo")
+    with socket.create_server(("127.0.0.1", 0)) as taken, apis.serve("weather", taken.getsockname()[1]) as api:
+        api.shutdown()
+        port = api.server_port
+        assert port != taken.getsockname()[1]
+
+    file = apis.configure({**apis.PORTS, "weather": port}, tmp_path)
+
+    assert config.read(file, {}).toolboxes["ops"].options.model_dump()["allow_private"]["weather"] == (
+        f"127.0.0.1:{port}",
+    )
+    assert f"http://127.0.0.1:{port}/v1" in (tmp_path / "plugins" / "weather" / "openapi.yaml").read_text()
+    assert apis.configure(apis.PORTS, tmp_path) == EXAMPLES / "plugins-app" / "server" / "rightseat.yaml"
 
 
 async def test_the_task_board_is_changed_once_a_person_agrees(

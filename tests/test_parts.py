@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from rightseat import parts
+from rightseat import config, parts
 from rightseat.core.errors import ConfigError
 
 
@@ -17,7 +18,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_plain_name_is_a_module_of_ours() -> None:
+def test_a_plain_name_is_a_module_of_rightseat() -> None:
     assert parts.find("models", "scripted").__name__ == "rightseat.models.scripted"
     assert parts.find("stores", "memory").__name__ == "rightseat.stores.memory"
 
@@ -26,7 +27,7 @@ def test_a_name_with_a_dot_is_imported_as_it_stands() -> None:
     assert parts.find("models", "tests.acme.models").__name__ == "tests.acme.models"
 
 
-def test_an_unknown_name_is_told_with_the_known_ones_and_the_nearest() -> None:
+def test_an_unknown_name_is_reported_with_the_known_ones_and_the_nearest() -> None:
     with pytest.raises(ConfigError) as error:
         parts.find("models", "opanai")
 
@@ -42,9 +43,9 @@ def test_a_name_like_nothing_we_have_gets_no_guess() -> None:
 
 
 def test_modules_that_only_help_parts_are_no_parts() -> None:
-    assert "answers" not in parts.builtin("faces")
-    with pytest.raises(ConfigError, match="no face of type 'answers'"):
-        parts.find("faces", "answers")
+    assert "_shared" not in parts.builtin("faces")
+    with pytest.raises(ConfigError, match="no face of type '_shared'"):
+        parts.find("faces", "_shared")
 
 
 def test_a_module_that_is_not_there_is_named() -> None:
@@ -87,14 +88,14 @@ def test_a_reference_is_the_object_that_it_names() -> None:
 @pytest.mark.parametrize(
     ("reference", "said"),
     [
-        ("json", r"'json' does not say what to import\. It should look like 'module:name'\."),
-        ("json:", r"should look like 'module:name'"),
-        (":dumps", r"should look like 'module:name'"),
+        ("json", r"'json' cannot be imported\. Write it as 'module:name'\."),
+        ("json:", r"Write it as 'module:name'"),
+        (":dumps", r"Write it as 'module:name'"),
         ("jsn:dumps", r"'jsn:dumps' cannot be found: there is no module 'jsn'\."),
         ("json:dumpz", r"The module 'json' has no 'dumpz'\. Did you mean 'dump'\?"),
     ],
 )
-def test_a_reference_to_nothing_is_told(reference: str, said: str) -> None:
+def test_an_invalid_reference_is_reported(reference: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         parts.load(reference)
 
@@ -107,7 +108,7 @@ def test_a_reference_to_nothing_is_told(reference: str, said: str) -> None:
         ("\nassert 1 == 2, 'no'\n", r"broken_tools\.py:2: AssertionError: no"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_told_with_its_line(modules: Path, code: str, said: str) -> None:
+def test_a_module_that_cannot_be_imported_is_reported_with_its_line(modules: Path, code: str, said: str) -> None:
     modules.joinpath("broken_tools.py").write_text(code)
 
     with pytest.raises(ConfigError, match=rf"'broken_tools:get_weather' cannot be imported: .*{said}"):
@@ -127,3 +128,38 @@ def test_folders_and_files_are_for_this_user_alone_whatever_the_umask(tmp_path: 
 
     modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.rglob("*")}
     assert modes == {"above": 0o700, "state": 0o700, ".gitignore": 0o600, "new": 0o600, "old": 0o600}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "azure",
+        "bedrock",
+        "claude",
+        "gemini",
+        "groq",
+        "llama.cpp",
+        "LM_Studio",
+        "lmstudio",
+        "mistral",
+        "ollama",
+        "openrouter",
+        "vllm",
+    ],
+)
+def test_the_name_of_a_provider_gets_the_model_to_write(name: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        parts.find("models", name)
+
+    example = re.fullmatch(rf"There is no model of type '{name}'\. Write (.*)\. Known: .*", error.value.message)
+    assert example is not None
+    variables = dict.fromkeys(re.findall(r"\${(\w+)}", example[1]), "0123456789abcdef")
+    written = config.parse(f"models: {{default: {example[1]}}}", environ=variables)
+    assert written.models["default"].type in ("openai", "anthropic", "google")
+
+
+def test_ollama_is_a_model_of_type_openai() -> None:
+    with pytest.raises(
+        ConfigError, match=r"Write {type: openai, model: llama3.2, base_url: http://localhost:11434/v1}\."
+    ):
+        config.parse("models: {default: {type: ollama, model: llama3.2}}", environ={})

@@ -2,36 +2,45 @@
 
     rightseat serve
     pip install openai
-    python examples/openai-client/chat.py "read_clock in Oslo"
+    python examples/openai-client/chat.py "read_clock UTC"
+
+A server on another port: RIGHTSEAT_URL=http://127.0.0.1:8123/v1 python examples/openai-client/chat.py
 
 The built-in model calls a tool that the question names, so no key is needed.
 """
 
 import json
+import os
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from openai import OpenAI
+from openai import APIConnectionError, OpenAI
+
+URL = os.environ.get("RIGHTSEAT_URL", "http://127.0.0.1:8000/v1")
 
 TOOLS: Any = [
     {
         "type": "function",
         "function": {
             "name": "read_clock",
-            "description": "The time at a place.",
-            "parameters": {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
+            "description": "The time in a time zone.",
+            "parameters": {"type": "object", "properties": {"zone": {"type": "string"}}, "required": ["zone"]},
         },
     }
 ]
 
 
-def read_clock(place: str) -> str:
-    return f"It is {datetime.now(UTC):%H:%M} in UTC, wherever {place} may be."
+def read_clock(zone: str) -> str:
+    try:
+        return f"It is {datetime.now(ZoneInfo(zone)):%H:%M} in {zone}."
+    except (ZoneInfoNotFoundError, ValueError):
+        return f"There is no time zone {zone!r}. Try UTC or Europe/Oslo."
 
 
-def chat(question: str, base_url: str = "http://127.0.0.1:8000/v1", model: str = "default") -> str:
-    """Ask until there is an answer in words."""
+def chat(question: str, base_url: str = URL, model: str = "default") -> str:
+    """Send the question, run the tools that the model calls, and return its answer."""
     client = OpenAI(base_url=base_url, api_key="none")
     messages: list[Any] = [{"role": "user", "content": question}]
     while True:
@@ -46,4 +55,7 @@ def chat(question: str, base_url: str = "http://127.0.0.1:8000/v1", model: str =
 
 
 if __name__ == "__main__":
-    print(chat(" ".join(sys.argv[1:]) or "read_clock in Oslo"))
+    try:
+        print(chat(" ".join(sys.argv[1:]) or "read_clock UTC"))
+    except APIConnectionError:
+        sys.exit(f"Cannot reach {URL}. Is `rightseat serve` running?")

@@ -1,4 +1,4 @@
-"""A copilot in Python: what a configuration file says, for an application of your own.
+"""Builds a copilot in Python code instead of a configuration file, for an application of your own.
 
 copilot = Copilot(model=OpenAI("gpt-4o-mini", api_key=…))
 
@@ -17,16 +17,16 @@ from typing import Any, Self, TypeVar, overload
 from fastapi import APIRouter, FastAPI
 
 from rightseat import app, config, parts
-from rightseat.access.threads import Scoped
-from rightseat.config import Access, Part, Server
+from rightseat.access.threads import ScopedThreads
+from rightseat.config import Access, ConfiguredPart, Server
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
 from rightseat.core.hooks import AfterRequest, BeforeRequest, OnError
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.model import Model
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
-from rightseat.toolboxes.functions import Function, Functions, make
+from rightseat.toolboxes.functions import Function, FunctionToolbox, make_tool
 
 F = TypeVar("F", bound=Function)
 B = TypeVar("B", bound=BeforeRequest)
@@ -37,10 +37,10 @@ E = TypeVar("E", bound=OnError)
 class Copilot:
     """Agents with their tools, ready to be served.
 
-    `model` answers as the agent `default`; `agents` are others that clients may name. With neither, the built-in
-    scripted model answers. The model is opened and closed with the application; what is inside `agents` is yours.
-    `access` says who may call, in the words of the configuration; without it, anyone who reaches the application.
-    Threads are in memory, and gone with the process, unless `state` names a folder to keep them in.
+    `model` responds as the agent `default`; `agents` are further agents that clients may name. With neither, the
+    built-in demo model responds. The application opens and closes the model; the caller opens and closes parts
+    inside `agents`. `access` has the keys of the configuration section `access`; without it, every client that reaches
+    the application is accepted. Threads are kept in memory until the process ends, unless `state_dir` names a folder.
     """
 
     def __init__(
@@ -50,32 +50,32 @@ class Copilot:
         agents: Mapping[str, Agent] | None = None,
         tools: Iterable[Tool | Function] = (),
         instructions: str | None = None,
-        rounds: int = 16,
+        max_turns: int = 16,
         path: str = "/copilotkit",
         access: Access | Mapping[str, Any] | None = None,
-        state: str | Path | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
-        self._functions = Functions(tools)
+        self._functions = FunctionToolbox(tools)
         self._server = Server()
         self._has_loop = model is not None or not agents
-        kept = json.dumps({"server": {"state": str(state)}})
-        plain = config.parse(kept if state else config.IN_MEMORY, environ={})
+        kept = json.dumps({"server": {"state_dir": str(state_dir)}})
+        plain = config.parse(kept if state_dir else config.IN_MEMORY, environ={})
         log, threads, engine = (part.module.build(part.options) for part in (plain.log, plain.threads, plain.engine))
         named = dict(agents or {})
         if self._has_loop:
             if "default" in named:
                 raise ConfigError("There are two agents named 'default': the model's, and one in `agents`.")
             model = model or plain.models["default"].module.Scripted()
-            named["default"] = Loop(model, [self._functions], instructions=instructions, rounds=rounds)
+            named["default"] = Loop(model, [self._functions], instructions=instructions, max_turns=max_turns)
         artifacts = app.artifacts_of(threads)
-        runtime = Runtime(named, log=log, threads=Scoped(threads), engine=engine, artifacts=artifacts)
-        doorman = app.hire(Access.model_validate(access or {}))
-        owned = [part for part in (log, threads, engine, model, *named.values(), doorman) if part is not None]
-        self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned, doorman)
+        runtime = Runtime(named, log=log, threads=ScopedThreads(threads), engine=engine, artifacts=artifacts)
+        authenticator = app.build_authenticator(Access.model_validate(access or {}))
+        owned = [part for part in (log, threads, engine, model, *named.values(), authenticator) if part is not None]
+        self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned, authenticator)
 
     @classmethod
     def from_file(cls, file: str | Path = config.FILE) -> Self:
-        """What the file says. Tools that are added in Python go to every agent with a model."""
+        """Build the copilot of a configuration file. Tools that are added in Python go to every agent with a model."""
         found = config.read(Path(file))
         copilot = cls()
         copilot._server = found.server
@@ -88,7 +88,7 @@ class Copilot:
         return self._assembly.runtime
 
     def opened(self) -> AbstractAsyncContextManager[None]:
-        """Open models, log and threads, to use the `runtime` in a program that serves nothing."""
+        """Open models, log and threads, to use the `runtime` in a program without a server."""
         return self._assembly.opened()
 
     @overload
@@ -105,7 +105,7 @@ class Copilot:
         def add(function: F) -> F:
             if not self._has_loop:
                 raise ConfigError("The agents of this copilot have tools of their own. Give it a `model` to add some.")
-            self._functions.add(make(function, name, description))
+            self._functions.add(make_tool(function, name, description))
             return function
 
         return add if function is None else add(function)
@@ -116,35 +116,34 @@ class Copilot:
         return hook
 
     def after_request(self, hook: A) -> A:
-        """Call `hook(ask, messages)` after every run, with what was said."""
+        """Call `hook(ask, messages)` after every run, with its messages."""
         self.runtime.hooks.after_request.append(parts.require_async(hook))
         return hook
 
     def on_error(self, hook: E) -> E:
-        """Call `hook(ask, failure)` when a run fails. `failure` says what failed, in which agent and node, and after
-        how long."""
+        """Call `hook(ask, failure)` when a run fails. `failure` has the cause, the agent, the node and the duration."""
         self.runtime.hooks.on_error.append(parts.require_async(hook))
         return hook
 
     def router(self) -> APIRouter:
-        """For `include_router` of an application of yours. Its lifespan comes with it.
+        """A router for `include_router` of your application. It includes the lifespan.
 
-        Which web pages may call, and by which host names, is yours to say.
+        Your application checks origins and host names.
         """
-        return app.router(self._assembly)
+        return app.build_router(self._assembly)
 
     def app(self, *, origins: Sequence[str] | None = None, hosts: Sequence[str] | None = None) -> FastAPI:
         """An application that is ready to be served.
 
-        `origins` are the web pages that may call, `hosts` the names that it answers for beside those of this machine.
+        `origins` are the web pages that may call, `hosts` the accepted host names beside those of this machine.
         """
-        asked = {"origins": origins, "hosts": hosts}
-        changes = {name: value for name, value in asked.items() if value is not None}
+        settings = {"origins": origins, "hosts": hosts}
+        changes = {name: value for name, value in settings.items() if value is not None}
         return app.application(self._assembly, Server(**{**self._server.model_dump(), **changes}))
 
 
-def _face(face: Part, path: str, agents: Mapping[str, Agent]) -> Part:
+def _face(face: ConfiguredPart, path: str, agents: Mapping[str, Agent]) -> ConfiguredPart:
     """The default face at another path. Chats that name no agent go to `default`, or to the only one."""
     only = next(iter(agents)) if len(agents) == 1 else None
     options = type(face.options)(path=path, agent="default" if "default" in agents else only)
-    return Part(face.kind, face.type, face.module, options)
+    return ConfiguredPart(face.kind, face.type, face.module, options)

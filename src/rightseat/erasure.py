@@ -1,9 +1,11 @@
-"""Erases what was deleted from a SQLite file: from its pages, and from its write-ahead log.
+"""Erases deleted rows from a SQLite file: from its pages, and from its write-ahead log.
 
-SQLite keeps deleted rows in three places. In the pages that held them: `secure_delete` overwrites those. In the
-write-ahead log, until it is overwritten: a checkpoint truncates it. And now and then in the unused middle of a page
-whose rows were moved to another one, which `secure_delete` does not reach: `VACUUM` writes the file anew, where it is
-small enough to do that while a server runs.
+SQLite keeps deleted rows in three places:
+
+1. the pages that held them: `secure_delete` overwrites those;
+2. the write-ahead log, until it is overwritten: a checkpoint truncates it;
+3. sometimes the unused middle of a page whose rows were moved to another page, which `secure_delete` does not reach:
+   `VACUUM` rewrites the file if it is small enough to do so while a server runs.
 """
 
 import asyncio
@@ -15,22 +17,22 @@ from pathlib import Path
 logger = logging.getLogger(__name__)
 
 DELAY_S = 0.2
-"""Deletions within so many seconds are erased together."""
+"""Deletions within this time are erased together."""
 RETRY_S = 0.25
 WARN_AFTER_S = 5.0
 CLOSING_S = 3.0
 MAX_VACUUM_BYTES = 64 * 2**20
 VACUUM_SHARE = 0.1
-"""The part of the time that may be spent on VACUUM, during which others cannot write."""
+"""The share of time that VACUUM may take. Other connections cannot write during a VACUUM."""
 LOCK_TIMEOUT_S = 1.0
 READER_TIMEOUT_S = 0.05
-"""How long a checkpoint waits for readers. Nobody can write meanwhile."""
+"""How long a checkpoint waits for readers. No connection can write meanwhile."""
 ERASING_ID = 0x52534552
-"""The `application_id` of a file from which nothing was ever deleted without being overwritten."""
+"""The `application_id` of a file in which every deleted row was overwritten."""
 
 
 class Eraser:
-    """Works beside the connections of a file. To be made, used and closed in one event loop."""
+    """Erases deleted rows in the background, beside other connections to the file. Use it in one event loop only."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -39,11 +41,11 @@ class Eraser:
         self._task = asyncio.create_task(self._run())
 
     def request(self) -> None:
-        """Something was deleted, and committed."""
+        """Call this after a deletion is committed."""
         self._requested.set()
 
     async def close(self) -> None:
-        """What was deleted before is erased first, unless others keep the file busy."""
+        """Pending deletions are erased first, unless other connections keep the file busy."""
         self._task.cancel()
         await asyncio.wait((self._task,))
         if self._requested.is_set():
@@ -57,7 +59,7 @@ class Eraser:
             try:
                 await self._erase()
             except BaseException:
-                self._requested.set()  # it is not done
+                self._requested.set()  # the request is still pending
                 raise
 
     async def _erase(self) -> None:
@@ -68,31 +70,27 @@ class Eraser:
                 if await asyncio.to_thread(erase, self._path):
                     self._vacuum_after = time.monotonic() + (time.monotonic() - started) / VACUUM_SHARE
                     return
-                problem = "others read it"
+                problem = "other processes are reading it"
             except (sqlite3.Error, OSError) as error:
                 problem = str(error)
             if not is_reported and time.monotonic() - began > WARN_AFTER_S:
-                logger.warning(
-                    "what was deleted from %s is not erased yet, and is tried again: %s", self._path, problem
-                )
+                logger.warning("deleted data of %s is not erased yet, retrying: %s", self._path, problem)
                 is_reported = True
             await asyncio.sleep(RETRY_S)
 
 
 async def erase_now(path: Path) -> None:
-    """Overwrite what was deleted, and wait for it. Where others hold the file for too long, a warning says so."""
+    """Overwrite deleted rows. If other connections lock the file for too long, log a warning instead."""
     until = time.monotonic() + CLOSING_S
     while not await asyncio.to_thread(erase, path):
         if time.monotonic() > until:
-            logger.warning(
-                "%s is in use: what was deleted from it is erased after the next deletion, or by `VACUUM`", path
-            )
+            logger.warning("%s is in use: deleted data is erased after the next deletion, or by `VACUUM`", path)
             return
         await asyncio.sleep(RETRY_S)
 
 
 def erase(path: Path) -> bool:
-    """Overwrite what was deleted. False if others hold the file, and it has to be tried again."""
+    """Overwrite deleted rows. False if other connections lock the file; the caller tries again."""
     if not path.exists():
         return True
     connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
@@ -113,25 +111,25 @@ def erase(path: Path) -> bool:
 
 
 def overwrite_deleted(connection: sqlite3.Connection) -> None:
-    """Have this connection overwrite what it deletes. Many builds of SQLite do so by themselves; not all."""
+    """Make this connection overwrite the rows that it deletes. Many builds of SQLite do so by default, but not all."""
     connection.execute("PRAGMA secure_delete = ON")
 
 
 def clean_file(path: Path) -> None:
-    """Erase once what was deleted before deleted rows were overwritten. A new file is only marked."""
+    """Erase, once per file, rows that earlier versions deleted without overwriting. A new file is only marked."""
     connection = sqlite3.connect(path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
     try:
         overwrite_deleted(connection)
         if connection.execute("PRAGMA application_id").fetchone()[0] == ERASING_ID:
             return
         if connection.execute("PRAGMA page_count").fetchone()[0] > 0:
-            logger.info("writing %s anew, without what was deleted from it", path)
+            logger.info("rewriting %s without its deleted data", path)
             vacuum(connection)
         connection.execute(f"PRAGMA application_id = {ERASING_ID}")
     except sqlite3.OperationalError as error:
         if not is_locked(error):
             raise
-        logger.warning("%s is in use: what was deleted from it before is erased at the next start", path)
+        logger.warning("%s is in use: data deleted earlier is erased at the next start", path)
     finally:
         connection.close()
 

@@ -1,27 +1,32 @@
-"""A name in the configuration → the module that does it.
+"""Finds the Python module that implements a `type` in the configuration.
 
-A part is a module that offers `Options` (pydantic, `extra="forbid"`, frozen) and one function:
+A part is a module with `Options` (pydantic, `extra="forbid"`, frozen) and one function:
 
     models, logs, stores, engines    build(options) -> Model, Log, Threads, Engine; build(options, parts) for a model
                                      that is built from other models
     toolboxes, agents, guards        build(options, parts) -> Toolbox, Agent, Guard
-    faces                            routes(runtime, options, door) -> APIRouter, every route behind the door
+    faces                            routes(runtime, options, auth) -> APIRouter, every route protected by `auth`
 
-A model may offer `explain(options) -> AsyncIterator[str]` besides: lines that `rightseat check` shows of it.
-A model or a toolbox may offer `warn(options) -> Iterator[str]`: what `rightseat check` warns of, though it can be
-served; `rightseat serve` warns of the models' too.
-A face may offer more. `toolbox(options) -> Toolbox`: tools that all agents get, for asks that came through it;
-`routes` then gets that toolbox as its fourth argument. `pages(options) -> access.pages.Pages`: web pages that may call
-its routes, beside those that the server lets in everywhere. `user_records(options) -> core.users.UserRecords | None`:
-what it keeps of users. A store may offer `build_beside(options) -> core.users.UserStore`, for commands that work on it
-while servers run.
+Optional functions:
 
-`type: openai` under a model is `rightseat.models.openai`; `type: acme.groq` is imported as it stands; a name without a
-dot that we do not have may be an entry point of another package, in the group `rightseat.models`.
+    models               explain(options) -> AsyncIterator[str]: lines that `rightseat check` prints
+    models, toolboxes    warn(options) -> Iterator[str]: warnings that `rightseat check` prints; `rightseat serve` also
+                         prints those of models
+    faces                toolbox(options) -> Toolbox: tools for all agents, in asks that came through the face;
+                         `routes` then receives this toolbox as its fourth argument
+    faces                allowed_origins(options) -> access.origins.AllowedOrigins: the web pages that may call its
+                         routes, beside the server's
+    faces                refuse_path(method, path, status, options) -> Response: the response for a path below its own
+                         (404), or a method (405), that no route serves
+    faces                user_records(options) -> core.users.UserRecords | None: the data that it stores about users
+    stores               build_beside(options) -> core.users.UserStore, for commands that use it while servers run
 
-A part that is built from others never imports them. It names them in its options, as a `ModelName`, a `ToolboxName`, an
-`AgentName` or a `Reference`, so that a wrong name is found when the configuration is read; and it gets them from
-`Parts`. Options with such a name as a default set `validate_default=True`, because the name may not be configured.
+`type: openai` of a model is the module `rightseat.models.openai`; `type: acme.groq` is the module `acme.groq`; any
+other name without a dot is an entry point of another package, in the group `rightseat.models`.
+
+A part that is built from others never imports them. Its options name them, as a `ModelName`, a `ToolboxName`, an
+`AgentName` or a `Reference`, so that an unknown name is an error in the configuration; `Parts` returns them. Options
+with such a name as a default set `validate_default=True`, because the name may not be configured.
 """
 
 import difflib
@@ -32,7 +37,7 @@ import os
 import pkgutil
 import stat
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -49,7 +54,7 @@ from rightseat.core.pins import PinStore
 from rightseat.core.tools import Toolbox
 
 H = TypeVar("H")
-Kind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]
+PartKind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]
 
 NOUNS: dict[str, str] = {
     "models": "model",
@@ -64,16 +69,16 @@ NOUNS: dict[str, str] = {
 
 
 class Parts(Protocol):
-    """What a part that is built from others may ask for."""
+    """Returns the configured parts to a part that is built from others."""
 
     @property
     def artifacts(self) -> Artifacts:
-        """Where files and charts are kept that its runs make."""
+        """The store for files and charts of runs."""
         ...
 
     @property
     def pins(self) -> PinStore | None:
-        """Where pins are kept that several servers share; None where each keeps its own."""
+        """The store for pins that several servers share; None if each server has its own pins."""
         ...
 
     def model(self, name: str) -> Model:
@@ -85,17 +90,18 @@ class Parts(Protocol):
         ...
 
     def toolboxes(self, references: Iterable[str]) -> Sequence[Toolbox]:
-        """Those that are named, behind the tools that the application gives to all of its agents."""
+        """The tools that the application adds to all agents, then the referenced toolboxes."""
         ...
 
     def agent(self, name: str) -> Agent:
-        """The agent with that name in the configuration. It can be asked for its description once all are built."""
+        """The agent with that name in the configuration. Its description is available once all agents are built."""
         ...
 
 
-def find(kind: Kind, name: str) -> ModuleType:
-    """The module of a part. Raises `ConfigError`: there is none, or a package that it needs is not installed."""
-    if "." in name:
+def find(kind: PartKind, name: str) -> ModuleType:
+    """The module of a part. Raises `ConfigError` if there is none, or if a package that it needs is not installed."""
+    example = _example(kind, name)
+    if "." in name and not example:
         return _import(name, f"The {NOUNS[kind]} {name!r}")
     if name in _modules(kind):
         module = _import(f"rightseat.{kind}.{name}", f"The {NOUNS[kind]} {name!r}", extra=name)
@@ -104,17 +110,25 @@ def find(kind: Kind, name: str) -> ModuleType:
     for entry in metadata.entry_points(group=f"rightseat.{kind}", name=name):
         return _import(entry.module, f"The {NOUNS[kind]} {name!r}")
     known = names(kind)
-    raise ConfigError(f"There is no {NOUNS[kind]} of type {name!r}.{hint(name, known)} Known: {', '.join(known)}.")
+    cure = example or hint(name, known)
+    raise ConfigError(f"There is no {NOUNS[kind]} of type {name!r}.{cure} Known: {', '.join(known)}.")
 
 
-def names(kind: Kind) -> list[str]:
-    """Every name of a part that can be used here, ours and those of other packages."""
+def _example(kind: PartKind, name: str) -> str:
+    """` Write …` for the name of a product that a part of another type serves, else nothing."""
+    examples: Mapping[str, str] = getattr(importlib.import_module(f"rightseat.{kind}"), "EXAMPLES", {})
+    example = examples.get(name.lower().replace("_", ""))
+    return f" Write {example}." if example else ""
+
+
+def names(kind: PartKind) -> list[str]:
+    """The names of all parts of this kind, built in or from other packages."""
     entries = {entry.name for entry in metadata.entry_points(group=f"rightseat.{kind}")}
     return sorted(entries.union(builtin(kind)))
 
 
-def builtin(kind: Kind) -> list[str]:
-    """The names of our own parts. Modules beside them that are no parts are left out."""
+def builtin(kind: PartKind) -> list[str]:
+    """The names of the built-in parts, without other modules in their package."""
     return sorted(name for name in _modules(kind) if _may_be_a_part(f"rightseat.{kind}.{name}"))
 
 
@@ -132,10 +146,10 @@ def is_part(module: ModuleType) -> bool:
 
 
 def load(reference: str) -> Any:
-    """What a `module:name` of the configuration names. Raises `ConfigError`."""
+    """Import the object that `module:name` refers to. Raises `ConfigError`."""
     path, _, name = reference.partition(":")
     if not path or not name:
-        raise ConfigError(f"{reference!r} does not say what to import. It should look like 'module:name'.")
+        raise ConfigError(f"{reference!r} cannot be imported. Write it as 'module:name'.")
     module = _import(path, repr(reference))
     try:
         return getattr(module, name)
@@ -145,7 +159,7 @@ def load(reference: str) -> Any:
 
 
 def require_async(hook: H) -> H:
-    """A hook is awaited. A function that cannot be is refused before the first request."""
+    """Hooks are awaited, so a function that is not async is an error before the first request."""
     given: Any = hook
     if not callable(given) or (inspect.isroutine(given) and not inspect.iscoroutinefunction(given)):
         raise ConfigError(f"The hook {getattr(hook, '__name__', hook)!r} should be an async function.")
@@ -154,12 +168,17 @@ def require_async(hook: H) -> H:
 
 def hint(name: str, known: Iterable[str]) -> str:
     """` Did you mean …?`, or nothing."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    found = find_closest(name, known)
+    return f" Did you mean {found!r}?" if found else ""
 
 
-def _modules(kind: Kind) -> list[str]:
-    """The modules of `rightseat.<kind>`, not imported."""
+def find_closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most alike, if one is similar enough."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+
+
+def _modules(kind: PartKind) -> list[str]:
+    """The names of the modules in `rightseat.<kind>`, without importing them."""
     try:
         package = importlib.import_module(f"rightseat.{kind}")
     except ModuleNotFoundError:
@@ -171,7 +190,7 @@ def _may_be_a_part(path: str) -> bool:
     try:
         return is_part(importlib.import_module(path))
     except ImportError:
-        return True  # a package is missing, as `find` will say
+        return True  # a package is missing, which `find` reports
 
 
 def _import(path: str, what: str, extra: str | None = None) -> ModuleType:
@@ -185,12 +204,12 @@ def _import(path: str, what: str, extra: str | None = None) -> ModuleType:
             places = "It should be beside the configuration, or installed."
             raise ConfigError(f"{what} cannot be found: there is no module {missing!r}. {places}") from error
         raise ConfigError(f"{what} needs a package that is not installed: {_advice(missing, extra)}") from error
-    except Exception as error:  # it is somebody's code: anything can be wrong with it
+    except Exception as error:  # imported code may raise any exception
         raise ConfigError(f"{what} cannot be imported: {_failure(error, path)}") from error
 
 
 def _failure(error: Exception, path: str) -> str:
-    """`…/tools.py:3: ValueError: …`, with the last line of the module itself that was run, or that is no Python."""
+    """`…/tools.py:3: ValueError: …`: the last executed line of the module itself, or the line with the syntax error."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}: {type(error).__name__}: {error.msg}"
     frames = traceback.extract_tb(error.__traceback__)
@@ -206,8 +225,8 @@ def _advice(missing: str, extra: str | None) -> str:
     return f"pip install {package}"
 
 
-def _known(kind: Kind) -> AfterValidator:
-    """Checks a name against those that the file configures, where a file is being read."""
+def _known(kind: PartKind) -> AfterValidator:
+    """Checks that the name is configured, if a configuration file is being read."""
 
     def check(name: str, info: ValidationInfo) -> str:
         known: Sequence[str] | None = (info.context or {}).get(kind)
@@ -248,7 +267,7 @@ def _in_state_folder(path: Path, info: ValidationInfo) -> Path:
 
 
 StatePath = Annotated[Path, AfterValidator(_in_state_folder)]
-"""A file of ours: a relative path is one in the folder `server.state`. Options with a default for it set
+"""A file of the server: a relative path is relative to `server.state_dir`. Options with a default for it set
 `validate_default=True`."""
 
 
@@ -258,24 +277,27 @@ def _beside_the_file(path: Path, info: ValidationInfo) -> Path:
 
 
 BesidePath = Annotated[Path, AfterValidator(_beside_the_file)]
-"""A file of the operator's: a relative path is one beside the configuration."""
+"""A file of the operator: a relative path is relative to the folder of the configuration."""
 
 
 def private_folder(path: Path) -> None:
-    """Make the folder if it is not there: for this user alone, and kept out of git. There are conversations in it."""
+    """Create the folder if it is missing. It holds conversations, so only this user can read it, and git ignores it."""
     if path.exists():
         return
     try:
         for folder in reversed([path, *(one for one in path.parents if not one.exists())]):
-            folder.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would make those above by the umask
+            folder.mkdir(mode=0o700, exist_ok=True)  # `parents=True` would create the parents with the umask
         private_file(path / ".gitignore")
         (path / ".gitignore").write_text("*\n")
     except OSError as error:
-        raise ConfigError(f"The folder {path} cannot be made: {error.strerror}.") from error
+        raise ConfigError(
+            f"Cannot create the folder {path}: {error.strerror}. Make its parent writable, or set another folder in "
+            "`server.state_dir`."
+        ) from error
 
 
 def private_file(path: Path) -> None:
-    """Make the file if it is not there, and let nobody but this user read it, whatever the umask and its folder say."""
+    """Create the file if it is missing. Only this user can read it, regardless of the umask and the folder."""
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         try:
@@ -285,7 +307,7 @@ def private_file(path: Path) -> None:
             os.close(handle)
     except PermissionError as error:
         if not path.exists():
-            raise ConfigError(f"The file {path} cannot be made: {error.strerror}.") from error
-        # It is another user's, who decides who may read it.
+            raise ConfigError(f"Cannot create the file {path}: {error.strerror}.") from error
+        # The file belongs to another user: its permissions stay as they are.
     except OSError as error:
-        raise ConfigError(f"The file {path} cannot be made: {error.strerror}.") from error
+        raise ConfigError(f"Cannot create the file {path}: {error.strerror}.") from error

@@ -1,66 +1,68 @@
-"""Parts for tests, yours and ours: a model that says what it is told to, and a check of what a run said."""
+"""Helpers for tests: a model with scripted responses, and checks of the order of events."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Event,
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
     RunFailed,
     RunFinished,
     RunStarted,
+    SpanEnded,
+    SpanStarted,
     StepEnded,
     StepStarted,
     TextDelta,
     TextEnded,
     TextStarted,
-    ThoughtDelta,
-    ThoughtEnded,
-    ThoughtStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
 
-Answer = Sequence[Chunk | Exception]
+ScriptedResponse = Sequence[Chunk | Exception]
 
 
 class ScriptedModel:
-    """A model, small and obedient: it gives its answers one after another, and remembers what it was asked.
+    """A model that returns the given responses in order, and records its prompts.
 
-    An exception in an answer is raised at its place. After the last answer it starts again from the first.
+    An exception in a response is raised at its position. After the last response, the first one follows again.
     """
 
-    def __init__(self, answers: Iterable[Answer] | Callable[[Prompt], Answer]) -> None:
+    def __init__(self, responses: Iterable[ScriptedResponse] | Callable[[Prompt], ScriptedResponse]) -> None:
         self.prompts: list[Prompt] = []
-        self._answers = answers if callable(answers) else list(answers)
+        self._responses = responses if callable(responses) else list(responses)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         self.prompts.append(prompt)
-        for chunk in self._answer(prompt):
+        for chunk in self._respond(prompt):
             if isinstance(chunk, Exception):
                 raise chunk
             yield chunk
 
-    def _answer(self, prompt: Prompt) -> Answer:
-        if callable(self._answers):
-            return self._answers(prompt)
-        return self._answers[(len(self.prompts) - 1) % len(self._answers)]
+    def _respond(self, prompt: Prompt) -> ScriptedResponse:
+        if callable(self._responses):
+            return self._responses(prompt)
+        return self._responses[(len(self.prompts) - 1) % len(self._responses)]
 
 
-def says(*pieces: str) -> Answer:
-    """An answer in words, piece by piece."""
+def says(*pieces: str) -> ScriptedResponse:
+    """A response with one text chunk per piece."""
     return [*(TextChunk(piece) for piece in pieces), StopChunk("stop")]
 
 
-def calls(name: str, arguments: str = "{}", *, id: str = "call_1") -> Answer:
-    """An answer that calls one tool."""
-    return [CallChunk(0, "", id, name), CallChunk(0, arguments), StopChunk("calls")]
+def calls(name: str, arguments: str = "{}", *, id: str = "call_1") -> ScriptedResponse:
+    """A response that calls one tool."""
+    return [CallChunk(0, "", id, name), CallChunk(0, arguments), StopChunk("tool_calls")]
 
 
 def check_order(events: Iterable[Event]) -> None:
-    """Hold a whole run against the first three rules of `core.events`. Raises `AssertionError` where it breaks one."""
+    """Check all events of a run against the first three rules of `core.events`. Raises `AssertionError`."""
     first, *between = events
     _check(isinstance(first, RunStarted), f"a run begins with {first}")
     _check(bool(between), "a run has no end")
@@ -72,7 +74,7 @@ def check_order(events: Iterable[Event]) -> None:
 
 
 def check_pairs(events: Iterable[Event]) -> None:
-    """Rules 2 and 3 alone: for what an agent says, before the runtime puts a beginning and an end to it."""
+    """Check rules 2 and 3 only: for the events of an agent, before the runtime adds the first and the last one."""
     pairs = _Pairs()
     for event in events:
         pairs.add(event)
@@ -80,7 +82,7 @@ def check_pairs(events: Iterable[Event]) -> None:
 
 
 class _Pairs:
-    """What is open, and what was: an id is used once for each kind of thing."""
+    """Tracks open and ended items. An id is used once per kind."""
 
     def __init__(self) -> None:
         self._open: set[tuple[str, str]] = set()
@@ -91,23 +93,23 @@ class _Pairs:
         match event:
             case TextStarted(message_id=id):
                 self._start("text", id)
-            case ThoughtStarted(message_id=id):
-                self._start("thought", id)
-            case CallStarted(call_id=id):
+            case ReasoningStarted(message_id=id):
+                self._start("reasoning", id)
+            case ToolCallStarted(call_id=id):
                 self._start("call", id)
             case TextDelta(message_id=id):
                 _check(("text", id) in self._open, f"{event} of a text that is not open")
-            case ThoughtDelta(message_id=id):
-                _check(("thought", id) in self._open, f"{event} of a thought that is not open")
-            case CallDelta(call_id=id):
+            case ReasoningDelta(message_id=id):
+                _check(("reasoning", id) in self._open, f"{event} of reasoning that is not open")
+            case ToolCallDelta(call_id=id):
                 _check(("call", id) in self._open, f"{event} of a call that is not open")
             case TextEnded(message_id=id):
                 self._end("text", id)
-            case ThoughtEnded(message_id=id):
-                self._end("thought", id)
-            case CallEnded(call_id=id):
+            case ReasoningEnded(message_id=id):
+                self._end("reasoning", id)
+            case ToolCallEnded(call_id=id):
                 self._end("call", id)
-            case CallReturned(call_id=id):
+            case ToolCallReturned(call_id=id):
                 _check(("call", id) in self._ended, f"{event} before the end of its call")
                 _check(("result", id) not in self._ended, f"{event} for the second time")
                 self._ended.add(("result", id))
@@ -116,8 +118,14 @@ class _Pairs:
             case StepEnded(name=name):
                 _check(self._steps[name] > 0, f"{event} of a step that is not open")
                 self._steps[name] -= 1
+            case SpanStarted(span=id, parent=parent):
+                known = self._open | self._ended
+                _check(parent is None or ("span", parent) in known, f"{event} before its parent")
+                self._start("span", id)
+            case SpanEnded(span=id):
+                self._end("span", id)
             case _:
-                pass  # a fact without a beginning and an end
+                pass  # not one of a pair
 
     def close(self) -> None:
         _check(not self._open, f"still open at the end: {sorted(self._open)}")

@@ -26,10 +26,20 @@ async def weather_today(city: str) -> dict[str, object]:
     return {"city": city, "tempC": 21}
 
 
-@tool(name="deleteFile", description="delete a file", approve="Delete the file?")
+@tool(name="deleteFile", description="delete a file", approval="Delete the file?")
 async def delete_file(path: str, invocation: Invocation) -> JsonValue:
     """Touches nothing: what the person answered is the result."""
     return invocation.approval
 
 
 tools = [weather_today, delete_file]
+
+
+@tool(name="deleteFile", description="delete a file", approval="Delete the file?")
+async def delete_named_file(path: str) -> str:
+    """Touches nothing."""
+    return f"{path} is deleted."
+
+
+chat_tools = [weather_today, delete_named_file, explode]
+file_tools = [weather_today, delete_named_file]

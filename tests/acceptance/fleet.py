@@ -19,11 +19,11 @@ def on_a_fleet(configuration: dict[str, Any]) -> dict[str, Any]:
 
 def kept() -> dict[str, Any]:
     database, redis = os.environ["RS_DATABASE_URL"], os.environ["RS_REDIS_URL"]
-    lease, wait = float(os.environ.get("RS_LEASE_SECONDS", 5)), int(os.environ.get("RS_REDIS_WAIT", 0))
+    lease, replicas = float(os.environ.get("RS_LEASE_SECONDS", 5)), int(os.environ.get("RS_REDIS_WAIT", 0))
     return {
-        "threads": {"type": "sql", "url": database, "lease": lease},
-        "log": {"type": "redis", "url": redis, "wait": wait},
-        "engine": {"type": "dbos", "url": database, "attempts": int(os.environ.get("RS_RUN_ATTEMPTS", 5))},
+        "threads": {"type": "sql", "url": database, "lease_seconds": lease},
+        "log": {"type": "redis", "url": redis, "min_replicas": replicas},
+        "engine": {"type": "dbos", "url": database, "max_attempts": int(os.environ.get("RS_RUN_ATTEMPTS", 5))},
     }
 
 

@@ -15,7 +15,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished
 from rightseat.parts import Parts
-from rightseat.wire.agui import Reader
+from rightseat.wire.agui import AguiDecoder
 
 SCRIPTS = Path(__file__).parent / "copilotkit-current" / "agents.json"
 PLACEHOLDER = re.compile(r"\$\{(runId|resume|command|new:(\w+))\}")
@@ -36,7 +36,7 @@ class Player:
         self._steps = script["steps"]
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        values, reader = Values(ask), Reader()
+        values, reader = Values(ask), AguiDecoder()
         for step in self._steps:
             if not values.hold(step.get("when", {})):
                 continue

@@ -24,7 +24,7 @@ async def charge(amount: int, order: str, invocation: Invocation) -> str:
         return answer.text
 
 
-@tool(description="refund an order", approve="Refund the order?")
+@tool(description="refund an order", approval="Refund the order?")
 async def approve_refund(order: str) -> str:
     return f"{order} is refunded."
 

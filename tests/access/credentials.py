@@ -12,7 +12,7 @@ from joserfc import jws, jwt
 from joserfc.errors import SecurityWarning
 from joserfc.jwk import ECKey, Key, OKPKey, RSAKey
 
-from rightseat.access.keys import Key as ApiKey
+from rightseat.access.keys import AccessKey as ApiKey
 from rightseat.access.keys import Keys, digest, prefix_of
 
 ISSUER = "https://login.example.com"
@@ -31,7 +31,8 @@ def jwks(*keys: Key) -> str:
 def claims(**changes: Any) -> dict[str, Any]:
     """Those of a good token, with changes; None leaves one out."""
     now = int(time.time())
-    good = {"iss": ISSUER, "aud": AUDIENCE, "sub": "carol", "iat": now, "exp": now + 600} | changes
+    end = now + 86_400  # parameters of tests are made at collection, and may be used much later
+    good = {"iss": ISSUER, "aud": AUDIENCE, "sub": "carol", "iat": now, "exp": end} | changes
     return {name: value for name, value in good.items() if value is not None}
 
 

@@ -10,15 +10,18 @@ from typing import Any
 
 import msgspec
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
 from rightseat.faces.copilotkit.current.routing import METHODS
-from rightseat.faces.copilotkit.graphql.schema import bare
+from rightseat.faces.copilotkit.graphql.schema import core_schema
 from tests.faces.copilotkit.serving import chat
 
 CANARY = "canary-of-alice"
 THREAD, LIVE, QUESTION = "alices-thread", "alices-live-thread", "alices-question"
+RUN = "alices-run"
+RESPONSE, CONVERSATION = f"resp_{'a' * 32}", f"conv_{'c' * 32}"
+NO_RESPONSE, NO_CONVERSATION = f"resp_{'0' * 32}", f"conv_{'0' * 32}"
 IDS = {"agentId": "default", "threadId": THREAD, "interruptId": QUESTION}
 
 
@@ -26,8 +29,8 @@ IDS = {"agentId": "default", "threadId": THREAD, "interruptId": QUESTION}
 class Example:
     """A request, and what becomes of it when it is the owner's.
 
-    `shows` says that its answer holds what only the owner may see, `changes` that it can be sent but once, and `begins`
-    that it would begin a thread where there is none.
+    `shows` says that its answer holds what only the owner may see, `changes` that it can be sent but once, `begins`
+    that it would begin a thread where there is none, and `endless` that its stream has no end.
     """
 
     method: str
@@ -38,12 +41,14 @@ class Example:
     shows: bool = False
     changes: bool = False
     begins: bool = False
+    endless: bool = False
 
     def about(self, thread: str, question: str) -> "Example":
         """The same about another thread."""
         text = msgspec.json.encode([self.path, self.body, self.query]).decode()
+        text = text.replace(RESPONSE, NO_RESPONSE).replace(CONVERSATION, NO_CONVERSATION)
         path, body, query = msgspec.json.decode(
-            text.replace(THREAD, thread).replace(LIVE, thread).replace(QUESTION, question)
+            text.replace(THREAD, thread).replace(LIVE, thread).replace(QUESTION, question).replace(RUN, "no-such-run")
         )
         return replace(self, path=path, body=body, query=query)
 
@@ -97,7 +102,7 @@ COPILOTKIT: dict[str, Example] = {
 
 def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     """Every way to every operation: by its path, in an envelope, and by GraphQL in a POST or a GET."""
-    for method, path in copilotkit.operations(runtime, copilotkit.Options(), Door("copilotkit")):
+    for method, path in copilotkit.operations(runtime, copilotkit.Options(), RouteAuth("copilotkit")):
         example = placed(known(f"{method} {path}"))
         yield f"{method} {path}", replace(example, path=f"{base}/{example.path}")
         params = {"path": f"/{example.path}", "httpMethod": example.method}
@@ -107,11 +112,11 @@ def copilotkit_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Ex
         ids = IDS | ({"agentId": "slow", "threadId": LIVE} if name == "agent/stop" else {})
         params = {key: value for key, value in ids.items() if "{" + key + "}" in path}
         yield name, in_envelope(example, base, name, params)
-    for root in filter(None, (bare.query_type, bare.mutation_type, bare.subscription_type)):
+    for root in filter(None, (core_schema.query_type, core_schema.mutation_type, core_schema.subscription_type)):
         for field in root.fields:
             example = replace(known(f"{root.name}.{field}"), path=base)
             yield f"{root.name}.{field}", example
-            if root is bare.query_type:
+            if root is core_schema.query_type:
                 yield (
                     f"GET {root.name}.{field}",
                     replace(example, method="GET", body=None, query=in_query(example.body)),
@@ -147,6 +152,32 @@ ASKED = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
 OPENAI: dict[str, Example] = {
     "POST chat/completions": Example("POST", "chat/completions", ASKED, begins=True),
     "POST chat/completions, streamed": Example("POST", "chat/completions", {**ASKED, "stream": True}),
+    "POST responses": Example("POST", "responses", {"model": "default", "input": "Hi"}, changes=True, begins=True),
+    "POST responses, continued": Example(
+        "POST",
+        "responses",
+        {"model": "default", "input": "Hi", "previous_response_id": RESPONSE, "stream": True},
+        changes=True,
+    ),
+    "GET responses/{response}": Example("GET", f"responses/{RESPONSE}", shows=True),
+    "GET responses/{response}, streamed": Example("GET", f"responses/{RESPONSE}", query={"stream": "true"}, shows=True),
+    "DELETE responses/{response}": Example("DELETE", f"responses/{RESPONSE}", changes=True),
+    "POST responses/{response}/cancel": Example("POST", f"responses/{RESPONSE}/cancel", shows=True),
+    "GET responses/{response}/input_items": Example("GET", f"responses/{RESPONSE}/input_items", shows=True),
+    # one that creates nothing: a key for another agent of the same user may create conversations
+    "POST conversations": Example("POST", "conversations", {"items": [{"type": "unknown"}]}, status=400),
+    "GET conversations/{conversation}": Example("GET", f"conversations/{CONVERSATION}", shows=True),
+    "POST conversations/{conversation}": Example(
+        "POST", f"conversations/{CONVERSATION}", {"metadata": {"topic": CANARY}}, shows=True, changes=True
+    ),
+    "DELETE conversations/{conversation}": Example("DELETE", f"conversations/{CONVERSATION}", changes=True),
+    "GET conversations/{conversation}/items": Example("GET", f"conversations/{CONVERSATION}/items", shows=True),
+    "POST conversations/{conversation}/items": Example(
+        "POST", f"conversations/{CONVERSATION}/items", {"items": [{"role": "user", "content": "Hi"}]}, changes=True
+    ),
+    "GET conversations/{conversation}/items/{item}": Example(
+        "GET", f"conversations/{CONVERSATION}/items/msg_{CONVERSATION[5:]}_c0", shows=True
+    ),
     "GET models": Example("GET", "models"),
     "GET models/{model}": Example("GET", "models/default"),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
@@ -171,6 +202,22 @@ OPENBB: dict[str, Example] = {
 }
 
 
+UI_MESSAGE = {"id": "m-1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+
+AI_SDK: dict[str, Example] = {
+    "POST": Example("POST", "", {"id": THREAD, "messages": [UI_MESSAGE]}, changes=True, begins=True),
+    "GET files/{file}": Example("GET", "/files/no-such-file", status=404),
+    "GET {chat}/stream": Example("GET", f"/{THREAD}/stream", status=204),
+    "POST {chat}/stop": Example("POST", f"/{LIVE}/stop", changes=True),
+    "GET {chat}": Example("GET", f"/{THREAD}", shows=True),
+}
+
+
+def ai_sdk_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    for name, example in AI_SDK.items():
+        yield name, replace(example, path=f"{base}{example.path}")
+
+
 def openbb_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     for name, example in OPENBB.items():
         yield name, replace(example, path=f"{base}/{example.path}")
@@ -183,20 +230,89 @@ def mcp_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]
     yield "POST", Example("POST", base, LISTED)
 
 
+OPERATOR: dict[str, Example] = {
+    "GET me": Example("GET", "me"),
+    "POST session": Example("POST", "session", status=204),
+    "DELETE session": Example("DELETE", "session", status=204),
+    "GET agents": Example("GET", "agents"),
+    "POST agents/{agent:path}/runs": Example(
+        "POST", "agents/default/runs", {"thread": THREAD, "text": "Hi"}, status=202, changes=True, begins=True
+    ),
+    "GET runs": Example("GET", "runs"),
+    "GET runs/{run}": Example("GET", f"runs/{RUN}"),
+    "GET runs/{run}/entries": Example("GET", f"runs/{RUN}/entries", shows=True),
+    "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
+    "GET files/{file}": Example("GET", "files/no-such-file", status=404),
+    "GET threads": Example("GET", "threads", shows=True),
+    "GET threads/{thread}": Example("GET", f"threads/{THREAD}", shows=True),
+    "PATCH threads/{thread}": Example("PATCH", f"threads/{THREAD}", {"name": f"{CANARY} 2"}, shows=True, changes=True),
+    "DELETE threads/{thread}": Example("DELETE", f"threads/{THREAD}", status=204, changes=True),
+    "GET approvals": Example("GET", "approvals", shows=True),
+    "POST approvals/{interrupt}": Example(
+        "POST", f"approvals/{QUESTION}", {"status": "cancelled"}, status=202, changes=True
+    ),
+    "GET audit": Example("GET", "audit", status=403),
+    "GET flows": Example("GET", "flows"),
+    "GET health": Example("GET", "health", status=403),
+    "GET access": Example("GET", "access", status=403),
+    "GET flows/{plugin}/{flow}": Example("GET", "flows/steps/no-such-flow", status=404),
+    "GET metrics": Example("GET", "metrics", status=403),
+    "GET snippets": Example("GET", "snippets"),
+    "GET snippets/{face}": Example("GET", "snippets/operator"),
+    "GET plugins": Example("GET", "plugins", status=403),
+    "GET plugins/{plugin}": Example("GET", "plugins/steps", status=403),
+    "GET plugins/{plugin}/files/{path:path}": Example("GET", "plugins/steps/files/plugin.json", status=403),
+    "PUT plugins/{plugin}/files/{path:path}": Example(
+        "PUT", "plugins/steps/files/plugin.json", {"text": "{}"}, status=403
+    ),
+    "POST drafts/check": Example("POST", "drafts/check", {"plugin": "steps"}, status=403),
+    "POST drafts/try": Example(
+        "POST", "drafts/try", {"plugin": "steps", "flow": "five", "question": "five"}, status=403
+    ),
+    "POST drafts/cases": Example("POST", "drafts/cases", {"plugin": "steps"}, status=403),
+    "GET setup": Example("GET", "setup", status=409),
+    "POST setup/check": Example("POST", "setup/check", {"choice": "demo"}, status=409),
+    "POST setup/write": Example("POST", "setup/write", {"choice": "demo"}, status=409),
+    "GET live": Example("GET", "live", query={"thread": THREAD}, shows=True, endless=True),
+}
+
+
+def operator_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    for name, example in OPERATOR.items():
+        yield name, replace(example, path=f"{base}/{example.path}")
+
+
+def console_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    """Its files are the same for all: see PUBLIC."""
+    yield from ()
+
+
 def metrics_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
     yield "GET", Example("GET", base)
 
 
 OPERATIONS = {
+    "ai_sdk": ai_sdk_operations,
+    "console": console_operations,
     "copilotkit": copilotkit_operations,
     "mcp": mcp_operations,
     "metrics": metrics_operations,
     "openai": openai_operations,
     "openbb": openbb_operations,
+    "operator": operator_operations,
 }
 """Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
 
 ROUTES = {
+    "ai_sdk": {
+        ("", "POST"),
+        ("/", "POST"),
+        ("/files/{file}", "GET"),
+        ("/{chat:path}/stream", "GET"),
+        ("/{chat:path}/stop", "POST"),
+        ("/{chat:path}", "GET"),
+    },
+    "console": {("", "GET"), ("/{file:path}", "GET")},
     "copilotkit": {
         ("", "GET"),
         ("", "POST"),
@@ -206,6 +322,15 @@ ROUTES = {
     "metrics": {("", "GET")},
     "openai": {
         ("/chat/completions", "POST"),
+        ("/responses", "POST"),
+        ("/responses/{response}", "GET"),
+        ("/responses/{response}", "DELETE"),
+        ("/responses/{response}/cancel", "POST"),
+        ("/responses/{response}/input_items", "GET"),
+        ("/conversations", "POST"),
+        *(("/conversations/{conversation}", method) for method in ("GET", "POST", "DELETE")),
+        *(("/conversations/{conversation}/items", method) for method in ("GET", "POST")),
+        ("/conversations/{conversation}/items/{item}", "GET"),
         ("/embeddings", "POST"),
         ("/audio/transcriptions", "POST"),
         ("/files/{file}", "GET"),
@@ -221,8 +346,9 @@ ROUTES = {
         ("/v1/query", "POST"),
         ("/v1/query/{agent:path}", "POST"),
     },
+    "operator": {(f"/{path}", method) for method, path in (name.split() for name in OPERATOR)},
 }
 """The routes that the operations of a face are behind, without its address."""
 
-FOR_EVERYONE = {("/health", "GET"), ("/ready", "GET")}
-"""Routes that are behind no door."""
+FOR_EVERYONE = {("/", "GET"), ("/health", "GET"), ("/ready", "GET")}
+"""Routes that are behind no authentication."""

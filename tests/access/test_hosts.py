@@ -10,7 +10,7 @@ import pytest
 
 from rightseat import app, config
 from rightseat.access.hosts import Hosts
-from rightseat.core.errors import BadAsk, WrongHost
+from rightseat.core.errors import BadRequest, HostNotAllowed
 from tests.conftest import serving
 
 
@@ -28,7 +28,7 @@ OURS = Hosts(["copilot.example.com", "0.0.0.0"])
         "copilot.example.com", "Copilot.Example.com:443", "copilot.example.com.", "0.0.0.0:8000", "10.0.0.7:8000",
     ],
 )  # fmt: skip
-def test_our_names_are_answered_for_with_any_port(host: str) -> None:
+def test_allowed_hosts_are_accepted_with_any_port(host: str) -> None:
     OURS.check(scope(host))
 
 
@@ -40,8 +40,8 @@ def test_our_names_are_answered_for_with_any_port(host: str) -> None:
         "[::ffff:127.0.0.1]", "xn--lcalhost-54a",
     ],
 )  # fmt: skip
-def test_other_names_are_not(host: str) -> None:
-    with pytest.raises(WrongHost, match=r"server\.hosts"):
+def test_other_hosts_are_refused(host: str) -> None:
+    with pytest.raises(HostNotAllowed, match=r"server\.hosts"):
         OURS.check(scope(host))
 
 
@@ -55,26 +55,26 @@ def test_other_names_are_not(host: str) -> None:
         "localhost;evil.com", "localhost%00", "localhost%2eevil.com", "löcalhost", "localhost\x00", "*",
     ],
 )  # fmt: skip
-def test_what_is_no_name_is_not_even_compared(host: str) -> None:
-    with pytest.raises(BadAsk, match="one Host header"):
+def test_a_malformed_host_header_is_refused(host: str) -> None:
+    with pytest.raises(BadRequest, match="one Host header"):
         Hosts(["*"]).check(scope(host))
 
 
 @pytest.mark.parametrize(
     "hosts", [[], ["localhost", "localhost"], ["localhost", "evil.com"], ["evil.com", "localhost"]]
 )
-def test_a_request_names_one_host(hosts: list[str]) -> None:
-    with pytest.raises(BadAsk, match="one Host header"):
+def test_a_request_with_several_host_headers_is_refused(hosts: list[str]) -> None:
+    with pytest.raises(BadRequest, match="one Host header"):
         OURS.check(scope(*hosts))
 
 
-def test_a_star_is_every_name() -> None:
+def test_a_star_allows_every_host() -> None:
     Hosts(["*"]).check(scope("evil.com:1"))
 
 
 @pytest.mark.parametrize("server", [None, ("/run/rightseat.sock", None), ("evil.com", 80), ("", 0)])
-def test_only_a_number_can_be_the_address_that_the_connection_came_to(server: tuple[str, int | None] | None) -> None:
-    with pytest.raises(WrongHost):
+def test_only_an_ip_address_can_match_the_local_address(server: tuple[str, int | None] | None) -> None:
+    with pytest.raises(HostNotAllowed):
         OURS.check(scope("evil.com", server=server))
 
 
@@ -129,7 +129,7 @@ async def url() -> AsyncIterator[str]:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("host", HOSTILE)
-async def test_a_hostile_host_gets_nothing_whatever_it_asks_for(url: str, target: bytes, host: bytes) -> None:
+async def test_a_foreign_host_header_is_refused_on_every_path(url: str, target: bytes, host: bytes) -> None:
     status, body = await send(url, target, host)
 
     assert status in (400, 421)
@@ -137,7 +137,7 @@ async def test_a_hostile_host_gets_nothing_whatever_it_asks_for(url: str, target
     assert b"version" not in body
 
 
-async def test_a_target_with_an_address_of_its_own_is_still_judged_by_its_host_and_its_route(url: str) -> None:
+async def test_a_target_in_absolute_form_is_checked_by_its_host_header_and_path(url: str) -> None:
     """`GET http://evil.com/health` is routed by its path alone, and the Host must be ours."""
     assert (await send(url, b"http://evil.com/health", b"127.0.0.1"))[0] == 200
     assert (await send(url, b"http://127.0.0.1/health", b"evil.com"))[0] == 421
@@ -147,20 +147,20 @@ async def test_a_target_with_an_address_of_its_own_is_still_judged_by_its_host_a
     assert (await send(url, b"//health/copilotkit", b"127.0.0.1"))[0] == 404
 
 
-async def test_two_hosts_and_no_host_are_refused(url: str) -> None:
+async def test_two_host_headers_and_none_are_refused(url: str) -> None:
     assert (await send(url, b"/health"))[0] == 400
     assert (await send(url, b"/health", b"127.0.0.1", b"evil.com"))[0] == 400
     assert (await send(url, b"/health", b"evil.com", b"127.0.0.1"))[0] == 400
 
 
-async def test_the_refusal_says_what_to_do(url: str) -> None:
+async def test_the_refusal_names_the_configuration_key(url: str) -> None:
     _, body = await send(url, b"/health", b"copilot.example.com")
 
     assert json.loads(body) == {
-        "error": "wrong_host",
-        "message": "This server does not answer for 'copilot.example.com'. If it should, add it to server.hosts.",
+        "error": "host_not_allowed",
+        "message": "The host 'copilot.example.com' is not allowed. An operator can add it to `server.hosts`.",
     }
 
 
-async def test_a_preflight_is_judged_too(url: str) -> None:
+async def test_the_host_of_a_preflight_is_checked_too(url: str) -> None:
     assert (await send(url, b"/copilotkit", b"evil.com", method=b"OPTIONS"))[0] == 421

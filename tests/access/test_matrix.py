@@ -4,9 +4,10 @@ The operations come from the routes of the application, the tables behind them a
 judged without anyone thinking of it; `examples` must know how to ask for it.
 """
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -20,15 +21,38 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 
 from rightseat import app, config, parts
-from rightseat.access.door import guard_of
+from rightseat.access.authenticator import find_route_auth
 from rightseat.app import Assembly
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Interrupt, RunFinished
 from rightseat.core.messages import user
+from rightseat.core.runtime import Runtime
+from rightseat.faces.openai.responses.conversation_store import (
+    ConversationRecord,
+    ConversationStore,
+    mark_item,
+    write_ask,
+)
+from rightseat.faces.openai.responses.response_record import ResponseRecord
+from rightseat.faces.openai.responses.response_store import ResponseStore
 from tests.access.credentials import AUDIENCE, ISSUER, OTHER, RSA, jwks, token
-from tests.access.examples import CANARY, FOR_EVERYONE, LIVE, OPERATIONS, QUESTION, ROUTES, THREAD, Example
+from tests.access.examples import (
+    CANARY,
+    CONVERSATION,
+    FOR_EVERYONE,
+    LIVE,
+    NO_CONVERSATION,
+    NO_RESPONSE,
+    OPERATIONS,
+    QUESTION,
+    RESPONSE,
+    ROUTES,
+    RUN,
+    THREAD,
+    Example,
+)
 from tests.conftest import Serve
 
 ALICE = Principal("alice")
@@ -38,15 +62,15 @@ MORE = {"copilotkit": ", agent: default", "openbb": ", agent: default"}
 
 CONFIGURATION = """
 models:
-  default: {{type: scripted, pause: 0}}
-  slow: {{type: scripted, pause: 60}}
+  default: {{type: scripted, chunk_delay: 0}}
+  slow: {{type: scripted, chunk_delay: 60}}
 agents:
   default: {{}}
   slow: {{model: slow}}
   other: {{}}
 log: {{type: memory}}
 threads: {{type: memory}}
-server: {{state: "{folder}"}}
+server: {{state_dir: "{folder}"}}
 faces: [{faces}]
 access:
   cookie: session
@@ -109,15 +133,31 @@ class World:
 
     async def ask(self, example: Example, headers: dict[str, str]) -> httpx2.Response:
         body = {} if example.body is None else {"json": example.body}
-        return await self.client.request(
+        if example.path.startswith("/operator"):
+            headers = headers | {"x-rightseat": "1"}
+        request = self.client.build_request(
             example.method, example.path, params=example.query, headers=headers, timeout=10, **body
         )
+        answer = await self.client.send(request, stream=example.endless)
+        return answer if not example.endless else await read_for_a_moment(answer)
 
     async def snapshot(self) -> object:
         """All that is Alice's."""
         runtime = self.assembly.runtime
         listed = sorted(await runtime.threads.list(ALICE, archived=True), key=lambda one: one.id)
         return [await runtime.thread(one.id, ALICE) for one in listed], await runtime.threads.pending(ALICE)
+
+
+async def read_for_a_moment(answer: httpx2.Response) -> httpx2.Response:
+    """What a stream without an end has sent after a quarter of a second."""
+    read = bytearray()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.25):
+            async for piece in answer.aiter_bytes():
+                read += piece
+    await answer.aclose()
+    headers = {"content-type": answer.headers["content-type"]}
+    return httpx2.Response(answer.status_code, content=bytes(read), headers=headers)
 
 
 @asynccontextmanager
@@ -131,15 +171,34 @@ async def world(serve: Serve, folder: Path) -> AsyncIterator[World]:
 
 async def seed(assembly: Assembly) -> None:
     runtime = assembly.runtime
-    said = Ask(messages=(user(CANARY),), thread_id=THREAD, principal=ALICE, state={"secret": CANARY})
+    said = Ask(messages=(user(CANARY),), thread_id=THREAD, run_id=RUN, principal=ALICE, state={"secret": CANARY})
     async for _ in runtime.follow((await runtime.start(said)).run_id):
         pass
     asked = Ask(messages=(), thread_id=THREAD, principal=ALICE)
-    await runtime.threads.begin(asked)
+    await runtime.threads.claim(asked)
     question = Interrupt(QUESTION, "approval_required", CANARY)
     await runtime.threads.finish(asked, (), {"secret": CANARY}, RunFinished("waiting", (question,)))
     await runtime.threads.change(THREAD, ALICE, name=CANARY)
     await runtime.start(Ask(messages=(user("Hi"),), agent="slow", thread_id=LIVE, principal=ALICE))
+    await seed_responses(runtime)
+
+
+async def seed_responses(runtime: Runtime) -> None:
+    """A response that has ended, and a conversation with an item."""
+    part = {"type": "input_text", "text": CANARY}
+    said = {"id": f"msg_{RESPONSE[5:]}_i0", "type": "message", "role": "user", "content": [part]}
+    record = ResponseRecord(
+        id=RESPONSE, model="default", thread_id="alices-responses", background=True, instructions=CANARY, input=(said,)
+    )
+    ask = Ask(messages=(user(CANARY),), thread_id=record.thread_id, run_id=record.run_id, principal=ALICE)
+    async for _ in runtime.follow((await runtime.start(ask)).run_id):
+        pass
+    responses = ResponseStore(runtime, str)
+    await responses.save(record, ask)
+    conversation = ConversationRecord(id=CONVERSATION, agent="default", created_at=0, metadata={"topic": CANARY})
+    item = {**said, "id": f"msg_{CONVERSATION[5:]}_c0"}
+    await runtime.threads.append_messages(write_ask(conversation, ALICE, [mark_item(user(CANARY), item)]))
+    await ConversationStore(runtime, responses).save(conversation, ALICE)
 
 
 def example_of(face: str, name: str, assembly: Assembly) -> Example:
@@ -147,7 +206,7 @@ def example_of(face: str, name: str, assembly: Assembly) -> Example:
 
 
 @pytest.mark.parametrize(("face", "name"), list(operations()))
-async def test_nothing_leaks(face: str, name: str, serve: Serve, tmp_path: Path) -> None:
+async def test_an_operation_returns_data_only_to_its_owner(face: str, name: str, serve: Serve, tmp_path: Path) -> None:
     async with world(serve, tmp_path) as here:
         example = example_of(face, name, here.assembly)
         before = await here.snapshot()
@@ -163,7 +222,7 @@ DEEP = b'{"a":' * 65 + b"1" + b"}" * 65
 
 
 @pytest.mark.parametrize(("face", "name"), BODIES)
-async def test_a_body_is_taken_only_as_json_and_not_nested_too_deeply(
+async def test_a_body_is_accepted_only_as_json_with_limited_depth(
     face: str, name: str, serve: Serve, tmp_path: Path
 ) -> None:
     async with world(serve, tmp_path) as here:
@@ -171,7 +230,11 @@ async def test_a_body_is_taken_only_as_json_and_not_nested_too_deeply(
         before = await here.snapshot()
 
         async def post(content: bytes, kind: dict[str, str]) -> int:
-            headers = {"x-api-key": "key-alice", "accept": "application/json, text/event-stream"} | kind
+            headers = {
+                "x-api-key": "key-alice",
+                "accept": "application/json, text/event-stream",
+                "x-rightseat": "1",
+            } | kind
             url, query = example.path, example.query
             return (
                 await here.client.request(example.method, url, params=query, headers=headers, content=content)
@@ -213,7 +276,9 @@ async def check_others(here: World, example: Example) -> None:
 def told(answer: httpx2.Response) -> tuple[int, str]:
     """The answer without what was asked for, and without what is made anew each time."""
     text = answer.text
-    for id in (THREAD, LIVE, QUESTION, "no-such-thread", "no-such-question"):
+    known = (THREAD, LIVE, QUESTION, RUN, RESPONSE, CONVERSATION)
+    unknown = ("no-such-thread", "no-such-question", "no-such-run", NO_RESPONSE, NO_CONVERSATION)
+    for id in (*known, *unknown):
         text = text.replace(id, "…")
     return answer.status_code, "" if answer.headers.get("content-type", "").startswith("text/event-stream") else text
 
@@ -230,15 +295,15 @@ async def check_owner(here: World, example: Example) -> None:
 # Every route is known
 
 
-def test_every_face_has_its_operations_and_its_routes_here() -> None:
+def test_the_matrix_lists_every_face_and_route() -> None:
     assert set(OPERATIONS) == set(ROUTES) == set(FACES)
 
 
-def test_every_route_is_behind_the_door_of_its_face_or_known_to_be_open(tmp_path: Path) -> None:
+def test_every_route_requires_the_authenticator_of_its_face_or_is_listed_as_open(tmp_path: Path) -> None:
     found: dict[str, set[tuple[str, str]]] = {}
     for path, method, endpoint in routes(app.build(configured(tmp_path))):
-        door = guard_of(endpoint)
-        where = door.face if door else "everyone"
+        auth = find_route_auth(endpoint)
+        where = auth.face if auth else "everyone"
         found.setdefault(where, set()).add((path.removeprefix(f"/{where}"), method))
 
     assert found == {**ROUTES, "everyone": FOR_EVERYONE}
@@ -255,10 +320,10 @@ def routes(router: Any) -> Iterator[tuple[str, str, object]]:
             yield route.path, method, route.endpoint
 
 
-def face_with(*routes: Any) -> Part:
+def face_with(*routes: Any) -> ConfiguredPart:
     module = ModuleType("careless")
-    module.routes = lambda runtime, options, door: APIRouter(routes=[*routes])  # type: ignore[attr-defined]
-    return Part("faces", "careless", module, Server())
+    module.routes = lambda runtime, options, auth: APIRouter(routes=[*routes])  # type: ignore[attr-defined]
+    return ConfiguredPart("faces", "careless", module, Server())
 
 
 async def careless(request: Request) -> Response:
@@ -266,22 +331,22 @@ async def careless(request: Request) -> Response:
 
 
 @pytest.mark.parametrize("route", [Route("/careless", careless), Mount("/careless", routes=[Route("/", careless)])])
-def test_a_route_beside_the_door_is_not_served(route: Any) -> None:
+def test_a_route_without_an_authenticator_is_not_served(route: Any) -> None:
     assembly = app.assemble(config.parse("", environ={}))
 
-    with pytest.raises(ConfigError, match="'careless' has a route that is not behind its door"):
-        app.router(Assembly(assembly.runtime, [face_with(route)]))
+    with pytest.raises(ConfigError, match="'careless' has a route that its `auth` does not protect"):
+        app.build_router(Assembly(assembly.runtime, [face_with(route)]))
 
 
-def test_a_route_behind_the_door_of_another_face_is_not_served(tmp_path: Path) -> None:
+def test_a_route_with_the_authenticator_of_another_face_is_not_served(tmp_path: Path) -> None:
     built = app.assemble(configured(tmp_path))
-    stolen = app.router(built).routes[0]
+    stolen = app.build_router(built).routes[0]
 
-    with pytest.raises(ConfigError, match="not behind its door"):
-        app.router(Assembly(built.runtime, [face_with(stolen)], (), built.doorman))
+    with pytest.raises(ConfigError, match="does not protect"):
+        app.build_router(Assembly(built.runtime, [face_with(stolen)], (), built.authenticator))
 
 
-def test_the_examples_are_json() -> None:
+def test_the_example_bodies_are_json() -> None:
     runtime = app.assemble(config.parse("", environ={})).runtime
     for face in FACES:
         for _, example in OPERATIONS[face](runtime, f"/{face}"):

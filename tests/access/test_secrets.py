@@ -8,14 +8,15 @@ import httpx2
 import pytest
 
 from rightseat import app, config
-from rightseat.cli.summary import summarize, warnings
+from rightseat.cli.summary import summarize
 from rightseat.config import schema
 from rightseat.core.errors import ConfigError
+from rightseat.health.warnings import warnings
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks
 from tests.conftest import Serve
 
-ENGINES = ("llama_cpp", "vllm")
-MODELS = (*ENGINES, "claude", "gemini", "chain", "azure", "foundry", "signed")
+BACKENDS = ("llama_cpp", "vllm")
+MODELS = (*BACKENDS, "claude", "gemini", "chain", "azure", "foundry", "signed")
 AGENTS = ("agui", "remote", "graph")
 
 CANARIES = {
@@ -26,7 +27,7 @@ CANARIES = {
         *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
         "PROXY",
-        *ENGINES,
+        *BACKENDS,
     )
 }
 
@@ -43,8 +44,8 @@ models:
     proxy: "http://me:${{PROXY}}@127.0.0.1:1"
   llama_cpp:
     type: completion
-    engine: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}", proxy: "http://me:${{PROXY}}@127.0.0.1:1"}}
-  vllm: {{type: completion, engine: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
+    backend: {{url: "http://127.0.0.1:1", api_key: "${{llama_cpp}}", proxy: "http://me:${{PROXY}}@127.0.0.1:1"}}
+  vllm: {{type: completion, backend: {{type: vllm, url: "http://127.0.0.1:1", model: m, api_key: "${{vllm}}"}}}}
   claude:
     type: anthropic
     model: m
@@ -120,7 +121,7 @@ access:
 faces:
   - {{type: copilotkit, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{HEARING}}"}}}}
   - {{type: openai, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{LISTENING}}"}}}}
-  - {{type: openbb, secret: "${{SIGNING}}", feedback: null}}
+  - {{type: openbb, secret: "${{SIGNING}}", feedback_file: null}}
 """
 
 
@@ -145,7 +146,7 @@ def assert_clean(text: str) -> None:
 
 def test_every_secret_of_the_configuration_has_a_canary() -> None:
     """A slot that is new fails here until a canary is put into it."""
-    whole = schema.whole()
+    whole = schema.build_schema()
     slots = {
         f"{key}.{name}"
         for key, options in whole["$defs"].items()
@@ -188,7 +189,9 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
     }
 
 
-async def test_a_server_keeps_its_secrets(serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_response_and_no_log_line_contains_a_secret(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     found = read(tmp_path)
     assembly = app.assemble(found)
     application = app.application(assembly, found.server)
@@ -237,7 +240,7 @@ def ours(record: logging.LogRecord) -> bool:
     return record.name.startswith(("rightseat", "uvicorn"))
 
 
-def test_what_is_printed_and_what_a_debugger_shows_is_clean(tmp_path: Path) -> None:
+def test_no_repr_and_no_summary_contains_a_secret(tmp_path: Path) -> None:
     found = read(tmp_path)
     assembly = app.assemble(found)
 
@@ -245,7 +248,7 @@ def test_what_is_printed_and_what_a_debugger_shows_is_clean(tmp_path: Path) -> N
     assert_clean(str(found))
     assert_clean(repr(assembly))
     assert_clean("\n".join([*summarize(found, "http://x"), *warnings(found)]))
-    keys = assembly.doorman._keys._by_prefix if assembly.doorman else None
+    keys = assembly.authenticator._keys._by_prefix if assembly.authenticator else None
     assert keys
     assert_clean(repr(keys))
 
@@ -259,7 +262,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
-def test_the_address_of_a_database_is_not_shown(text: str) -> None:
+def test_the_url_of_a_database_is_not_printed(text: str) -> None:
     found = config.parse(text, environ=CANARIES)
 
     assert_clean(repr(found))
@@ -267,7 +270,7 @@ def test_the_address_of_a_database_is_not_shown(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ADDRESSES)
-async def test_a_database_that_cannot_be_reached_is_said_without_its_password(
+async def test_an_unreachable_database_is_reported_without_its_password(
     text: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     assembly = app.assemble(config.parse(text, environ=CANARIES))
@@ -281,7 +284,7 @@ async def test_a_database_that_cannot_be_reached_is_said_without_its_password(
 
 
 @pytest.mark.parametrize("kind", ["redis", "postgres"])
-def test_an_address_that_is_none_is_refused_without_being_repeated(kind: str) -> None:
+def test_an_invalid_url_is_refused_without_quoting_it(kind: str) -> None:
     found = config.parse(f"log: {{type: {kind}, url: 'nonsense ${{DATABASE}}'}}", environ=CANARIES)
 
     with pytest.raises(ConfigError, match="should be like") as wrong:

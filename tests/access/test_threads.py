@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightseat.access.threads import Scoped
+from rightseat.access.threads import ScopedThreads
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import Interrupt, RunFinished
@@ -14,24 +14,24 @@ SUPPORT = Principal("alice", ("support", "sales"))
 
 
 @pytest.fixture
-async def threads() -> Scoped:
+async def threads() -> ScopedThreads:
     """Alice has a thread with each of three agents, all with an open question."""
-    kept = Scoped(MemoryThreads())
+    kept = ScopedThreads(MemoryThreads())
     for agent in ("support", "default", "sales"):
         ask = Ask(messages=(user(f"Hi {agent}"),), agent=agent, thread_id=f"t-{agent}", principal=ALL)
-        await kept.begin(ask)
+        await kept.claim(ask)
         question = Interrupt(f"q-{agent}", "approval_required", "May I?")
         await kept.finish(ask, (), {"of": agent}, RunFinished("waiting", (question,)))
     return kept
 
 
-async def test_who_may_use_every_agent_sees_every_thread(threads: Scoped) -> None:
+async def test_a_credential_for_every_agent_lists_every_thread(threads: ScopedThreads) -> None:
     assert {one.id for one in await threads.list(ALL)} == {"t-support", "t-default", "t-sales"}
     assert await threads.load("t-default", ALL)
     assert len(await threads.pending(ALL)) == 3
 
 
-async def test_lists_leave_out_the_threads_of_other_agents(threads: Scoped) -> None:
+async def test_lists_leave_out_the_threads_of_other_agents(threads: ScopedThreads) -> None:
     assert {one.id for one in await threads.list(SUPPORT)} == {"t-sales", "t-support"}
     assert len(await threads.list(SUPPORT, limit=1)) == 1
     assert [one.id for one in await threads.list(SUPPORT, agent="support")] == ["t-support"]
@@ -40,7 +40,7 @@ async def test_lists_leave_out_the_threads_of_other_agents(threads: Scoped) -> N
     assert await threads.pending(SUPPORT, "t-default") == []
 
 
-async def test_the_thread_of_another_agent_is_as_good_as_none(threads: Scoped) -> None:
+async def test_the_thread_of_another_agent_is_reported_as_unknown(threads: ScopedThreads) -> None:
     assert await threads.load("t-support", SUPPORT)
     assert await threads.load("t-default", SUPPORT) is None
     with pytest.raises(ThreadNotFound):
@@ -48,25 +48,25 @@ async def test_the_thread_of_another_agent_is_as_good_as_none(threads: Scoped) -
     with pytest.raises(ThreadNotFound):
         await threads.delete("t-default", SUPPORT)
     with pytest.raises(ThreadNotFound):
-        await threads.begin(Ask(messages=(), agent="support", thread_id="t-default", principal=SUPPORT))
+        await threads.claim(Ask(messages=(), agent="support", thread_id="t-default", principal=SUPPORT))
 
     assert await threads.load("t-default", ALL)
     assert (await threads.change("t-support", SUPPORT, name="Mine")).name == "Mine"
     assert len(await threads.delete("t-sales", SUPPORT)) == 1
 
 
-async def test_a_thread_that_another_agent_spoke_in_is_hidden_too(threads: Scoped) -> None:
+async def test_a_thread_with_messages_of_another_agent_is_hidden_too(threads: ScopedThreads) -> None:
     ask = Ask(messages=(user("And you?"),), agent="default", thread_id="t-support", principal=ALL)
-    await threads.begin(ask)
+    await threads.claim(ask)
     await threads.finish(ask, (), None, RunFinished("done"))
 
     assert await threads.load("t-support", ALL)
     assert await threads.load("t-support", SUPPORT) is None
 
 
-async def test_a_new_thread_may_be_begun(threads: Scoped) -> None:
+async def test_a_new_thread_can_be_started(threads: ScopedThreads) -> None:
     ask = Ask(messages=(user("Hi"),), agent="support", thread_id="new", principal=SUPPORT)
-    await threads.begin(ask)
+    await threads.claim(ask)
     await threads.finish(ask, (), None, RunFinished("done"))
 
     assert await threads.load("new", SUPPORT)

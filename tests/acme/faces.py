@@ -5,9 +5,9 @@ from pydantic import BaseModel, ConfigDict
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import Refused
+from rightseat.core.errors import Unauthenticated
 from rightseat.core.events import RunFailed, TextDelta
 from rightseat.core.messages import user
 from rightseat.core.runtime import Runtime
@@ -21,7 +21,7 @@ class Options(BaseModel):
     agents: tuple[AgentName, ...] | None = None
 
 
-def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
 
     async def ask(request: Request, principal: Principal) -> Response:
@@ -38,9 +38,9 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
                         said += text
         return PlainTextResponse(said)
 
-    router.add_route(options.path, door.guard(ask, refuse), methods=["GET"])
+    router.add_route(options.path, auth.protect(ask, refuse), methods=["GET"])
     return router
 
 
-def refuse(error: Refused) -> Response:
+def refuse(error: Unauthenticated) -> Response:
     return PlainTextResponse(error.message, error.status)

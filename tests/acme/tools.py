@@ -2,10 +2,10 @@
 
 from rightseat import tool
 from rightseat.core.ask import Ask
-from rightseat.core.errors import Misuse
+from rightseat.core.errors import NotConfigured
 from rightseat.core.events import RunFailed
 from rightseat.core.messages import Message
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 
 
 @tool
@@ -21,18 +21,18 @@ def add(a: int, b: int) -> int:
 
 
 both = [get_weather, add]
-box = Functions([get_weather])
+box = FunctionToolbox([get_weather])
 number = 7
 seen: list[str] = []
 
 
 async def refuse_spam(ask: Ask) -> None:
     if "spam" in ask.messages[-1].text:
-        raise Misuse("No spam, please.")
+        raise NotConfigured("No spam, please.")
 
 
-async def remember(ask: Ask, said: tuple[Message, ...]) -> None:
-    seen.append(said[-1].text)
+async def remember(ask: Ask, messages: tuple[Message, ...]) -> None:
+    seen.append(messages[-1].text)
 
 
 async def complain(ask: Ask, failure: RunFailed) -> None:

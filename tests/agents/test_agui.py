@@ -13,15 +13,24 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from rightseat.agents.agui import AGUI, Options
-from rightseat.agents.keeping import Confused
+from rightseat.agents.agui import AguiAgent, Options
+from rightseat.agents.event_normalizer import InvalidAgentEvent
 from rightseat.core.ask import Answer, Ask, Context, ToolOffer
-from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
-from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFailed, RunFinished, TextDelta, TextEnded
+from rightseat.core.errors import AgentEndpointNotFound, AgentError, AgentRefused, AgentTimeout, AgentUnreachable
+from rightseat.core.events import (
+    Custom,
+    Event,
+    Interrupt,
+    RunFailed,
+    RunFinished,
+    TextDelta,
+    TextEnded,
+    ToolCallReturned,
+)
 from rightseat.core.events import TextStarted as Started
 from rightseat.core.messages import Call, Message, user
-from rightseat.core.values import JsonValue
-from rightseat.engines.local import _once
+from rightseat.core.types import JsonValue
+from rightseat.engines.local import _direct_steps
 from rightseat.wire.agui import BadEvent
 from tests.conftest import Serve
 from tests.tcp import Visit, playing
@@ -54,13 +63,13 @@ class Script:
 
 
 @asynccontextmanager
-async def agent(serve: Serve, script: Script, **options: Any) -> AsyncIterator[AGUI]:
-    async with serve(script.app) as url, AGUI(Options(url=url, **options)) as built:
+async def agent(serve: Serve, script: Script, **options: Any) -> AsyncIterator[AguiAgent]:
+    async with serve(script.app) as url, AguiAgent(Options(url=url, **options)) as built:
         yield built
 
 
-async def said(agent: AGUI, ask: Ask | None = None) -> list[Event]:
-    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _once)]
+async def said(agent: AguiAgent, ask: Ask | None = None) -> list[Event]:
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _direct_steps)]
 
 
 async def test_it_is_sent_all_of_the_ask(serve: Serve) -> None:
@@ -102,7 +111,7 @@ async def test_the_node_that_a_client_names_reaches_it_where_the_operator_lets_i
     assert script.sent[0]["forwardedProps"] == sent
 
 
-async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
+async def test_only_listed_headers_are_forwarded_to_the_agent(serve: Serve) -> None:
     script = Script(BEGIN, END)
     ask = Ask(messages=(user("Hi"),), headers={"Authorization": "Bearer caller", "x-tenant": "t1", "x-other": "o"})
 
@@ -162,7 +171,7 @@ async def test_a_question_in_agui_s_words_under_langgraphs_name_is_answered_in_a
     assert "command" not in script.sent[1]["forwardedProps"]
 
 
-async def test_a_refused_question_in_langgraphs_own_words_is_told_as_its_adapter_would(serve: Serve) -> None:
+async def test_a_cancelled_langgraph_interrupt_is_resumed_as_by_its_adapter(serve: Serve) -> None:
     script = Script(BEGIN, END)
     memo: JsonValue = {"kind": "agui.on_interrupt", "id": "lg-1", "value": "?"}
 
@@ -172,7 +181,7 @@ async def test_a_refused_question_in_langgraphs_own_words_is_told_as_its_adapter
     assert script.sent[0]["forwardedProps"]["command"] == {"resume": {"__agui_cancelled__": True}}
 
 
-async def test_what_is_only_in_a_snapshot_is_said_too(serve: Serve) -> None:
+async def test_messages_that_are_only_in_a_snapshot_are_emitted_too(serve: Serve) -> None:
     ask = Ask(messages=(user("Hi"),))
     shot = {
         "type": "MESSAGES_SNAPSHOT",
@@ -204,8 +213,8 @@ async def test_a_call_whose_result_is_only_in_a_snapshot_does_not_wait(serve: Se
     async with agent(serve, Script(BEGIN, shot, END)) as built:
         events = await said(built, ask)
 
-    assert [event for event in events if isinstance(event, CallReturned)] == [
-        CallReturned("c1", "look", "seen", message_id="r")
+    assert [event for event in events if isinstance(event, ToolCallReturned)] == [
+        ToolCallReturned("c1", "look", "seen", message_id="r")
     ]
     assert events[-1] == RunFinished("done")
 
@@ -217,7 +226,7 @@ async def test_the_result_of_a_call_that_waited_has_the_name_of_its_tool(serve: 
     async with agent(serve, Script(BEGIN, result, END)) as built:
         events = await said(built, Ask(messages=(user("Hi"), earlier)))
 
-    assert events[0] == CallReturned("c1", "delete_file", "deleted", message_id="r")
+    assert events[0] == ToolCallReturned("c1", "delete_file", "deleted", message_id="r")
 
 
 async def test_a_text_that_begins_again_is_another(serve: Serve) -> None:
@@ -237,7 +246,7 @@ async def test_a_text_that_begins_again_is_another(serve: Serve) -> None:
     ]
 
 
-async def test_what_its_framework_says_is_left_out_unless_it_is_asked_for(serve: Serve) -> None:
+async def test_raw_events_are_omitted_unless_configured(serve: Serve) -> None:
     raw = {"type": "RAW", "event": {"event": "on_chain_start"}}
     script = Script(BEGIN, raw, END)
 
@@ -262,9 +271,10 @@ async def test_its_own_words_about_a_failure_are_not_shown_unless_it_is_asked_fo
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(404, NothingThere), (401, AgentRefused), (422, AgentRefused), (500, AgentUnreachable)]
+    ("status", "error"),
+    [(404, AgentEndpointNotFound), (401, AgentRefused), (422, AgentRefused), (500, AgentUnreachable)],
 )
-async def test_a_refusal_says_what_kind_it_is_and_keeps_the_rest_to_the_log(
+async def test_a_refusal_has_its_kind_and_leaves_the_rest_to_the_log(
     serve: Serve, caplog: pytest.LogCaptureFixture, status: int, error: type[AgentError]
 ) -> None:
     async with agent(serve, Script(status=status), headers={"x-key": "sk-secret-1"}) as built:
@@ -279,13 +289,13 @@ async def test_a_refusal_says_what_kind_it_is_and_keeps_the_rest_to_the_log(
 
 async def test_an_answer_that_is_no_stream_of_events_is_refused(serve: Serve) -> None:
     async with agent(serve, Script(END, kind="text/html")) as built:
-        with pytest.raises(AgentUnreachable, match="answered with text/html instead of a stream of events"):
+        with pytest.raises(AgentUnreachable, match="sent text/html instead of text/event-stream"):
             await said(built)
 
 
 async def test_an_answer_without_an_end_broke_off(serve: Serve) -> None:
     async with agent(serve, Script(BEGIN)) as built:
-        with pytest.raises(AgentUnreachable, match="its answer broke off"):
+        with pytest.raises(AgentUnreachable, match="closed its response before the end of the run"):
             await said(built)
 
 
@@ -297,24 +307,28 @@ async def test_a_server_that_only_sends_comments_is_silent() -> None:
             await visit.send(b": still here\n\n")
             await asyncio.sleep(0.02)
 
-    async with playing(script) as server, asyncio.timeout(5), AGUI(Options(url=server.url, patience=0.2)) as silent:
-        with pytest.raises(AgentTimeout, match=r"sent no event for 0\.2 s.*`patience`"):
+    async with (
+        playing(script) as server,
+        asyncio.timeout(30),
+        AguiAgent(Options(url=server.url, timeout=0.2)) as silent,
+    ):
+        with pytest.raises(AgentTimeout, match=r"sent no event for 0\.2 s.*`timeout`"):
             await said(silent)
 
 
-async def test_nobody_at_the_address_is_said_at_once() -> None:
-    async with AGUI(Options(url="http://127.0.0.1:9/agent")) as built:
-        with pytest.raises(AgentUnreachable, match="takes no connection"):
+async def test_a_refused_connection_is_reported_at_once() -> None:
+    async with AguiAgent(Options(url="http://127.0.0.1:9/agent")) as built:
+        with pytest.raises(AgentUnreachable, match="Connection refused"):
             await said(built)
 
 
 @pytest.mark.parametrize(
     ("event", "error"),
     [
-        ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}, Confused),
+        ({"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": "a"}, InvalidAgentEvent),
         ({"type": "TEXT_MESSAGE_START"}, BadEvent),
-        ({"type": {}}, Confused),
-        ({"type": "TEXT_MESSAGE_END", "messageId": []}, Confused),
+        ({"type": {}}, InvalidAgentEvent),
+        ({"type": "TEXT_MESSAGE_END", "messageId": []}, InvalidAgentEvent),
         ({"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "user"}]}, BadEvent),
     ],
 )

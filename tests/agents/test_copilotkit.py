@@ -14,16 +14,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from rightseat.agents.copilotkit import Options, Remote, Several
-from rightseat.agents.keeping import Confused
-from rightseat.core.agent import Roster
+from rightseat.agents.copilotkit import EndpointAgent, EndpointAgents, Options
+from rightseat.agents.event_normalizer import InvalidAgentEvent
+from rightseat.core.agent import AgentGroup
 from rightseat.core.ask import Answer, Ask, ToolOffer
-from rightseat.core.errors import AgentNotFound, AgentRefused, AgentUnreachable, Misuse, NothingThere
+from rightseat.core.errors import AgentEndpointNotFound, AgentNotFound, AgentRefused, AgentUnreachable, NotConfigured
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Custom,
     Event,
     RunFailed,
@@ -34,10 +30,14 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 from rightseat.core.messages import user
 from rightseat.egress.endpoint import Endpoint
-from rightseat.engines.local import _once
+from rightseat.engines.local import _direct_steps
 from tests.conftest import Serve
 
 USER_ID = {"name": "userId", "type": "string", "description": "Whose.", "required": True}
@@ -81,15 +81,15 @@ class Remotely:
 
 
 @asynccontextmanager
-async def agent(serve: Serve, remote: Remotely, name: str = "graph", **options: Any) -> AsyncIterator[Remote]:
+async def agent(serve: Serve, remote: Remotely, name: str = "graph", **options: Any) -> AsyncIterator[EndpointAgent]:
     async with serve(remote.app) as url:
         given = Options(url=f"{url}/remote", agent=name, **options)
-        async with Remote(name, given, Endpoint(given)) as built:
+        async with EndpointAgent(name, given, Endpoint(given)) as built:
             yield built
 
 
-async def said(agent: Remote, ask: Ask | None = None) -> list[Event]:
-    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _once)]
+async def said(agent: EndpointAgent, ask: Ask | None = None) -> list[Event]:
+    return [event async for event in agent.run(ask or Ask(messages=(user("Hi"),)), _direct_steps)]
 
 
 def sync(node: str, active: bool, **state: Any) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def chunk(**fields: Any) -> dict[str, Any]:
     return {"event": "on_chat_model_stream", "data": {"chunk": {"lc": 1, "kwargs": fields}}, "metadata": {}}
 
 
-async def test_a_graph_says_its_nodes_its_words_and_its_state(serve: Serve) -> None:
+async def test_a_graph_sends_its_nodes_its_text_and_its_state(serve: Serve) -> None:
     remote = Remotely(
         [
             sync("chat", True, count=1),
@@ -126,7 +126,7 @@ async def test_a_graph_says_its_nodes_its_words_and_its_state(serve: Serve) -> N
     ]
 
 
-async def test_what_a_node_hides_is_not_said(serve: Serve) -> None:
+async def test_output_that_a_node_hides_is_not_emitted(serve: Serve) -> None:
     quiet = chunk(id="run-1", content="secret") | {"metadata": {"copilotkit:emit-messages": False}}
     call = {"id": "c1", "name": "look", "args": "{}", "index": 0}
     silent = chunk(id="run-2", content="", tool_call_chunks=[call]) | {
@@ -144,11 +144,11 @@ async def test_what_a_node_hides_is_not_said(serve: Serve) -> None:
 )
 async def test_a_line_with_values_of_the_wrong_type_fails_the_run(serve: Serve, line: dict[str, Any]) -> None:
     async with agent(serve, Remotely([line])) as built:
-        with pytest.raises(Confused, match="wrong type"):
+        with pytest.raises(InvalidAgentEvent, match="wrong type"):
             await said(built)
 
 
-async def test_messages_and_calls_that_a_node_emits_by_hand_are_said(serve: Serve) -> None:
+async def test_messages_and_calls_that_a_node_emits_itself_become_events(serve: Serve) -> None:
     message = {"message_id": "m", "message": "By hand", "role": "assistant"}
     lines = [
         {"event": "on_custom_event", "name": "copilotkit_manually_emit_message", "data": message},
@@ -164,12 +164,12 @@ async def test_messages_and_calls_that_a_node_emits_by_hand_are_said(serve: Serv
 
     assert events == [
         *(TextStarted("m"), TextDelta("m", "By hand"), TextEnded("m")),
-        *(CallStarted("c", "setColor"), CallDelta("c", '{"color":"red"}'), CallEnded("c")),
+        *(ToolCallStarted("c", "setColor"), ToolCallDelta("c", '{"color":"red"}'), ToolCallEnded("c")),
         RunFinished("waiting"),
     ]
 
 
-async def test_a_crew_says_events_of_the_runtime(serve: Serve) -> None:
+async def test_a_crew_sends_events_of_the_runtime(serve: Serve) -> None:
     state = {"type": "AgentStateMessage", "nodeName": "start", "active": True, "running": True, "state": '{"step":1}'}
     lines: Lines = [
         state,
@@ -219,7 +219,7 @@ async def test_it_is_sent_the_ask_and_all_that_it_may_call(serve: Serve) -> None
     }
 
 
-async def test_only_headers_that_are_listed_go_on_to_it(serve: Serve) -> None:
+async def test_only_listed_headers_are_forwarded_to_the_endpoint(serve: Serve) -> None:
     remote = Remotely([])
     ask = Ask(messages=(user("Hi"),), headers={"authorization": "Bearer caller", "x-tenant": "t1"})
 
@@ -244,7 +244,7 @@ async def test_the_node_that_a_client_names_reaches_it_where_the_operator_lets_i
     assert body.get("nodeName") == sent
 
 
-async def test_an_action_of_its_endpoint_is_run_and_the_agent_goes_on_with_the_result(serve: Serve) -> None:
+async def test_an_action_of_the_endpoint_is_run_and_the_agent_continues_with_the_result(serve: Serve) -> None:
     call = {"id": "c1", "name": "nameOf", "args": '{"userId": "7"}', "index": 0}
     remote = Remotely(
         [chunk(id="run-1", content="", tool_call_chunks=[call]), {"event": "on_chat_model_end"}],
@@ -254,7 +254,7 @@ async def test_an_action_of_its_endpoint_is_run_and_the_agent_goes_on_with_the_r
     async with agent(serve, remote) as built:
         events = await said(built)
 
-    assert CallReturned("c1", "nameOf", '{"name":"User_7"}') in events
+    assert ToolCallReturned("c1", "nameOf", '{"name":"User_7"}') in events
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["It is User_7"]
     assert events[-1] == RunFinished("done")
     sent = remote.bodies("/agents/execute")[1]["messages"]
@@ -306,13 +306,13 @@ async def test_an_agent_that_the_endpoint_does_not_have_is_named_with_those_it_h
             await said(built)
 
 
-async def test_an_agent_that_remote_endpoints_cannot_run_says_what_to_do(serve: Serve) -> None:
+async def test_an_agent_that_remote_endpoints_cannot_run_is_refused_with_the_cure(serve: Serve) -> None:
     async with agent(serve, Remotely(), "modern") as built:
-        with pytest.raises(AgentRefused, match="type `agui`"):
+        with pytest.raises(AgentRefused, match="`type: agui`"):
             await said(built)
 
 
-async def test_what_it_offers_is_asked_for_once_in_a_while_and_for_each_who_asks(serve: Serve) -> None:
+async def test_the_list_of_an_endpoint_is_cached_by_the_properties_of_the_ask(serve: Serve) -> None:
     remote = Remotely([], [], [])
 
     async with agent(serve, remote) as built:
@@ -325,7 +325,7 @@ async def test_what_it_offers_is_asked_for_once_in_a_while_and_for_each_who_asks
 
 async def test_a_dead_endpoint_is_tried_once_in_a_while() -> None:
     options = Options(url="http://127.0.0.1:9/remote", agent="graph")
-    async with Remote("graph", options, Endpoint(options)) as built:
+    async with EndpointAgent("graph", options, Endpoint(options)) as built:
         problems = []
         for _ in range(2):
             with pytest.raises(AgentUnreachable) as raised:
@@ -335,11 +335,11 @@ async def test_a_dead_endpoint_is_tried_once_in_a_while() -> None:
     assert problems[0] is problems[1]
 
 
-async def test_an_address_with_nothing_behind_it_is_told_apart(serve: Serve) -> None:
+async def test_an_address_without_an_endpoint_raises_an_error_of_its_own(serve: Serve) -> None:
     async with serve(Starlette()) as url:
         options = Options(url=f"{url}/nope", agent="graph")
-        async with Remote("graph", options, Endpoint(options)) as built:
-            with pytest.raises(NothingThere):
+        async with EndpointAgent("graph", options, Endpoint(options)) as built:
+            with pytest.raises(AgentEndpointNotFound):
                 await said(built)
 
 
@@ -347,12 +347,12 @@ async def test_a_part_without_a_name_stands_for_all_agents_of_the_endpoint(serve
     remote = Remotely([chunk(id="run-1", content="Hi")])
     async with serve(remote.app) as url:
         options = Options(url=f"{url}/remote")
-        async with Several(options, Endpoint(options)) as several:
+        async with EndpointAgents(options, Endpoint(options)) as several:
             listed = await several.members(Ask(messages=()))
-            one = [event async for event in several.member("graph").run(Ask(messages=(user("Hi"),)), _once)]
-            with pytest.raises(Misuse, match="remote/NAME"):
-                several.run(Ask(messages=(), agent="remote"), _once)
+            one = [event async for event in several.member("graph").run(Ask(messages=(user("Hi"),)), _direct_steps)]
+            with pytest.raises(NotConfigured, match="remote/NAME"):
+                several.run(Ask(messages=(), agent="remote"), _direct_steps)
 
-    assert isinstance(several, Roster)
+    assert isinstance(several, AgentGroup)
     assert listed == {"graph": "a graph", "crew": "a crew", "modern": "no lines"}
     assert TextDelta("run-1", "Hi") in one

@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 from rightseat.agents.flows import Flows, Options, build
-from rightseat.core.ask import ANYONE, Answer, Ask, Named, Parameters, Principal, ToolOffer
-from rightseat.core.errors import BadAsk, ConfigError
-from rightseat.core.events import CallDelta, Custom, Event, RunFinished, TextDelta
+from rightseat.core.ask import ANYONE, Answer, Ask, NamedTool, Parameters, Principal, ToolOffer
+from rightseat.core.errors import BadRequest, ConfigError
+from rightseat.core.events import Custom, Event, RunFinished, TextDelta, ToolCallDelta
 from rightseat.core.messages import assistant, user
 from rightseat.egress.redaction import Redactor
-from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, ScriptedVoice
-from rightseat.plugins.cases.reading import Exchange
-from rightseat.plugins.cases.running import Plainly
-from rightseat.plugins.collection import Collection, collection_of
-from rightseat.plugins.flows import Means
-from rightseat.plugins.operations import Sender
-from rightseat.plugins.shelf import Shelf
+from rightseat.plugins.collection import Collection, find_collection
+from rightseat.plugins.flows import Dependencies
+from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.registry import PluginRegistry
+from rightseat.plugins.testing.case_runner import UnrecordedSteps
+from rightseat.plugins.testing.cases import MockExchange
+from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, check_pairs, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples/plugins"
-FORECAST = Exchange.model_validate(
+FORECAST = MockExchange.model_validate(
     {
         "request": {
             "method": "GET",
@@ -37,7 +37,7 @@ FORECAST = Exchange.model_validate(
         "reply": {"json": {"city": "Hangzhou", "days": []}},
     }
 )
-SCAN = Exchange.model_validate(
+SCAN = MockExchange.model_validate(
     {
         "request": {"method": "POST", "url": "http://127.0.0.1:39181/api/scans"},
         "reply": {"json": {"task_id": "s1", "eta_seconds": 15}},
@@ -47,22 +47,26 @@ RAIN = {"start": {"city": "Hangzhou", "days": 3}, "answer": "Rain."}
 
 
 class Stage:
-    """An agent over the examples, with a scripted voice and a recorded network."""
+    """An agent over the examples, with a scripted model caller and a mock network."""
 
-    def __init__(self, folder: Path, script: dict[str, Any], http: list[Exchange], users: Any, **options: Any) -> None:
-        self.voice = ScriptedVoice(script)
-        self.network = RecordedNetwork(http)
+    def __init__(
+        self, folder: Path, script: dict[str, Any], http: list[MockExchange], users: Any, **options: Any
+    ) -> None:
+        self.model_caller = ScriptedModelCaller(script)
+        self.network = MockNetwork(http)
         redactor = Redactor()
-        means = Means(self.voice, Sender(self.network, MadeUpSecrets(), redactor), redactor)
-        self.shelf = Shelf([folder / "plugins"], folder / "state")
-        self.collection = Collection(self.shelf, lambda model: means, users=users, artifacts=MemoryArtifacts())
+        dependencies = Dependencies(self.model_caller, OperationClient(self.network, MockSecrets(), redactor), redactor)
+        self.registry = PluginRegistry([folder / "plugins"], folder / "state")
+        self.collection = Collection(
+            self.registry, lambda model: dependencies, users=users, artifacts=MemoryArtifacts()
+        )
         self.model = ScriptedModel([says("Just talk.")])
         self.agent = Flows(self.collection, self.model, Options(toolbox="-", **options))
 
     async def ask(self, text: str = "The weather in Hangzhou, 3 days", **rest: Any) -> list[Event]:
         fields: dict[str, Any] = {"messages": (user(text),), "supports_suggestions": True} | rest
         asked = Ask(**fields)
-        events = [event async for event in self.agent.run(asked, Plainly())]
+        events = [event async for event in self.agent.run(asked, UnrecordedSteps())]
         check_pairs(event for event in events if not isinstance(event, RunFinished))
         return events
 
@@ -71,7 +75,7 @@ class Stage:
 async def staged(
     folder: Path,
     script: dict[str, Any],
-    *http: Exchange,
+    *http: MockExchange,
     plugins: tuple[str, ...] = ("weather",),
     users: Any = None,
     **options: Any,
@@ -107,7 +111,7 @@ async def test_R_12_1_R_12_3_a_flow_is_chosen_run_and_recorded(tmp_path: Path) -
 
 async def test_R_11_6_a_run_makes_its_version_of_a_plugin_last(tmp_path: Path) -> None:
     async with staged(tmp_path, RAIN | {"suggestions": {}}, FORECAST, flow="weather.forecast") as stage:
-        place = stage.shelf.plugins()["weather"].folder.parent
+        place = stage.registry.plugins()["weather"].folder.parent
         os.utime(place, (0, 0))
         await stage.ask()
 
@@ -127,7 +131,7 @@ async def test_R_12_3_a_plugin_that_the_user_may_not_use_is_no_candidate_and_can
     async with staged(tmp_path, {"choose": "none"}, users={"weather": ("anna",)}) as stage:
         hers = await stage.ask(principal=Principal("anna"))
         his = await stage.ask(principal=Principal("bert"))
-        with pytest.raises(BadAsk, match="There is no flow"):
+        with pytest.raises(BadRequest, match="There is no flow"):
             await stage.ask(principal=Principal("bert"), properties={"flow": "weather.forecast"})
 
     assert len(custom(hers, "flow.chosen")["candidates"]) == 2
@@ -139,7 +143,7 @@ async def test_R_12_1_a_client_may_want_no_plugin_at_all(tmp_path: Path) -> None
         events = await stage.ask(properties={"plugins": "none"})
 
     assert said(events) == "Just talk."
-    assert stage.voice.counts.total() == 0
+    assert stage.model_caller.counts.total() == 0
 
 
 async def test_R_12_1_one_flow_given_is_not_chosen(tmp_path: Path) -> None:
@@ -147,7 +151,7 @@ async def test_R_12_1_one_flow_given_is_not_chosen(tmp_path: Path) -> None:
         events = await stage.ask(properties={"flow": "weather.forecast"})
 
     assert said(events) == "Rain."
-    assert "choose" not in stage.voice.counts
+    assert "choose" not in stage.model_caller.counts
 
 
 async def test_R_12_1_the_operator_may_name_the_one_flow(tmp_path: Path) -> None:
@@ -166,10 +170,12 @@ async def test_R_12_1_the_operator_may_name_the_one_flow(tmp_path: Path) -> None
         ({"flow": "host_security.scan_host"}, "There is no flow"),
     ],
 )
-async def test_what_is_not_there_is_refused_with_what_is(tmp_path: Path, properties: Any, problem: str) -> None:
+async def test_an_unknown_plugin_or_flow_is_refused_with_the_known_ones(
+    tmp_path: Path, properties: Any, problem: str
+) -> None:
     async with staged(tmp_path, {}, plugins=("weather", "host_security")) as stage:
         stage.agent = Flows(stage.collection, stage.model, Options(toolbox="-", plugins=("weather",)))
-        with pytest.raises(BadAsk, match=problem):
+        with pytest.raises(BadRequest, match=problem):
             await stage.ask(properties=properties)
 
 
@@ -177,7 +183,7 @@ async def test_an_empty_question_is_the_plugins_own(tmp_path: Path) -> None:
     async with staged(tmp_path, RAIN, FORECAST, suggestions=False, flow="weather.forecast") as stage:
         await stage.ask("")
 
-    assert "杭州明天天气怎么样？" in "".join(stage.voice.prompts)
+    assert "What will the weather be in Hangzhou tomorrow?" in "".join(stage.model_caller.prompts)
 
 
 async def test_R_10_5_R_11_6_a_reload_in_between_changes_nothing_for_a_flow_that_waits(tmp_path: Path) -> None:
@@ -192,7 +198,7 @@ async def test_R_10_5_R_11_6_a_reload_in_between_changes_nothing_for_a_flow_that
 
         flow = tmp_path / "plugins/host_security/flows/scan_host.yaml"
         flow.write_text(flow.read_text().replace("keys: [task_id, eta_seconds]", "keys: [something_else]"))
-        await stage.shelf.reload("host_security")
+        await stage.registry.reload("host_security")
         answer = Answer(question.id, "resolved", {"decision": "allow"}, memo=question.memo)
         later = await stage.ask("yes", answers=(answer,))
 
@@ -200,7 +206,7 @@ async def test_R_10_5_R_11_6_a_reload_in_between_changes_nothing_for_a_flow_that
     assert said(later) == "Scanning."
 
 
-async def test_R_12_3_a_flow_does_not_go_on_for_a_user_who_may_not_use_its_plugin_any_more(tmp_path: Path) -> None:
+async def test_R_12_3_a_flow_does_not_resume_for_a_user_without_access_to_its_plugin(tmp_path: Path) -> None:
     users = {"host_security": ["anna"]}
     script = {"start": {"host_id": "db-01", "depth": "quick"}}
     async with staged(
@@ -212,28 +218,28 @@ async def test_R_12_3_a_flow_does_not_go_on_for_a_user_who_may_not_use_its_plugi
         answer = Answer(question.id, "resolved", {"decision": "allow"}, memo=question.memo)
         users["host_security"].remove("anna")
 
-        with pytest.raises(BadAsk, match="not for you any more"):
+        with pytest.raises(BadRequest, match="no longer available to you"):
             await stage.ask("yes", answers=(answer,), principal=Principal("anna"))
 
 
 async def test_R_11_7_a_flow_sees_the_files_of_its_own_conversation_only(tmp_path: Path) -> None:
     async with staged(tmp_path, {}) as stage:
-        scene = stage.collection.scene(Ask(messages=(user("one"), assistant("two"), user("three"))))
+        scope = stage.collection.build_scope(Ask(messages=(user("one"), assistant("two"), user("three"))))
 
-    assert scene.question == "three"
-    assert scene.history == (("user", "one"), ("assistant", "two"))
-    assert scene.files == ()
+    assert scope.question == "three"
+    assert scope.history == (("user", "one"), ("assistant", "two"))
+    assert scope.files == ()
 
 
 def test_a_toolbox_without_plugins_is_refused() -> None:
     class Box:
-        def toolbox(self, name: str) -> Functions:
-            return Functions()
+        def toolbox(self, name: str) -> FunctionToolbox:
+            return FunctionToolbox()
 
-    with pytest.raises(ConfigError, match="should be of the type `plugins`"):
+    with pytest.raises(ConfigError, match="must be of the type `plugins`"):
         build(Options(toolbox="tools"), Box())  # type: ignore[arg-type]
     with pytest.raises(ConfigError):
-        collection_of(None, "x")
+        find_collection(None, "x")
 
 
 async def test_a_flow_that_fails_is_in_the_log_though_the_answer_explains_it(
@@ -252,20 +258,20 @@ async def test_no_model_words_suggestions_for_a_client_that_cannot_show_them(tmp
         events = await stage.ask(supports_suggestions=False)
 
     assert custom(events, "flow.suggestions") is None
-    assert stage.voice.counts["suggestions"] == 0
-    assert stage.voice.unlisted == []
+    assert stage.model_caller.counts["suggestions"] == 0
+    assert stage.model_caller.unlisted == []
 
 
 SUGGEST: dict[str, Any] = {
     "tools": (ToolOffer("copilotkitSuggest", "", {"type": "object", "properties": {"suggestions": {}}}),),
-    "parameters": Parameters(tool_choice=Named("copilotkitSuggest")),
+    "parameters": Parameters(tool_choice=NamedTool("copilotkitSuggest")),
     "supports_suggestions": False,
 }
 """What CopilotKit's chat asks for suggestions with, beside its messages."""
 
 
 def suggested(events: list[Event]) -> list[str]:
-    text = "".join(event.text for event in events if isinstance(event, CallDelta))
+    text = "".join(event.text for event in events if isinstance(event, ToolCallDelta))
     return [one["message"] for one in json.loads(text)["suggestions"]]
 
 
@@ -275,10 +281,10 @@ async def test_a_client_that_asks_for_suggestions_gets_those_of_the_last_flow_wi
     messages = (question, user("Suggest what the user could say next."))
     async with staged(tmp_path, script, FORECAST, flow="weather.forecast") as stage:
         await stage.ask(messages=(question,))
-        asked = stage.voice.counts.total()
+        asked = stage.model_caller.counts.total()
         found = await stage.ask(messages=messages, **SUGGEST)
         others = await stage.ask(messages=messages, principal=Principal("another"), **SUGGEST)
-        calls = stage.voice.counts.total() - asked
+        calls = stage.model_caller.counts.total() - asked
 
     assert suggested(found) == ["And now?"]
     assert suggested(others) == []
@@ -288,7 +294,7 @@ async def test_a_client_that_asks_for_suggestions_gets_those_of_the_last_flow_wi
 async def test_suggestions_before_the_first_question_are_the_plugins_own_questions(tmp_path: Path) -> None:
     async with staged(tmp_path, {}, plugins=("weather", "host_security")) as stage:
         found = await stage.ask(messages=(user("Suggest what the user could say next."),), **SUGGEST)
-        known = [plugin.words.starters[0] for plugin in stage.shelf.plugins().values()]
+        known = [plugin.texts.starters[0] for plugin in stage.registry.plugins().values()]
 
     assert len(known) == 2
     assert suggested(found) == known
@@ -316,16 +322,16 @@ async def test_plugins_that_the_agent_does_not_use_are_not_listed(tmp_path: Path
     assert [one.id for one in by_other] == ["host_security"]
 
 
-async def test_a_flow_sees_what_was_said_of_an_earlier_one_and_none_of_its_data(tmp_path: Path) -> None:
+async def test_a_flow_sees_the_messages_of_an_earlier_flow_and_none_of_its_data(tmp_path: Path) -> None:
     reply = {"json": {"city": "Hangzhou", "days": [], "station": "structured-data-of-the-first"}}
-    first = Exchange.model_validate({"request": FORECAST.request.model_dump(exclude_unset=True), "reply": reply})
+    first = MockExchange.model_validate({"request": FORECAST.request.model_dump(exclude_unset=True), "reply": reply})
     script = {"start": [RAIN["start"]] * 2, "answer": ["Rain.", "Still rain."]}
     async with staged(tmp_path, script, first, FORECAST, flow="weather.forecast", suggestions=False) as stage:
         await stage.ask(thread_id="one")
-        seen = len(stage.voice.prompts)
+        seen = len(stage.model_caller.prompts)
         text = "The weather in Hangzhou, 3 days"
         await stage.ask(messages=(user(text), assistant("It was said: Rain."), user(text)), thread_id="one")
-        before, after = "\n".join(stage.voice.prompts[:seen]), "\n".join(stage.voice.prompts[seen:])
+        before, after = "\n".join(stage.model_caller.prompts[:seen]), "\n".join(stage.model_caller.prompts[seen:])
 
     assert "structured-data-of-the-first" in before
     assert "It was said: Rain." in after

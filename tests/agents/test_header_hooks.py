@@ -170,5 +170,5 @@ def test_a_hook_that_cannot_be_called_is_refused_at_the_start(wrong: str) -> Non
 
 
 def test_a_graph_in_this_process_has_no_use_for_a_hook() -> None:
-    with pytest.raises(ConfigError, match="`header_hook` is for a graph of a server"):
+    with pytest.raises(ConfigError, match="`header_hook` needs `url`"):
         configured(f"{{type: langgraph, graph: '{__name__}:plain', header_hook: '{__name__}:sign'}}")

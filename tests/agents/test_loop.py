@@ -9,15 +9,15 @@ from rightseat.agents.loop import Options, build
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError
-from rightseat.core.events import CallReturned
-from rightseat.core.loop import Loop
+from rightseat.core.events import ToolCallReturned
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Toolbox
-from rightseat.engines.local import _once
+from rightseat.engines.local import _direct_steps
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 
 
 class Shelf:
@@ -27,7 +27,7 @@ class Shelf:
         self.models = {"default": ScriptedModel([says("Hi")]), "other": ScriptedModel([says("Ho")])}
         self.artifacts = MemoryArtifacts()
         self.pins = None
-        self.boxes = {"m:a": Functions(), "m:b": Functions(), "ops": Functions()}
+        self.boxes = {"m:a": FunctionToolbox(), "m:b": FunctionToolbox(), "ops": FunctionToolbox()}
 
     def model(self, name: str) -> Model:
         return self.models[name]
@@ -46,13 +46,13 @@ def test_it_gets_what_it_names() -> None:
     shelf = Shelf()
 
     loop = build(
-        Options(model="other", instructions="Be brief.", rounds=3, tools=("m:b", "m:a"), toolboxes=("ops",)), shelf
+        Options(model="other", instructions="Be brief.", max_turns=3, tools=("m:b", "m:a"), toolboxes=("ops",)), shelf
     )
 
     assert isinstance(loop, Loop)
     assert loop.model is shelf.models["other"]
     assert loop.toolboxes == (shelf.boxes["m:b"], shelf.boxes["m:a"], shelf.boxes["ops"])
-    assert (loop.instructions, loop.rounds) == ("Be brief.", 3)
+    assert (loop.instructions, loop.max_turns) == ("Be brief.", 3)
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
@@ -76,10 +76,10 @@ def test_left_out_it_takes_the_default_model_without_tools() -> None:
 
     assert isinstance(loop, Loop)
     assert loop.model is shelf.models["default"]
-    assert (loop.toolboxes, loop.instructions, loop.rounds) == ((), None, 16)
+    assert (loop.toolboxes, loop.instructions, loop.max_turns) == ((), None, 16)
 
 
-@pytest.mark.parametrize("wrong", [{"rounds": 0}, {"rouns": 3}, {"model": None}])
+@pytest.mark.parametrize("wrong", [{"max_turns": 0}, {"rouns": 3}, {"model": None}])
 def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Options.model_validate(wrong)
@@ -90,8 +90,8 @@ async def test_agents_that_it_names_are_tools_of_its_model() -> None:
     shelf.models["default"] = ScriptedModel([calls("weather", '{"question": "?"}'), says("It says so.")])
 
     loop = build(Options(agents=("weather",)), shelf)
-    events = [event async for event in loop.run(Ask(messages=(user("Hi"),)), _once)]
+    events = [event async for event in loop.run(Ask(messages=(user("Hi"),)), _direct_steps)]
 
     (tool,) = shelf.models["default"].prompts[0].tools
     assert (tool.name, tool.description) == ("weather", "knows weather")
-    assert CallReturned("call_1", "weather", "Ho") in events
+    assert ToolCallReturned("call_1", "weather", "Ho") in events

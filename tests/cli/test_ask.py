@@ -4,59 +4,59 @@ from pathlib import Path
 
 from tests.cli.conftest import Run
 
-QUICK = "models: {default: {type: scripted, pause: 0}}\n"
+QUICK = "models: {default: {type: scripted, chunk_delay: 0}}\n"
 
 
-def test_an_answer_is_printed(run: Run) -> None:
+def test_ask_prints_the_response(run: Run) -> None:
     Path("rightseat.yaml").write_text(QUICK)
 
     result = run("ask", "How are you?")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith("You said: “How are you?” I am the built-in scripted model")
+    assert result.stdout.startswith("You said: “How are you?” I am the built-in demo model")
     assert result.stdout.endswith("\n")
     assert result.stderr == ""
 
 
-def test_calls_of_tools_are_shown_beside_the_answer(run: Run) -> None:
+def test_tool_calls_are_printed_to_stderr(run: Run) -> None:
     Path("rightseat.yaml").write_text(QUICK + "agents: {default: {tools: ['tests.acme.tools:both']}}")
 
     result = run("ask", "get_weather Bonn")
 
-    assert result.stdout == 'The tool get_weather said: {"city":"Bonn","sky":"clear"}\n'
+    assert result.stdout == 'The tool get_weather returned: {"city":"Bonn","sky":"clear"}\n'
     assert result.stderr == '→ get_weather({"city": "Bonn"})\n← get_weather: {"city":"Bonn","sky":"clear"}\n'
 
 
-def test_the_only_agent_answers(run: Run) -> None:
+def test_ask_uses_the_only_agent(run: Run) -> None:
     Path("rightseat.yaml").write_text(QUICK + "agents: {helper: {}}")
 
-    assert "built-in scripted model" in run("ask", "Hi").stdout
+    assert "built-in demo model" in run("ask", "Hi").stdout
 
 
-def test_another_agent_and_another_file_can_be_named(run: Run) -> None:
+def test_ask_takes_an_agent_and_a_file(run: Run) -> None:
     Path("other.yaml").write_text(QUICK + "agents: {default: {}, helper: {tools: ['tests.acme.tools:add']}}")
 
-    assert run("ask", "-c", "other.yaml", "--agent", "helper", "add").stdout.startswith("The tool add said:")
+    assert run("ask", "-c", "other.yaml", "--agent", "helper", "add").stdout.startswith("The tool add returned:")
 
 
-def test_an_agent_that_is_not_there_is_told(run: Run) -> None:
+def test_an_unknown_agent_is_reported(run: Run) -> None:
     result = run("ask", "--agent", "nobody", "Hi")
 
     assert result.exit_code == 1
     assert result.stderr == "Error: No agent named 'nobody'. Configured: default.\n"
 
 
-def test_a_run_that_fails_is_told_in_a_line(run: Run) -> None:
+def test_a_failed_run_prints_one_line(run: Run) -> None:
     Path("rightseat.yaml").write_text("models: {default: {type: openai, model: m, base_url: 'http://127.0.0.1:1/v1'}}")
 
     result = run("ask", "Hi")
 
     assert result.exit_code == 1
-    assert result.stderr.splitlines()[-1].startswith("Error: The model's server cannot be relied on: ")
+    assert result.stderr.splitlines()[-1].startswith("Error: Cannot reach the model server: ")
     assert "Traceback" not in result.stderr
 
 
-def test_a_run_that_fails_is_not_told_twice(run: Run) -> None:
+def test_a_failed_run_is_reported_once(run: Run) -> None:
     Path("rightseat.yaml").write_text("models: {default: {type: openai, model: m, base_url: 'http://127.0.0.1:1/v1'}}")
 
     lines = run("ask", "Hi").stderr.splitlines()
@@ -65,7 +65,7 @@ def test_a_run_that_fails_is_not_told_twice(run: Run) -> None:
     assert "http://127.0.0.1:1/v1" in lines[0]
 
 
-def test_a_run_that_waits_for_a_person_says_so(run: Run) -> None:
+def test_a_run_that_waits_for_an_answer_prints_the_question(run: Run) -> None:
     Path("rightseat.yaml").write_text(QUICK + "agents: {default: {tools: ['asking:wipe']}}")
     Path("asking.py").write_text(
         "from rightseat import tool\n\n\n"
@@ -75,5 +75,8 @@ def test_a_run_that_waits_for_a_person_says_so(run: Run) -> None:
     result = run("ask", "wipe Ulm")
 
     assert result.exit_code == 1
-    assert "Error: The run waits for a person, who cannot be asked here." in result.stderr
-    assert "wipe" in result.stderr.splitlines()[-1]
+    assert (
+        "Error: The run waits for a person, and there is no terminal to ask at:\n  May wipe be run?\n" in result.stderr
+    )
+    assert "`approval: never` under agents.default" in result.stderr
+    assert "`read_only_tools: [wipe]`" in result.stderr

@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 EXAMPLES = Path(__file__).parent.parent.parent / "examples/plugins"
 
 
-def test_it_says_what_a_file_would_serve(run: Run) -> None:
+def test_check_lists_what_a_file_serves(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         """
 models: {fast: {type: openai, model: gpt-4o-mini, api_key: sk-canary}}
@@ -25,9 +25,11 @@ server: {port: 9000, origins: ["https://shop.test"]}
 
     assert result.exit_code == 0
     assert result.stdout == (
-        "rightseat.yaml: nothing is wrong.\n"
+        "rightseat.yaml: valid.\n"
+        "  console  http://127.0.0.1:9000/console/\n"
         "  serves   http://127.0.0.1:9000/copilotkit  copilotkit\n"
         "  serves   http://127.0.0.1:9000/v1  openai\n"
+        "  serves   http://127.0.0.1:9000/operator  operator\n"
         "  agent    helper  loop, model fast\n"
         "  model    fast  openai gpt-4o-mini at https://api.openai.com/v1\n"
         "  threads  sql, in .rightseat/rightseat.db\n"
@@ -35,13 +37,13 @@ server: {port: 9000, origins: ["https://shop.test"]}
     )
 
 
-def test_it_says_where_tools_come_from(run: Run) -> None:
+def test_check_names_the_sources_of_tools(run: Run) -> None:
     Path("rightseat.yaml").write_text("toolboxes: {docs: {type: mcp, url: 'http://127.0.0.1:1/mcp'}}")
 
     assert "  tools    docs  mcp\n" in run("check").stdout
 
 
-def test_it_says_which_runs_go_on_and_who_sees_to_it(run: Run) -> None:
+def test_check_names_durable_agents_log_and_engine(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         """
 agents: {helper: {durable: true}}
@@ -65,7 +67,7 @@ log: {type: redis, url: "redis://:canary@127.0.0.1:1/0"}
         "{type: google, model: m}",
     ],
 )
-def test_a_model_that_has_no_key_for_its_provider_is_warned_of(run: Run, model: str) -> None:
+def test_check_warns_of_a_model_without_a_key_for_its_provider(run: Run, model: str) -> None:
     Path("rightseat.yaml").write_text(f"models: {{m: {model}}}")
     bare = run("check")
     Path("rightseat.yaml").write_text(f"models: {{m: {model[:-1]}, base_url: 'http://127.0.0.1:1/v1'}}}}")
@@ -76,13 +78,44 @@ def test_a_model_that_has_no_key_for_its_provider_is_warned_of(run: Run, model: 
     assert "api_key" not in relayed.stderr
 
 
-def test_it_says_which_guards_there_are(run: Run) -> None:
-    Path("rightseat.yaml").write_text("guards: [{type: patterns, phrases: [x], on: [answer, call]}]")
+def test_check_warns_of_a_price_that_belongs_to_no_model(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        """
+models: {fast: {type: openai, model: gpt-4o-mini, api_key: sk-canary}}
+prices:
+  fast: {input: 0.15, output: 0.6}
+  gpt-4o-mini: {input: 0.15, cached_input: 0.075, output: 0.6}
+  gpt-4o-mimi: {input: 1, output: 2}
+"""
+    )
+
+    result = run("check")
+
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "Warning: prices.gpt-4o-mimi: no model has this name, under `models` or at its provider. Did you mean "
+        "'gpt-4o-mini'? It is not used.\n"
+    )
+
+
+def test_check_reports_a_price_that_is_none(run: Run) -> None:
+    Path("rightseat.yaml").write_text("prices: {fast: {input: -1, outputs: 2}}\n")
+
+    result = run("check")
+
+    assert result.exit_code == 1
+    assert "prices.fast.input" in result.output
+    assert "prices.fast.outputs" in result.output
+    assert "prices.fast.output is missing" in result.output
+
+
+def test_check_lists_the_guards(run: Run) -> None:
+    Path("rightseat.yaml").write_text("guards: [{type: patterns, phrases: [x], applies_to: [answer, call]}]")
 
     assert "  guard    patterns, looks at each answer, call\n" in run("check").stdout
 
 
-def test_a_model_that_cannot_be_asked_by_its_name_is_told(run: Run) -> None:
+def test_check_reports_a_model_whose_name_an_agent_has(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         "models: {fast: {type: scripted}, slow: {type: scripted}}\nagents: {fast: {model: fast}, slow: {model: fast}}\n"
     )
@@ -90,17 +123,17 @@ def test_a_model_that_cannot_be_asked_by_its_name_is_told(run: Run) -> None:
     said = run("check").stdout
 
     assert said.count("at /v1 that name is the agent's") == 1
-    assert "slow  built-in scripted model, name a real one in rightseat.yaml; at /v1 that name is the agent's" in said
+    assert "slow  built-in demo model, configure a real one in rightseat.yaml; at /v1 that name is the agent's" in said
 
 
-def test_without_a_file_it_says_what_is_served_without_one(run: Run) -> None:
+def test_check_without_a_file_lists_the_defaults(run: Run) -> None:
     result = run("check")
 
-    assert "No file: nothing is wrong." in result.stdout
-    assert "no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`" in result.stdout
+    assert "No file: valid." in result.stdout
+    assert "no key: built-in demo model, set OPENAI_API_KEY or run `rightseat init`" in result.stdout
 
 
-def test_all_that_is_wrong_is_said(run: Run) -> None:
+def test_check_reports_every_error_of_a_file(run: Run) -> None:
     Path("my.yaml").write_text("models: {default: {type: opanai}}\nserver: {prot: 1}\n")
 
     result = run("check", "my.yaml")
@@ -113,14 +146,14 @@ def test_all_that_is_wrong_is_said(run: Run) -> None:
     assert result.stdout == ""
 
 
-def test_a_file_that_is_not_there_is_told(run: Run) -> None:
+def test_a_missing_file_is_reported(run: Run) -> None:
     result = run("check", "nowhere.yaml")
 
     assert result.exit_code == 1
     assert result.stderr == "Error: There is no file nowhere.yaml. `rightseat init` writes a rightseat.yaml.\n"
 
 
-def test_modules_beside_the_file_can_be_named(run: Run, folder: Path) -> None:
+def test_tools_can_be_in_modules_beside_the_file(run: Run, folder: Path) -> None:
     (folder / "there").mkdir()
     (folder / "there" / "beside_tools.py").write_text("async def hello() -> str: ...\n")
     (folder / "there" / "rightseat.yaml").write_text("agents: {default: {tools: ['beside_tools:hello']}}")
@@ -128,7 +161,7 @@ def test_modules_beside_the_file_can_be_named(run: Run, folder: Path) -> None:
     assert run("check", "there/rightseat.yaml").exit_code == 0
 
 
-def test_what_only_shows_when_it_is_built_is_told_too(run: Run) -> None:
+def test_check_reports_errors_of_building_too(run: Run) -> None:
     Path("rightseat.yaml").write_text("agents: {default: {tools: ['tests.acme.tools:number']}}")
 
     result = run("check")
@@ -137,21 +170,21 @@ def test_what_only_shows_when_it_is_built_is_told_too(run: Run) -> None:
     assert "is not a tool, a list of tools or a toolbox" in result.stderr
 
 
-def test_an_address_that_others_reach_is_warned_of(run: Run) -> None:
+def test_check_warns_of_a_public_address(run: Run) -> None:
     Path("rightseat.yaml").write_text("server: {host: 0.0.0.0}")
 
     result = run("check")
 
     assert result.exit_code == 0
-    assert "there are no keys: anyone could use your models" in result.stderr
+    assert "no keys are configured: anyone could use your models" in result.stderr
     assert "none: no web page may call; list those that may under server.origins" in result.stdout
 
 
 def test_the_schema_is_printed(run: Run) -> None:
-    assert json.loads(run("check", "--schema").stdout) == schema.whole()
+    assert json.loads(run("check", "--schema").stdout) == schema.build_schema()
 
 
-def test_a_module_of_tools_that_fails_is_told_where_it_is_named_and_where_it_fails(run: Run) -> None:
+def test_a_failing_tool_module_is_reported_with_its_key_and_its_line(run: Run) -> None:
     Path("broken_tools.py").write_text("1 / 0")
     Path("rightseat.yaml").write_text("agents: {default: {tools: ['broken_tools:x']}}")
 
@@ -165,20 +198,22 @@ def test_a_module_of_tools_that_fails_is_told_where_it_is_named_and_where_it_fai
 @pytest.mark.parametrize(
     ("models", "said"),
     [
-        ("{default: {type: fallback, models: [default]}}", "'default' is this very model."),
+        ("{default: {type: fallback, models: [default]}}", "'default' is this model itself."),
         (
             "{default: {type: fallback, models: [other]}, other: {type: fallback, models: [a]}, a: {type: scripted}}",
-            "'other' is made of other models and stands below it.",
+            "'other' is composed of other models and is defined below it.",
         ),
     ],
 )
-def test_a_model_made_of_itself_is_told(run: Run, models: str, said: str) -> None:
+def test_check_reports_a_model_that_contains_itself(run: Run, models: str, said: str) -> None:
     Path("rightseat.yaml").write_text(f"models: {models}")
 
-    assert run("check").stderr == f"Error: models.default.models: {said} Name models that stand above it.\n"
+    assert run("check").stderr == f"Error: models.default.models: {said} Name models above this one.\n"
 
 
-def test_plugins_that_are_broken_or_lack_something_are_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_warns_of_plugins_that_are_broken_or_lack_a_secret_or_an_address(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(EXAMPLES / "weather", "plugins/weather")
     shutil.copytree(EXAMPLES / "sales_insight", "plugins/broken")
     Path("plugins/broken/plugin.json").write_text("{")
@@ -190,15 +225,15 @@ def test_plugins_that_are_broken_or_lack_something_are_warned_of(run: Run, monke
     assert result.exit_code == 0
     assert result.stdout.startswith("rightseat.yaml: errors 0, warnings 4.\n")
     assert [line.removeprefix("Warning: toolboxes.ops: ") for line in result.stderr.splitlines()] == [
-        "There is no folder plugns; no plugins are loaded from it.",
-        "The plugin broken has errors: plugin.json:1:2: E102 this is not JSON: a key in double quotes should stand "
-        "here. (JSON has no comments and no comma after the last value); see `rightseat plugin check`.",
+        "The plugin folder plugns does not exist.",
+        "The plugin broken has errors: plugin.json:1:2: E102 this is not valid JSON: expected a key in double "
+        "quotes. (JSON has no comments and no comma after the last value); see `rightseat plugin check`.",
         "The plugin weather needs the secret WEATHER_KEY: set RIGHTSEAT_SECRET_WEATHER_KEY.",
-        "The plugin weather asks for 127.0.0.1:39182, which is not public: confirm it in allow_private.",
+        "The plugin weather needs the private address 127.0.0.1:39182: confirm it in `allow_private`.",
     ]
 
 
-def test_plugins_that_have_what_they_need_are_not_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_does_not_warn_of_complete_plugins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(EXAMPLES / "weather", "plugins/weather")
     allowed = 'allow_private: {weather: ["127.0.0.1:39182"]}'
     Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{type: plugins, folders: [plugins], {allowed}}}}}")
@@ -206,18 +241,18 @@ def test_plugins_that_have_what_they_need_are_not_warned_of(run: Run, monkeypatc
 
     result = run("check")
 
-    assert result.stdout.startswith("rightseat.yaml: nothing is wrong.\n")
+    assert result.stdout.startswith("rightseat.yaml: valid.\n")
     assert result.stderr == ""
 
 
-def test_the_file_can_be_named_as_for_other_verbs(run: Run) -> None:
+def test_check_takes_the_config_option_of_other_verbs(run: Run) -> None:
     Path("other.yaml").write_text("models: {default: {type: scripted}}")
 
-    assert run("check", "-c", "other.yaml").stdout.startswith("other.yaml: nothing is wrong.\n")
+    assert run("check", "-c", "other.yaml").stdout.startswith("other.yaml: valid.\n")
     assert run("serve", "nowhere.yaml").stderr.startswith("Error: There is no file nowhere.yaml.")
 
 
-def test_a_fallback_says_which_models_it_asks(run: Run) -> None:
+def test_check_lists_the_models_of_a_fallback(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         "models: {default: {type: fallback, models: [a, b]}, a: {type: scripted}, b: {type: scripted}}"
     )
@@ -225,11 +260,13 @@ def test_a_fallback_says_which_models_it_asks(run: Run) -> None:
     assert "  model    default  fallback a, then b\n" in run("check").stdout
 
 
-def test_where_code_of_plugins_is_allowed_it_says_which_layers_of_its_sandbox_hold(run: Run) -> None:
+def test_check_lists_the_sandbox_layers_where_plugin_code_is_allowed(run: Run) -> None:
     Path("plugins").mkdir()
     Path("rightseat.yaml").write_text("toolboxes: {ops: {type: plugins, folders: [plugins]}}")
     without = run("check").stdout
-    Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{type: plugins, folders: [plugins], lib: [{'a' * 64}]}}}}")
+    Path("rightseat.yaml").write_text(
+        f"toolboxes: {{ops: {{type: plugins, folders: [plugins], allowed_lib_digests: [{'a' * 64}]}}}}"
+    )
 
     said = run("check").stdout
 
@@ -237,3 +274,22 @@ def test_where_code_of_plugins_is_allowed_it_says_which_layers_of_its_sandbox_ho
     assert "  ops:\n    sandbox of the plugins' code:\n" in said
     for layer in ("seccomp", "landlock", "user", "files", "network", "limits", "disk"):
         assert f"\n      {layer:8} " in said
+
+
+def test_check_warns_only_of_deprecated_keys_that_the_file_sets(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        """
+models:
+  main: {type: tests.acme.deprecated, old_name: x, limits: {words: 3}}
+  other: {type: tests.acme.deprecated, name: x, limits: {tokens: 3}}
+agents: {helper: {model: main}}
+"""
+    )
+
+    result = run("check")
+
+    assert result.exit_code == 0
+    assert [line for line in result.stderr.splitlines() if "deprecated" in line] == [
+        "Warning: models.main.limits.words is deprecated: use `tokens` instead.",
+        "Warning: models.main.old_name is deprecated: use `name` instead.",
+    ]

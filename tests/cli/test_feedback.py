@@ -15,7 +15,7 @@ def kept() -> Path:
     return Path(".rightseat/openbb-feedback.jsonl")
 
 
-def test_what_users_said_is_shown_the_oldest_first(run: Run, kept: Path) -> None:
+def test_feedback_is_listed_oldest_first(run: Run, kept: Path) -> None:
     old = {"at": "2026-11-01T10:00:00.000Z", "vote": "up", "user_prompt": "Price of AAPL?"}
     new = {
         "at": "2026-11-02T10:00:00.000Z",
@@ -35,25 +35,25 @@ def test_what_users_said_is_shown_the_oldest_first(run: Run, kept: Path) -> None
     ]
 
 
-def test_every_line_can_be_had_as_it_is_kept(run: Run, kept: Path) -> None:
+def test_feedback_as_json_prints_the_stored_lines(run: Run, kept: Path) -> None:
     line = json.dumps({"vote": "up", "ai_response": "a\nb"})
     kept.write_text(line + "\n")
 
     assert run("feedback", "--json").output == line + "\n"
 
 
-def test_where_nothing_was_said_that_is_said_beside_the_output(run: Run, kept: Path) -> None:
+def test_without_feedback_a_note_is_printed_to_stderr(run: Run, kept: Path) -> None:
     result = run("feedback")
 
     assert (result.exit_code, result.stdout) == (0, "")
-    assert result.stderr == "Nobody has said anything of an answer yet.\n"
+    assert result.stderr == "There is no feedback yet.\n"
 
 
-@pytest.mark.parametrize("faces", ["[{type: copilotkit}]", "[{type: openbb, feedback: null}]"])
-def test_a_server_that_keeps_none_says_so(run: Run, faces: str) -> None:
+@pytest.mark.parametrize("faces", ["[{type: copilotkit}]", "[{type: openbb, feedback_file: null}]"])
+def test_a_server_without_stored_feedback_is_reported(run: Run, faces: str) -> None:
     Path("rightseat.yaml").write_text(f"faces: {faces}\n")
 
     result = run("feedback")
 
     assert result.exit_code == 1
-    assert "keeps feedback" in result.stderr
+    assert "stores feedback" in result.stderr

@@ -24,10 +24,13 @@ def test_flows_are_written_as_mermaid(run: Run) -> None:
     ("arguments", "said"),
     [
         (["nowhere"], "nowhere cannot be read"),
-        ([str(EXAMPLES / "weather"), "tomorrow"], "There is no flow 'tomorrow'. There are: current_weather, forecast."),
+        (
+            [str(EXAMPLES / "weather"), "tomorrow"],
+            "The plugin has no flow 'tomorrow'. Its flows: current_weather, forecast.",
+        ),
     ],
 )
-def test_what_is_not_there_is_told(run: Run, arguments: list[str], said: str) -> None:
+def test_draw_reports_a_missing_plugin_or_flow(run: Run, arguments: list[str], said: str) -> None:
     result = run("flow", "draw", *arguments)
 
     assert result.exit_code == 1
@@ -35,7 +38,7 @@ def test_what_is_not_there_is_told(run: Run, arguments: list[str], said: str) ->
 
 
 @pytest.mark.parametrize("verb", ["plugin check", "plugin test", "flow draw"])
-def test_what_only_reads_a_plugin_waits_for_no_web_application(verb: str) -> None:
+def test_verbs_that_only_read_a_plugin_import_no_web_framework(verb: str) -> None:
     arguments = [*verb.split(), str(EXAMPLES / "weather")]
     program = (
         "import sys\nfrom rightseat.cli import main\n"

@@ -13,28 +13,31 @@ KEY = re.compile(r"rs_[A-Za-z0-9]{8}_[A-Za-z0-9]{40}")
 
 def find(text: str, key: str) -> tuple[str, tuple[str, ...]]:
     """Whose the key is, and what it is for, by the configuration."""
-    doorman = app.hire(config.parse(text, environ={"ALICE_KEY": "key-alice"}).access)
-    assert doorman is not None
-    found = doorman._keys.find(key)
+    authenticator = app.build_authenticator(config.parse(text, environ={"ALICE_KEY": "key-alice"}).access)
+    assert authenticator is not None
+    found = authenticator._keys.find(key)
     assert found is not None
     return found.user, found.scopes
 
 
-def test_a_key_is_shown_once_with_the_lines_that_know_it(run: Run) -> None:
+def test_a_new_key_is_printed_once_with_its_configuration_lines(run: Run) -> None:
     result = run("keys", "new", "alice")
 
     key, *said = result.stdout.splitlines()
-    lines = result.stdout.partition("these lines:\n\n")[2]
+    lines = result.stdout.partition("to the configuration:\n\n")[2]
     assert KEY.fullmatch(key)
     assert key not in "\n".join(said)
     assert find(lines, key) == ("key:alice", ("*",))
 
 
-def test_a_key_may_be_for_some_agents_and_for_a_user(run: Run) -> None:
+def test_a_new_key_can_be_limited_to_agents_and_a_user(run: Run) -> None:
     result = run("keys", "new", "ci", "--scope", "copilotkit:default", "--scope", "openbb:*", "--user", "carol")
 
     key = result.stdout.splitlines()[0]
-    assert find(result.stdout.partition("these lines:\n\n")[2], key) == ("carol", ("copilotkit:default", "openbb:*"))
+    assert find(result.stdout.partition("to the configuration:\n\n")[2], key) == (
+        "carol",
+        ("copilotkit:default", "openbb:*"),
+    )
 
 
 FILE = """\
@@ -71,7 +74,7 @@ def test_a_key_is_added_to_a_file_that_keeps_all_its_other_lines(run: Run) -> No
 @pytest.mark.parametrize(
     "before", ["", "models:\n  default: {type: scripted}", "# nothing yet\n", "server: {port: 1}\n\n\n"]
 )
-def test_a_file_without_keys_gets_some(run: Run, before: str) -> None:
+def test_a_key_is_added_to_a_file_without_keys(run: Run, before: str) -> None:
     Path("rightseat.yaml").write_text(before)
 
     key = run("keys", "new", "alice", "--file", "rightseat.yaml").stdout.splitlines()[0]
@@ -81,7 +84,7 @@ def test_a_file_without_keys_gets_some(run: Run, before: str) -> None:
     assert find(text, key)[0] == "key:alice"
 
 
-def test_a_file_that_is_not_there_is_begun(run: Run) -> None:
+def test_a_key_is_added_to_a_file_that_does_not_exist_yet(run: Run) -> None:
     key = run("keys", "new", "alice", "--file", "new.yaml").stdout.splitlines()[0]
 
     assert find(Path("new.yaml").read_text(), key)[0] == "key:alice"
@@ -98,7 +101,7 @@ def test_a_file_that_is_not_there_is_begun(run: Run) -> None:
         "a: [\n",
     ],
 )
-def test_a_file_with_no_room_is_left_as_it_is(run: Run, text: str) -> None:
+def test_a_file_whose_keys_are_no_block_list_is_left_unchanged(run: Run, text: str) -> None:
     Path("rightseat.yaml").write_text(text)
 
     result = run("keys", "new", "bob", "--file", "rightseat.yaml")
@@ -109,13 +112,13 @@ def test_a_file_with_no_room_is_left_as_it_is(run: Run, text: str) -> None:
     assert Path("rightseat.yaml").read_text() == text
 
 
-def test_a_name_is_taken_once(run: Run) -> None:
+def test_a_key_name_that_is_in_use_is_refused(run: Run) -> None:
     Path("rightseat.yaml").write_text(FILE)
 
     result = run("keys", "new", "alice", "--file", "rightseat.yaml")
 
     assert result.exit_code == 1
-    assert result.stderr == "Error: rightseat.yaml has a key called 'alice' already. Take another name.\n"
+    assert result.stderr == "Error: rightseat.yaml already has a key called 'alice'. Choose another name.\n"
 
 
 @pytest.mark.parametrize(
@@ -131,9 +134,7 @@ def test_a_name_is_taken_once(run: Run) -> None:
         (("bob", "--file", "no/where.yaml"), "no/where.yaml cannot be written: No such file or directory."),
     ],
 )
-def test_what_is_wrong_is_one_clear_line_and_no_key_is_made(
-    run: Run, arguments: tuple[str, ...], complaint: str
-) -> None:
+def test_an_invalid_argument_prints_one_line_and_no_key(run: Run, arguments: tuple[str, ...], complaint: str) -> None:
     result = run("keys", "new", *arguments)
 
     assert result.exit_code == 1

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from rightseat import config
 from rightseat.cli import main
-from rightseat.cli.mcp import opened, servers
+from rightseat.cli.mcp import list_servers, opened
 from rightseat.core.pins import Pin
 from tests.cli.conftest import Run
 from tests.services import schema
@@ -26,8 +26,8 @@ toolboxes:
 async def change(file: Path, *, names: tuple[str, ...] = ("pay",)) -> None:
     """What a running server keeps when a tool changes."""
     read = config.find(file)
-    async with opened(read, servers(read)[0]) as store:
-        key = servers(read)[0].key
+    async with opened(read, list_servers(read)[0]) as store:
+        key = list_servers(read)[0].key
         await store.add(key, dict.fromkeys((*names, "look"), BEFORE))
         await store.see(key, dict.fromkeys(names, AFTER))
 
@@ -35,8 +35,8 @@ async def change(file: Path, *, names: tuple[str, ...] = ("pay",)) -> None:
 def pins(file: Path) -> dict[str, Pin]:
     async def read() -> dict[str, Pin]:
         found = config.find(file)
-        async with opened(found, servers(found)[0]) as store:
-            return dict(await store.read(servers(found)[0].key))
+        async with opened(found, list_servers(found)[0]) as store:
+            return dict(await store.read(list_servers(found)[0].key))
 
     return asyncio.run(read())
 
@@ -48,7 +48,7 @@ def file(folder: Path) -> Path:
     return file
 
 
-def test_a_change_is_shown_and_accepted(run: Run, file: Path) -> None:
+def test_a_changed_tool_is_printed_and_accepted(run: Run, file: Path) -> None:
     asyncio.run(change(file))
 
     listed = run("mcp", "list")
@@ -66,7 +66,7 @@ def test_a_change_is_shown_and_accepted(run: Run, file: Path) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_accepted"), [("y\n", True), ("n\n", False), ("", False)])
-def test_it_is_accepted_only_after_a_yes(file: Path, answer: str, is_accepted: bool) -> None:
+def test_a_changed_tool_is_accepted_only_after_confirmation(file: Path, answer: str, is_accepted: bool) -> None:
     asyncio.run(change(file))
 
     CliRunner().invoke(main, ["mcp", "accept", "money"], input=answer)
@@ -85,7 +85,7 @@ def test_without_a_tool_all_changes_of_the_server_are_accepted(run: Run, file: P
     assert pins(file)["pay"] == Pin(AFTER)
 
 
-def test_a_server_that_there_is_not_is_an_error_that_names_those_that_there_are(run: Run, file: Path) -> None:
+def test_an_unknown_server_is_an_error_that_names_the_others(run: Run, file: Path) -> None:
     result = run("mcp", "accept", "bnak", "--yes")
 
     assert result.exit_code == 1
@@ -101,7 +101,7 @@ def test_a_tool_without_a_change_is_an_error(run: Run, file: Path) -> None:
     assert "'look' of the MCP server 'bank' has no change to accept" in result.stderr
 
 
-def test_nothing_to_accept_is_no_error(run: Run, file: Path) -> None:
+def test_accept_without_changes_is_no_error(run: Run, file: Path) -> None:
     result = run("mcp", "accept", "bank")
 
     assert (result.exit_code, result.stdout) == (0, "The MCP server 'bank' has no change to accept.\n")

@@ -14,7 +14,7 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Run
-from tests.models.completion.engines.test_spawning import STAND_IN, is_running
+from tests.models.completion.backends.test_process import STAND_IN, is_running
 from tests.models.completion.test_gguf import WHOLE, head
 
 HERMES = "{% for tool in tools %}<tool_call>{% endfor %}"
@@ -40,7 +40,16 @@ def model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_file_is_all_that_is_needed_to_serve_a_model(model: Path) -> None:
+def test_a_configuration_of_init_for_a_gguf_file_passes_the_check(run: Run, model: Path) -> None:
+    written = run("init", "--provider", "gguf", "--model", "small.gguf")
+
+    assert "Wrote rightseat.yaml: the file small.gguf." in written.stdout
+    assert "There is no file" not in written.stdout
+    checked = run("check")
+    assert checked.stdout.startswith("rightseat.yaml: valid.\n")
+
+
+def test_serve_needs_only_a_gguf_file(model: Path) -> None:
     command = [sys.executable, "-m", "rightseat", "serve", "--port", "0", "--model", model.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -53,7 +62,7 @@ def test_a_file_is_all_that_is_needed_to_serve_a_model(model: Path) -> None:
         for line in process.stderr:
             if "is loaded" in line:
                 break
-        engine = int(subprocess.check_output(["pgrep", "-P", str(process.pid)], text=True).split()[0])
+        backend = int(subprocess.check_output(["pgrep", "-P", str(process.pid)], text=True).split()[0])
         (url,) = re.findall(r"curl (http://\S+)", said[-1])
         answer = httpx2.post(url, json={"model": "default", "messages": [{"role": "user", "content": "Hello"}]})
         process.send_signal(signal.SIGTERM)
@@ -61,8 +70,8 @@ def test_a_file_is_all_that_is_needed_to_serve_a_model(model: Path) -> None:
 
     assert answer.json()["choices"][0]["message"]["content"] == "!"
     assert f"  model    default  completion with {model}" in said
-    assert [line.split()[2] for line in said if "serves" in line] == ["copilotkit", "openai"]
-    assert not is_running(engine)
+    assert [line.split()[2] for line in said if "serves" in line] == ["copilotkit", "openai", "operator"]
+    assert not is_running(backend)
 
 
 @contextmanager
@@ -115,7 +124,7 @@ BROWSERS: list[dict[str, str]] = [
 ]
 
 
-def test_a_body_without_the_type_of_json_is_read_only_where_no_browser_sends_it(model: Path) -> None:
+def test_a_body_without_a_json_content_type_is_accepted_only_from_non_browsers(model: Path) -> None:
     body = json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode()
     with serving("--model", model.name) as url, httpx2.Client(base_url=url) as client:
 
@@ -135,8 +144,8 @@ def test_a_body_without_the_type_of_json_is_read_only_where_no_browser_sends_it(
     assert elsewhere == 415
 
 
-def test_a_server_with_a_configuration_file_reads_json_alone(model: Path) -> None:
-    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{model: {model.name}}}}}}}")
+def test_a_server_with_a_configuration_file_accepts_only_json_bodies(model: Path) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, backend: {{model: {model.name}}}}}}}")
     body = json.dumps({"messages": [{"role": "user", "content": "Hello"}]}).encode()
     with serving() as url, httpx2.Client(base_url=url) as client:
         found = [client.post("/v1/chat/completions", content=body, headers=headers) for headers in (FORM, {})]
@@ -147,59 +156,57 @@ def test_a_server_with_a_configuration_file_reads_json_alone(model: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--model", "none.gguf"], "There is no file none.gguf. --model should name a GGUF file."),
-        (["--model", "small.gguf", "--config", "x.yaml"], "Either --config or --model."),
+        (["--model", "none.gguf"], "There is no file none.gguf. --model expects a GGUF file."),
+        (["--model", "small.gguf", "--config", "x.yaml"], "Use either --config or --model."),
         (["--model", "small.gguf", "--host", "0.0.0.0"], "0.0.0.0 can be reached from other machines"),
     ],
 )
-def test_what_cannot_be_served_is_told(run: Run, model: Path, arguments: list[str], said: str) -> None:
+def test_serve_reports_why_a_model_cannot_be_served(run: Run, model: Path, arguments: list[str], said: str) -> None:
     result = run("serve", *arguments)
 
     assert result.exit_code == 1
     assert said in result.stderr
 
 
-def test_check_says_which_style_was_chosen_and_why(run: Run, model: Path) -> None:
-    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{model: {model.name}}}}}}}")
+def test_check_prints_the_chosen_style_and_the_reason(run: Run, model: Path) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, backend: {{model: {model.name}}}}}}}")
 
     result = run("check")
 
     assert result.exit_code == 0
-    assert f"engine: a llama-server of our own, with {model.name}" in result.stdout
-    assert "style: hermes, because its chat template holds '<tool_call>'" in result.stdout
+    assert f"backend: a llama-server that rightseat starts, with {model.name}" in result.stdout
+    assert "style: hermes, because its chat template contains '<tool_call>'" in result.stdout
 
 
-def test_check_goes_on_where_an_engine_does_not_answer(run: Run) -> None:
-    Path("rightseat.yaml").write_text('models: {default: {type: completion, engine: {url: "http://127.0.0.1:1"}}}')
+def test_check_continues_when_a_backend_does_not_respond(run: Run) -> None:
+    Path("rightseat.yaml").write_text('models: {default: {type: completion, backend: {url: "http://127.0.0.1:1"}}}')
 
     result = run("check")
 
     assert result.exit_code == 0
-    assert "engine: llama-server at http://127.0.0.1:1" in result.stdout
-    assert "style: not known yet. The model's engine cannot be relied on" in result.stdout
+    assert "backend: llama-server at http://127.0.0.1:1" in result.stdout
+    assert "style: not known yet. Cannot reach the model server: " in result.stdout
 
 
 @pytest.mark.parametrize(
-    ("engine", "missing"),
+    ("backend", "missing"),
     [
-        ("model: small.gguf, binary: nowhere", "models.default: nowhere is no program that can be run"),
+        ("model: small.gguf, binary: nowhere", "models.default: nowhere is not an executable file"),
         ("model: none.gguf", "models.default: none.gguf cannot be read: No such file or directory."),
     ],
 )
-def test_check_fails_where_something_is_missing_to_run_a_model(
-    run: Run, model: Path, engine: str, missing: str
-) -> None:
-    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{{engine}}}}}}}")
+def test_check_fails_when_a_local_model_lacks_a_dependency(run: Run, model: Path, backend: str, missing: str) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, backend: {{{backend}}}}}}}")
 
     result = run("check")
 
     assert result.exit_code == 1
     assert missing in result.stderr
-    assert "nothing is wrong" not in result.stdout
+    assert "valid" not in result.stdout
 
 
-def test_a_question_waits_until_the_model_is_loaded(run: Run, model: Path) -> None:
-    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, engine: {{model: {model.name}}}}}}}")
+def test_a_request_waits_until_the_model_is_loaded(run: Run, model: Path) -> None:
+    Path("rightseat.yaml").write_text(f"models: {{default: {{type: completion, backend: {{model: {model.name}}}}}}}")
 
     result = run("ask", "Hello")
 

@@ -17,7 +17,7 @@ def test_R_8_3_the_catalog_of_a_bundled_database_is_drafted(run: Run) -> None:
     result = run("plugin", "catalog", str(EXAMPLES / "sales_insight"))
 
     assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("# Made from the database.")
+    assert result.stdout.startswith("# Generated from the database.")
     drafted = yaml.safe_load(result.stdout)
     assert {"orders", "customers"} <= drafted["tables"].keys()
     assert "amount" in drafted["tables"]["orders"]["columns"]
@@ -45,13 +45,13 @@ def test_R_8_3_the_catalog_of_the_operators_database_is_drafted(
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["weather"], "Say which database of weather is meant. It has: none."),
-        (["sales_insight", "stock"], "has no database 'stock'. It has: sales."),
-        (["sales_insight", "--url", "oracle://x"], "It should begin with one of: postgresql"),
+        (["weather"], "Name one of the databases of the plugin weather: none."),
+        (["sales_insight", "stock"], "has no database 'stock'. Its databases: sales."),
+        (["sales_insight", "--url", "oracle://x"], "It must start with one of: postgresql"),
         (["sales_insight", "--url", "sqlite:////no/such.db"], "such.db"),
     ],
 )
-def test_what_cannot_be_drafted_is_told(run: Run, arguments: list[str], problem: str) -> None:
+def test_the_catalog_command_reports_the_reason_for_not_drafting(run: Run, arguments: list[str], problem: str) -> None:
     result = run("plugin", "catalog", str(EXAMPLES / arguments[0]), *arguments[1:])
 
     assert result.exit_code == 1

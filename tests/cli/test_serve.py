@@ -14,6 +14,7 @@ import httpx2
 import pytest
 
 from tests.cli.conftest import Run
+from tests.services import free_port
 
 RECORDINGS = Path(__file__).parent.parent / "recordings" / "copilotkit-graphql"
 COMMAND = [sys.executable, "-m", "rightseat", "serve"]
@@ -50,7 +51,7 @@ def url_in(said: list[str]) -> str:
 
 
 @pytest.mark.parametrize("package", ["minijinja", "jinja2"])
-def test_a_local_model_without_the_extra_says_what_to_install(
+def test_serve_names_the_missing_extra_for_a_local_model(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, package: str
 ) -> None:
     (folder / "model.gguf").write_bytes(b"GGUF")
@@ -62,17 +63,18 @@ def test_a_local_model_without_the_extra_says_what_to_install(
     assert f"({package}): pip install 'rightseat[local]'" in result.stderr
 
 
-def test_without_a_file_and_a_key_it_serves_the_built_in_model_and_says_so() -> None:
+def test_serve_without_a_file_and_a_key_prints_that_it_uses_the_built_in_model() -> None:
     with serving() as (process, said):
         answer = httpx2.post(f"{url_in(said)}/copilotkit", json={"query": "{ hello }"})
         errors = end(process)
 
     assert answer.json() == {"data": {"hello": "Hello World"}}
     assert said[0] == "rightseat 0.1.0"
-    assert re.fullmatch(r"  serves   http://127\.0\.0\.1:\d+/v1  openai", said[2])
-    assert said[3:] == [
+    assert re.fullmatch(r"  console  http://127\.0\.0\.1:\d+/console/#/\?setup=[2-9A-Z]{4}-[2-9A-Z]{4}", said[1])
+    assert re.fullmatch(r"  serves   http://127\.0\.0\.1:\d+/v1  openai", said[3])
+    assert said[5:] == [
         "  agent    default  loop, model default",
-        "  model    default  no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`",
+        "  model    default  no key: built-in demo model, set OPENAI_API_KEY or run `rightseat init`",
         "  threads  sql, in .rightseat/rightseat.db",
         "  origins  pages of this machine: http://localhost:*, http://127.0.0.1:*",
     ]
@@ -80,7 +82,25 @@ def test_without_a_file_and_a_key_it_serves_the_built_in_model_and_says_so() -> 
     assert errors == ""
 
 
-def test_with_a_key_openai_answers_and_every_request_can_be_logged() -> None:
+def test_a_server_that_the_console_has_set_up_starts_again_in_the_same_process_and_at_the_same_port() -> None:
+    port = free_port()
+    with serving("--port", str(port)) as (process, said):
+        code = said[1].partition("setup=")[2]
+        with httpx2.Client(base_url=f"http://127.0.0.1:{port}/operator", timeout=30) as client:
+            body = {"code": code, "choice": "demo"}
+            written = client.post("/setup/write", json=body, headers={"x-rightseat": "1"})
+        assert process.stdout is not None
+        again = [process.stdout.readline().rstrip() for _ in said]
+        errors = end(process)
+
+    assert written.status_code == 202
+    assert again[1] == f"  console  http://127.0.0.1:{port}/console/"
+    assert "  model    default  built-in demo model, configure a real one in rightseat.yaml" in again
+    assert "operator: anyone wrote rightseat.yaml with the setup code" in errors
+    assert process.returncode == 0
+
+
+def test_serve_with_a_key_uses_openai_and_can_log_every_request() -> None:
     with serving("--access-log", OPENAI_API_KEY="sk-canary") as (process, said):
         httpx2.get(f"{url_in(said)}/health")
         errors = end(process)
@@ -93,29 +113,68 @@ def test_with_a_key_openai_answers_and_every_request_can_be_logged() -> None:
     assert "sk-canary" not in "".join((*said, errors))
 
 
-def test_the_file_says_what_is_served_and_the_command_where() -> None:
+def test_the_file_defines_the_faces_and_the_command_line_the_address() -> None:
     Path("my.yaml").write_text("faces: [{type: copilotkit, path: /pilot}]\nserver: {host: 0.0.0.0, port: 1}\n")
 
     with serving("-c", "my.yaml", "--host", "127.0.0.1") as (process, said):
         errors = end(process)
 
     assert re.fullmatch(r"  serves   http://127\.0\.0\.1:\d+/pilot  copilotkit", said[1])
-    assert "built-in scripted model, name a real one in my.yaml" in said[3]
+    assert "built-in demo model, configure a real one in my.yaml" in said[3]
     assert errors == ""
 
 
-def test_without_keys_it_is_not_served_to_other_machines(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("faces: [{type: openai}]\naccess: {keys: [{name: a, key: key-a}]}\n", "--edit needs the face `operator`."),
+        ("faces: [{type: operator}]\n", "--edit needs keys"),
+    ],
+)
+def test_edit_is_refused_where_it_has_no_effect(run: Run, text: str, cause: str) -> None:
+    Path("rightseat.yaml").write_text(text)
+
+    result = run("serve", "--edit", "--port", "0")
+
+    assert result.exit_code == 1
+    assert cause in result.stderr
+
+
+def test_edit_lets_authors_save() -> None:
+    key = "name: ada, key: key-ada, scopes: ['operator.author:*']"
+    Path("my.yaml").write_text(f"faces: [{{type: operator}}]\naccess: {{keys: [{{{key}}}]}}\n")
+
+    with serving("-c", "my.yaml", "--edit") as (process, said):
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+(?=/operator)", "\n".join(said))
+        me = httpx2.get(f"{url}/operator/me", headers={"authorization": "Bearer key-ada"}).json()
+        end(process)
+
+    assert me["edit"] is True
+
+
+def test_serve_without_keys_refuses_a_public_address(run: Run) -> None:
     result = run("serve", "--host", "0.0.0.0", "--port", "0")
 
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: 0.0.0.0 can be reached from other machines, and there are no keys: anyone could use your models. "
-        "Make a key with `rightseat keys new NAME`, listen on 127.0.0.1, or say server.open_to_the_network: true.\n"
+        "Error: 0.0.0.0 can be reached from other machines, and no keys are configured: anyone could use your models. "
+        "Create a key with `rightseat keys new NAME`, listen on 127.0.0.1, or set server.allow_unauthenticated: true.\n"
     )
 
 
-def test_who_insists_on_an_open_server_is_warned() -> None:
-    Path("rightseat.yaml").write_text("server: {open_to_the_network: true}\n")
+def test_serve_without_keys_refuses_public_host_names_behind_a_proxy(run: Run) -> None:
+    Path("rightseat.yaml").write_text("server: {public_url: https://copilot.example.com}\n")
+
+    result = run("serve", "--port", "0")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith(
+        "Error: https://copilot.example.com can be reached from other machines, and no keys are configured: "
+    )
+
+
+def test_allow_unauthenticated_prints_a_warning() -> None:
+    Path("rightseat.yaml").write_text("server: {allow_unauthenticated: true}\n")
 
     with serving("--host", "0.0.0.0") as (process, said):
         errors = end(process)
@@ -126,7 +185,7 @@ def test_who_insists_on_an_open_server_is_warned() -> None:
     )
 
 
-def test_with_a_key_it_is_served_to_who_has_it(run: Run) -> None:
+def test_serve_with_keys_answers_only_requests_with_a_key(run: Run) -> None:
     key = run("keys", "new", "alice", "--file", "rightseat.yaml").stdout.splitlines()[0]
     with Path("rightseat.yaml").open("a") as file:
         file.write("faces: [{type: copilotkit}, {type: copilotkit, path: /open, access: open}]\n")
@@ -144,13 +203,14 @@ def test_with_a_key_it_is_served_to_who_has_it(run: Run) -> None:
     assert said[2].endswith("/open  copilotkit, open to anyone")
     assert "  keys     alice" in said
     assert "Warning: /open is open: anyone who reaches 0.0.0.0 can use its agents.\n" in errors
-    assert "List the names it is called by under server.hosts.\n" in errors
+    assert "List its host names under server.hosts.\n" in errors
     assert re.search(r"INFO rightseat\.audit: copilotkit was used with the key 'alice'\n", errors)
     assert key[12:] not in errors
 
 
-def test_an_answer_that_is_open_when_it_stops_is_ended_in_good_order() -> None:
-    Path("rightseat.yaml").write_text("models: {default: {type: scripted, pause: 60}}\nserver: {grace: 0}\n")
+def test_an_open_response_is_completed_when_the_server_stops() -> None:
+    text = "models: {default: {type: scripted, chunk_delay: 60}}\nserver: {shutdown_timeout: 0}\n"
+    Path("rightseat.yaml").write_text(text)
     body = (RECORDINGS / "plain-chat.request.txt").read_text().partition("\n\n")[2]
     headers = {"content-type": "application/json", "accept": "multipart/mixed"}
 
@@ -164,24 +224,39 @@ def test_an_answer_that_is_open_when_it_stops_is_ended_in_good_order() -> None:
         _, errors = process.communicate(timeout=10)
 
     assert rest.rstrip().endswith('"hasNext":false}\r\n-----')
-    assert errors == ""
+    assert re.fullmatch(r"\S+ \S+ INFO rightseat\.runs: run \S+ cancelled: .+\n", errors)
     assert process.returncode == 0
 
 
-def test_a_port_in_use_is_one_clear_line(run: Run) -> None:
+@pytest.mark.parametrize(("level", "lines"), [("info", 1), ("warning", 0)])
+def test_a_finished_run_writes_one_line_to_the_log(level: str, lines: int) -> None:
+    Path("rightseat.yaml").write_text(
+        f"models: {{default: {{type: scripted, chunk_delay: 0}}}}\ntelemetry: {{log_level: {level}}}\n"
+    )
+    body = {"model": "default", "messages": [{"role": "user", "content": "Hi"}], "stream": True}
+
+    with serving() as (process, said):
+        httpx2.post(f"{url_in(said)}/v1/chat/completions", json=body).raise_for_status()
+        errors = end(process)
+
+    line = (
+        r"\S+ \S+ INFO rightseat\.runs: run run_\w+ finished: thread thread_\w+, agent default, face openai, .+ s, .+\n"
+    )
+    assert re.fullmatch(f"({line}){{{lines}}}", errors)
+
+
+def test_a_port_in_use_prints_one_line(run: Run) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         result = run("serve", "--port", str(port))
 
     assert result.exit_code == 1
-    assert result.stderr == (
-        f"Error: Port {port} of 127.0.0.1 is in use. Stop what uses it, or take another with --port.\n"
-    )
+    assert result.stderr == (f"Error: Port {port} of 127.0.0.1 is already in use. Choose another with --port.\n")
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "192.0.2.1"])
-def test_an_address_that_is_not_ours_is_one_clear_line(run: Run, host: str) -> None:
-    Path("rightseat.yaml").write_text("server: {open_to_the_network: true}\n")
+def test_an_address_of_another_machine_prints_one_line(run: Run, host: str) -> None:
+    Path("rightseat.yaml").write_text("server: {allow_unauthenticated: true}\n")
 
     result = run("serve", "--host", host, "--port", "0")
 
@@ -189,7 +264,7 @@ def test_an_address_that_is_not_ours_is_one_clear_line(run: Run, host: str) -> N
     assert re.fullmatch(rf"Error: Cannot listen on {re.escape(host)}, port 0: [^(]+\.\n", result.stderr)
 
 
-def test_the_files_of_a_server_that_runs_are_refused_to_another_in_one_clear_line(run: Run) -> None:
+def test_a_second_server_with_the_same_state_folder_is_refused_in_one_line(run: Run) -> None:
     with serving():
         result = run("serve", "--port", "0")
         asked = run("ask", "Hello")
@@ -197,15 +272,15 @@ def test_the_files_of_a_server_that_runs_are_refused_to_another_in_one_clear_lin
     assert result.exit_code == 1
     assert result.stderr == (
         "Error: .rightseat/rightseat.db is in use by another rightseat. "
-        "Stop that one, or give this one a folder of its own: server.state.\n"
+        "Stop that one, or set another folder in `server.state_dir`.\n"
     )
     assert asked.exit_code == 0  # a question in the terminal keeps nothing, and needs no files
 
 
-def test_what_is_kept_lies_beside_the_file_for_this_user_alone() -> None:
+def test_the_state_folder_is_beside_the_file_and_private_to_the_user() -> None:
     folder = Path("deep")
     folder.mkdir()
-    (folder / "mine.yaml").write_text("server: {state: kept}\n")
+    (folder / "mine.yaml").write_text("server: {state_dir: kept}\n")
     with serving("-c", "deep/mine.yaml") as (process, said):
         end(process)
 
@@ -215,12 +290,12 @@ def test_what_is_kept_lies_beside_the_file_for_this_user_alone() -> None:
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_no_file_of_a_server_can_be_read_by_others(is_there: bool) -> None:
+def test_files_of_the_server_are_not_readable_by_other_users(is_there: bool) -> None:
     state = Path("kept")
     if is_there:
         state.mkdir()
         state.chmod(0o755)
-    Path("mine.yaml").write_text("server: {state: kept}\nengine: {type: dbos}\nfaces: [{type: openbb}]\n")
+    Path("mine.yaml").write_text("server: {state_dir: kept}\nengine: {type: dbos}\nfaces: [{type: openbb}]\n")
     umask = os.umask(0)
     try:
         with serving("-c", "mine.yaml") as (process, _):
@@ -234,7 +309,7 @@ def test_no_file_of_a_server_can_be_read_by_others(is_there: bool) -> None:
     assert state.stat().st_mode & 0o777 == (0o755 if is_there else 0o700)
 
 
-def test_a_file_that_is_wrong_starts_nothing(run: Run) -> None:
+def test_serve_does_not_start_with_an_invalid_file(run: Run) -> None:
     Path("rightseat.yaml").write_text("sever: {}")
 
     result = run("serve")

@@ -14,36 +14,36 @@ def configuration() -> None:
     Path("rightseat.yaml").write_text("faces: [{type: openbb}]\n")
 
 
-def test_nothing_is_deleted_before_the_operator_says_yes(run: Run) -> None:
+def test_nothing_is_deleted_before_the_operator_confirms(run: Run) -> None:
     result = CliRunner().invoke(main, ["users", "forget", "alice"], input="n\n")
 
     assert result.exit_code == 1
-    assert "Delete all that is kept of 'alice'? This cannot be undone." in result.output
+    assert "Delete all data of 'alice'? This cannot be undone." in result.output
     assert not Path(".rightseat").exists()
 
 
-def test_a_user_of_whom_nothing_is_kept_can_be_forgotten(run: Run) -> None:
+def test_a_user_without_stored_data_can_be_deleted(run: Run) -> None:
     result = run("users", "forget", "alice", "--yes")
 
-    assert result.output == "Deleted of 'alice': 0 threads, 0 runs, 0 files, 0 feedback.\n"
+    assert result.output == "Deleted the data of 'alice': 0 threads, 0 runs, 0 files, 0 feedback.\n"
 
 
-def test_an_archive_has_the_name_of_its_user_and_replaces_no_other(run: Run) -> None:
+def test_an_archive_is_named_after_its_user_and_overwrites_no_file(run: Run) -> None:
     first = run("users", "export", "../alice@example.com")
     second = run("users", "export", "../alice@example.com")
 
     assert first.output == (
-        "alice-example.com.zip has all that is kept of '../alice@example.com': 0 threads, 0 files, 0 feedback.\n"
+        "Wrote the data of '../alice@example.com' to alice-example.com.zip: 0 threads, 0 files, 0 feedback.\n"
     )
     assert second.exit_code == 1
-    assert second.output == "Error: alice-example.com.zip cannot be made: File exists.\n"
+    assert second.output == "Error: alice-example.com.zip cannot be created: File exists.\n"
 
 
-def test_threads_in_the_memory_of_a_server_are_out_of_reach_and_leave_no_archive(run: Run) -> None:
+def test_threads_in_the_memory_of_a_server_cannot_be_exported(run: Run) -> None:
     Path("rightseat.yaml").write_text("threads: {type: memory}\n")
 
     result = run("users", "export", "alice")
 
     assert result.exit_code == 1
-    assert "are in the memory of the server alone" in result.output
+    assert "are only in the memory of the server" in result.output
     assert not list(Path().glob("*.zip"))

@@ -6,6 +6,7 @@ What the person does is in `plugins-app.mjs`; it is done once, and judged here.
 import importlib.util
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -73,7 +74,7 @@ def test_copilotkits_chat_shows_what_a_flow_suggests_and_shows_it_again_after_a_
 
 
 def test_an_approval_shows_what_would_be_sent_and_is_clicked(seen: Seen) -> None:
-    assert seen["question"].startswith("May Host security do this? POST http://127.0.0.1:")
+    assert seen["question"].startswith("Allow Host security to run this? POST http://127.0.0.1:")
     assert "host_id: db-01 (question) depth: quick (default)" in seen["question"]
     assert seen["scanned"].startswith("The scan has begun. Its number is scan-db-01-1.")
 
@@ -83,7 +84,12 @@ def test_what_is_not_allowed_is_not_done(seen: Seen) -> None:
 
 
 def test_what_is_missing_is_asked_for_in_a_form(seen: Seen) -> None:
-    assert seen["weather"].startswith("The forecast comes from the demo API")
+    assert seen["form"] == "Weather needs some input from you: city. city Send Stop"
+    assert re.match(r"The forecast of the demo API: \d{4}-\d\d-\d\d .*, \d+ to \d+ °C", seen["weather"])
+
+
+def test_a_question_beside_an_open_one_is_refused_in_the_chat(seen: Seen) -> None:
+    assert seen["beside"] == "Please answer the open question first, or stop it. Dismiss"
 
 
 def test_a_file_is_attached_converted_and_downloaded(seen: Seen) -> None:

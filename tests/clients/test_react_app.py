@@ -25,7 +25,7 @@ import pytest
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parent.parent / "examples" / "react-app"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "examples" / "react-app"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "examples"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 pytestmark = pytest.mark.clients
@@ -100,7 +100,7 @@ def test_a_reload_shows_the_conversation_once_and_the_board_as_it_was(seen: Seen
     ]
 
 
-def test_the_conversation_goes_on_after_a_reload(seen: Seen) -> None:
+def test_the_conversation_continues_after_a_reload(seen: Seen) -> None:
     """And the copilot knows from the page who is signed in."""
     assert seen["afterwards"]["answers"][-1] == "Mira has 1 open task: Test on small screens, in progress"
 
@@ -129,20 +129,21 @@ def picture() -> dict[str, str]:
     return {"RIGHTSEAT_SCREENSHOT": str(Path(wanted).absolute())} if wanted else {}
 
 
-def install() -> Path:
-    """The folder of the packages that the lock names. They are installed once, in some minutes."""
-    lock = (EXAMPLE / "package-lock.json").read_bytes()
-    home = CACHE / hashlib.sha256(lock).hexdigest()[:16]
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / ".lock").open("w") as held:
+def install(example: Path = EXAMPLE) -> Path:
+    """The folder of the packages that the example's lock names. They are installed once, in some minutes."""
+    lock = (example / "package-lock.json").read_bytes()
+    cache = CACHE / example.name
+    home = cache / hashlib.sha256(lock).hexdigest()[:16]
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         if not (home / ".installed").exists():
-            faulthandler.cancel_dump_traceback_later()  # it would end the test after a minute
-            for earlier in CACHE.glob("*/"):
+            faulthandler.cancel_dump_traceback_later()  # it would end the test after five minutes
+            for earlier in cache.glob("*/"):
                 shutil.rmtree(earlier)
             home.mkdir()
             for name in ("package.json", "package-lock.json", ".npmrc"):
-                shutil.copy(EXAMPLE / name, home)
+                shutil.copy(example / name, home)
             run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], home, timeout=600)
             (home / ".installed").touch()
     return home / "node_modules"

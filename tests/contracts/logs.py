@@ -15,8 +15,8 @@ from rightseat.core.events import (
 from rightseat.core.log import Entry, Log, Writer
 from rightseat.logs import postgres, redis
 from rightseat.logs.memory import MemoryLog
-from rightseat.logs.served import ServedLog
-from rightseat.logs.sqlite import SqliteLog
+from rightseat.logs.shared.log import SharedLog
+from rightseat.logs.sqlite.log import SqliteLog
 from tests.services import REDIS, keys, schema
 
 Fleet = Callable[..., Awaitable[Log]]
@@ -50,7 +50,7 @@ async def sharing(kind: str, port: int | None = None) -> AsyncIterator[Fleet]:
                 log = redis.build(redis.Options(url=SecretStr(there), prefix=prefix))
             else:
                 log = postgres.build(postgres.Options(url=SecretStr(there)))
-            assert isinstance(log, ServedLog)
+            assert isinstance(log, SharedLog)
             return await stack.enter_async_context(log)
 
         yield one_more
@@ -75,7 +75,7 @@ async def events_of(log: Log, run_id: str, after: str | None = None) -> list[Eve
     return [entry.event for entry in await read(log, run_id, after)]
 
 
-class Pen:
+class SharedRunWriter:
     """Writes on and on, and counts."""
 
     def __init__(self, writer: Writer, count: int = PLENTY) -> None:
@@ -113,5 +113,5 @@ async def write_on(writer: Writer) -> None:
 
 
 async def is_known(log: Log, run_id: str = "r") -> bool:
-    assert isinstance(log, ServedLog)
+    assert isinstance(log, SharedLog)
     return run_id in log._runs

@@ -8,24 +8,24 @@ from typing import Any
 import httpx2
 import pytest
 
-from rightseat.agents.langgraph.running import thread_id
+from rightseat.agents.langgraph.runner import thread_id
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import (
-    CallDelta,
-    CallReturned,
-    CallStarted,
     Event,
     RunFailed,
     RunFinished,
     RunStarted,
     StateReplaced,
     TextDelta,
+    ToolCallDelta,
+    ToolCallReturned,
+    ToolCallStarted,
 )
-from rightseat.core.folding import Fold
 from rightseat.core.messages import Message, Result, user
-from rightseat.engines.local import _once
+from rightseat.core.stream.reducer import Reducer
+from rightseat.engines.local import _direct_steps
 from rightseat.testing import check_order
 from tests.contracts.agents import SET_COLOR, SUBJECTS, Subject
 from tests.servers.running import Server, Start, start
@@ -54,14 +54,14 @@ async def agent(subject: Subject, server: Server) -> AsyncIterator[Agent]:
 async def run(agent: Agent, ask: Ask) -> list[Event]:
     """What the log would have: the runtime puts the beginning and the end to what an agent says."""
     events: list[Event] = [RunStarted(ask.run_id, ask.thread_id, ask.agent)]
-    fold = Fold(ask.state)
-    async with asyncio.timeout(30), aclosing(agent.run(ask, _once)) as said:  # type: ignore[type-var]  # a generator
+    reducer = Reducer(ask.state)
+    async with asyncio.timeout(30), aclosing(agent.run(ask, _direct_steps)) as said:  # type: ignore[type-var]  # a generator
         async for event in said:
             if isinstance(event, RunFinished | RunFailed):
-                return [*events, *fold.endings(), event]
-            fold.add(event)
+                return [*events, *reducer.endings(), event]
+            reducer.add(event)
             events.append(event)
-    return [*events, *fold.endings(), RunFinished("done")]
+    return [*events, *reducer.endings(), RunFinished("done")]
 
 
 def asking(word: str, *more: Message, **fields: Any) -> Ask:
@@ -73,10 +73,10 @@ def text_of(events: list[Event]) -> str:
 
 
 def messages_of(events: list[Event]) -> tuple[Message, ...]:
-    fold = Fold()
+    reducer = Reducer()
     for event in events[1:-1]:
-        fold.add(event)
-    return fold.messages()
+        reducer.add(event)
+    return reducer.messages()
 
 
 async def test_an_answer_comes_in_pieces_and_in_order(agent: Agent, subject: Subject) -> None:
@@ -88,12 +88,12 @@ async def test_an_answer_comes_in_pieces_and_in_order(agent: Agent, subject: Sub
     assert events[-1] == RunFinished("done")
 
 
-async def test_a_tool_of_its_own_is_called_and_its_result_is_told_once(agent: Agent) -> None:
+async def test_a_tool_of_the_agent_is_called_and_its_result_is_emitted_once(agent: Agent) -> None:
     events = await run(agent, asking("weather"))
 
     check_order(events)
-    assert [event.name for event in events if isinstance(event, CallStarted)] == ["get_weather"]
-    (returned,) = (event for event in events if isinstance(event, CallReturned))
+    assert [event.name for event in events if isinstance(event, ToolCallStarted)] == ["get_weather"]
+    (returned,) = (event for event in events if isinstance(event, ToolCallReturned))
     assert (returned.name, returned.content) == ("get_weather", "sunny in Paris")
     assert text_of(events) == "Done: sunny in Paris"
     assert events[-1] == RunFinished("done")
@@ -105,8 +105,8 @@ async def test_a_tool_of_the_client_waits_for_the_client(agent: Agent) -> None:
     events = await run(agent, ask)
 
     check_order(events)
-    (called,) = (event for event in events if isinstance(event, CallStarted))
-    arguments = "".join(event.text for event in events if isinstance(event, CallDelta))
+    (called,) = (event for event in events if isinstance(event, ToolCallStarted))
+    arguments = "".join(event.text for event in events if isinstance(event, ToolCallDelta))
     assert (called.name, arguments) == ("setColor", '{"color": "green"}')
     assert events[-1] == RunFinished("waiting")
 
@@ -143,7 +143,7 @@ async def test_a_question_is_asked_and_the_answer_reaches_it(agent: Agent, subje
     )
     events = await run(agent, again)
 
-    check_order(event for event in events if not isinstance(event, CallReturned))  # of a call of the first run
+    check_order(event for event in events if not isinstance(event, ToolCallReturned))  # of a call of the first run
     assert text_of(events) == subject.agreed
     assert events[-1] == RunFinished("done")
 
@@ -171,20 +171,20 @@ async def test_a_run_that_is_stopped_stops_there_too(agent: Agent, subject: Subj
     earlier = server.notes().count(subject.stops)
 
     async with asyncio.timeout(30):
-        async with aclosing(agent.run(asking("slow"), _once)) as events:  # type: ignore[type-var]  # a generator
+        async with aclosing(agent.run(asking("slow"), _direct_steps)) as events:  # type: ignore[type-var]  # a generator
             async for event in events:
                 if isinstance(event, TextDelta):
                     break
         await server.notes_more(subject.stops, earlier)
 
 
-async def test_langgraphs_own_server_says_that_a_stopped_run_was_interrupted(start: Start) -> None:
+async def test_langgraphs_own_server_marks_a_stopped_run_as_interrupted(start: Start) -> None:
     subject = SUBJECTS["langgraph: langgraph dev"]
     server, ask = start(subject.server), asking("slow")
     runs = f"{server.url}/threads/{thread_id(ask)}/runs"
 
     async with asyncio.timeout(30), subject.open(server.url) as agent, httpx2.AsyncClient() as client:
-        async with aclosing(agent.run(ask, _once)) as events:  # type: ignore[type-var]  # a generator
+        async with aclosing(agent.run(ask, _direct_steps)) as events:  # type: ignore[type-var]  # a generator
             async for event in events:
                 if isinstance(event, TextDelta):
                     break

@@ -165,7 +165,11 @@ async def running(subject: Subject, server: Server, serve: Serve, folder: Path) 
     """rightseat, from a configuration file with this agent in it."""
     file = folder / "rightseat.yaml"
     faces = [{"type": "copilotkit", "agent": "subject", "agents": ["subject"]}, {"type": "openbb"}, {"type": "openai"}]
-    given = {"agents": {"subject": subject.configured(server.url)}, "faces": faces, "server": {"state": str(folder)}}
+    given = {
+        "agents": {"subject": subject.configured(server.url)},
+        "faces": faces,
+        "server": {"state_dir": str(folder)},
+    }
     models = {"default": {"type": "scripted"}}
     file.write_text(yaml.safe_dump(given | {"models": models}))
     async with serve(app.build(config.read(file))) as url:
@@ -191,8 +195,8 @@ async def test_a_question_is_asked_and_answered(client: Client, named: str, face
     async with asyncio.timeout(30):
         text, asked = await client.ask("ask")
         if face not in ANSWERS:
-            assert "What is your name?" in text or "approved" in text or "waits for a person to agree" in text
-            note(named, face, "question", "told")
+            assert "What is your name?" in text or "approved" in text or "needs approval" in text
+            note(named, face, "question", "notice")
             return
         assert asked is not None
         text, asked = await client.ask("ask", subject.answer, asked)

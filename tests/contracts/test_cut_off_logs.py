@@ -75,7 +75,7 @@ async def test_a_run_is_created_and_opened_though_the_answers_are_lost(network: 
                 pass
 
 
-async def test_who_was_cut_off_while_another_took_over_finds_out_and_goes_on_reading(
+async def test_a_process_that_was_disconnected_during_a_takeover_detects_it_and_continues_reading(
     network: tuple[Proxy, Log, Log],
 ) -> None:
     way, here, there = network
@@ -103,7 +103,7 @@ async def test_who_was_cut_off_while_another_took_over_finds_out_and_goes_on_rea
     ]
 
 
-async def test_a_reader_whose_way_fails_again_and_again_hears_each_entry_once(network: tuple[Proxy, Log, Log]) -> None:
+async def test_a_reader_whose_connection_fails_repeatedly_gets_each_entry_once(network: tuple[Proxy, Log, Log]) -> None:
     way, here, there = network
     await there.create("r")
 

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.errors import BadAsk, RunExists, RunNotFound, StaleWriter
+from rightseat.core.errors import BadRequest, RunExists, RunNotFound, StaleWriter
 from rightseat.core.events import (
-    CallEnded,
     Event,
+    ReasoningEnded,
     RunFailed,
     RunFinished,
     StepEnded,
     TextDelta,
     TextEnded,
-    ThoughtEnded,
+    ToolCallEnded,
 )
 from rightseat.core.log import Entry, Log
 from tests.contracts.logs import (
     PLENTY,
-    Pen,
+    SharedRunWriter,
     deltas,
     events_of,
     following,
@@ -83,10 +83,10 @@ async def test_following_resumes_after_an_entry_of_an_earlier_epoch(log: Log) ->
 
 
 @pytest.mark.parametrize("after", ["three", "1", "1-", "1-x", "-", "-1-2", "1-2-3", "1-²", f"1-{10**30}"])
-async def test_what_is_no_id_cannot_be_resumed_after(log: Log, after: str) -> None:
+async def test_an_invalid_entry_id_cannot_be_resumed_after(log: Log, after: str) -> None:
     await write(log, "r", deltas(3))
 
-    with pytest.raises(BadAsk, match="not the id of an entry"):
+    with pytest.raises(BadRequest, match="not the id of an entry"):
         await read(log, "r", after)
 
 
@@ -95,7 +95,7 @@ async def test_a_run_can_be_followed_before_anything_is_written(log: Log) -> Non
     reading = asyncio.create_task(events_of(log, "r"))
     await until_all_wait()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "Hi"))
         assert await reading == [TextDelta("m", "Hi")]
@@ -104,7 +104,7 @@ async def test_a_run_can_be_followed_before_anything_is_written(log: Log) -> Non
 async def test_an_entry_can_be_read_as_soon_as_it_is_written(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer, following(log, "r") as batches:
+    async with asyncio.timeout(30), log.open("r", 1) as writer, following(log, "r") as batches:
         for event in deltas(5):
             await writer.append(event)
             assert [entry.event for entry in await anext(batches)] == [event]
@@ -113,7 +113,7 @@ async def test_an_entry_can_be_read_as_soon_as_it_is_written(log: Log) -> None:
 async def test_several_follow_a_run_each_at_its_own_pace(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         early = [asyncio.create_task(events_of(log, "r")) for _ in range(3)]
         async with log.open("r", 1) as writer:
             for event in deltas(100):
@@ -125,17 +125,17 @@ async def test_several_follow_a_run_each_at_its_own_pace(log: Log) -> None:
     assert heard == [[*deltas(100), RunFinished("done")]] * 3 + [[*deltas(100)[90:], RunFinished("done")]]
 
 
-async def test_who_comes_late_reads_a_run_that_has_ended(log: Log) -> None:
+async def test_a_late_reader_gets_a_run_that_has_ended(log: Log) -> None:
     await write(log, "r", deltas(100))
 
     assert await events_of(log, "r") == deltas(100)
     assert await events_of(log, "r") == deltas(100)
 
 
-async def test_who_follows_comes_to_an_end_when_the_log_ends(log: Log) -> None:
+async def test_a_follower_ends_when_the_log_ends(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), following(log, "r") as batches:
+    async with asyncio.timeout(30), following(log, "r") as batches:
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "Hi"))
             await anext(batches)
@@ -155,11 +155,11 @@ async def test_a_log_ends_also_when_its_writer_fails(log: Log) -> None:
     with pytest.raises(ZeroDivisionError):
         await fail()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert await events_of(log, "r") == [TextDelta("m", "Hi")]
 
 
-async def test_who_is_behind_catches_up_in_one_batch(log: Log) -> None:
+async def test_a_reader_that_is_behind_catches_up_in_one_batch(log: Log) -> None:
     await write(log, "r", deltas(100))
 
     assert [len(batch) async for batch in log.follow("r")] == [100]
@@ -168,7 +168,7 @@ async def test_who_is_behind_catches_up_in_one_batch(log: Log) -> None:
 async def test_a_batch_does_not_grow_in_the_hands_of_its_reader(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer, following(log, "r") as batches:
+    async with asyncio.timeout(30), log.open("r", 1) as writer, following(log, "r") as batches:
         await writer.append(TextDelta("m", "one"))
         batch = await anext(batches)
         await writer.append(TextDelta("m", "two"))
@@ -176,10 +176,10 @@ async def test_a_batch_does_not_grow_in_the_hands_of_its_reader(log: Log) -> Non
         assert [entry.event for entry in batch] == [TextDelta("m", "one")]
 
 
-async def test_one_who_follows_reads_a_transient_run_like_any_other(log: Log) -> None:
+async def test_a_follower_reads_a_transient_run_like_any_other(log: Log) -> None:
     await log.create("r", transient=True)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         reading = asyncio.create_task(events_of(log, "r"))
         async with log.open("r", 1) as writer:
             for event in deltas(1000):
@@ -238,13 +238,13 @@ class Ear:
 
 @pytest.mark.parametrize("transient", [False, True])
 @pytest.mark.parametrize("pauses", [(), (1,), (0, 1, 3)])
-async def test_every_entry_is_heard_once_and_in_order_by_the_tap_or_in_a_batch(
+async def test_every_entry_arrives_once_and_in_order_by_the_tap_or_in_a_batch(
     log: Log, transient: bool, pauses: tuple[int, ...]
 ) -> None:
     ears = [Ear(lambda seq: True), Ear(lambda seq: False), Ear(lambda seq: seq % 3 > 0), Ear(lambda seq: seq > 150)]
     await log.create("r", transient=transient)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         listening = [asyncio.create_task(ear.listen(log, "r")) for ear in ears]
         await until_all_wait()
         async with log.open("r", 1) as writer:
@@ -262,7 +262,7 @@ async def test_a_tap_is_not_offered_what_its_reader_has_not_asked_for(log: Log) 
     ear = Ear(lambda seq: True)
     await log.create("r")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async with log.open("r", 1) as writer:
             for event in deltas(5):
                 await writer.append(event)
@@ -280,18 +280,18 @@ async def test_a_tap_is_not_offered_what_its_reader_has_not_asked_for(log: Log) 
 # Waiting for those who follow
 
 
-async def test_nobody_following_a_run_goes_on_unhindered(log: Log) -> None:
-    async with asyncio.timeout(5):
+async def test_a_run_without_followers_continues(log: Log) -> None:
+    async with asyncio.timeout(30):
         await write(log, "r", deltas(PLENTY))
 
 
-async def test_a_writer_waits_for_one_who_stopped_reading_and_goes_on_when_it_reads_again(holding_log: Log) -> None:
+async def test_a_writer_waits_for_a_reader_that_stopped_until_it_reads_again(holding_log: Log) -> None:
     await holding_log.create("r")
 
-    async with asyncio.timeout(5), following(holding_log, "r") as batches, holding_log.open("r", 1) as writer:
+    async with asyncio.timeout(30), following(holding_log, "r") as batches, holding_log.open("r", 1) as writer:
         await writer.append(TextDelta("m", "first"))
         await anext(batches)
-        pen = Pen(writer)
+        pen = SharedRunWriter(writer)
         await until_all_wait()
         assert pen.written < PLENTY
         while not pen.task.done():
@@ -300,15 +300,15 @@ async def test_a_writer_waits_for_one_who_stopped_reading_and_goes_on_when_it_re
         await pen.task
 
 
-async def test_a_writer_waits_for_the_slowest_of_those_who_follow(holding_log: Log) -> None:
+async def test_a_writer_waits_for_the_slowest_follower(holding_log: Log) -> None:
     await holding_log.create("r")
 
-    async with asyncio.timeout(5), following(holding_log, "r") as stuck:
+    async with asyncio.timeout(30), following(holding_log, "r") as stuck:
         async with holding_log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))
             await anext(stuck)
             quick = asyncio.create_task(events_of(holding_log, "r"))
-            pen = Pen(writer)
+            pen = SharedRunWriter(writer)
             await until_all_wait()
             assert pen.written < PLENTY
             await pen.stop()
@@ -317,20 +317,20 @@ async def test_a_writer_waits_for_the_slowest_of_those_who_follow(holding_log: L
     assert pen.written <= len(heard) - 1 <= pen.written + 1
 
 
-async def test_a_writer_goes_on_when_the_one_it_waits_for_leaves(holding_log: Log) -> None:
+async def test_a_writer_continues_when_the_follower_it_waits_for_leaves(holding_log: Log) -> None:
     await holding_log.create("r")
 
-    async with asyncio.timeout(5), holding_log.open("r", 1) as writer:
+    async with asyncio.timeout(30), holding_log.open("r", 1) as writer:
         async with following(holding_log, "r") as batches:
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
-            pen = Pen(writer)
+            pen = SharedRunWriter(writer)
             await until_all_wait()
             assert pen.written < PLENTY
         await pen.task
 
 
-async def test_a_writer_goes_on_when_the_one_it_waits_for_is_cancelled(holding_log: Log) -> None:
+async def test_a_writer_continues_when_the_follower_it_waits_for_is_cancelled(holding_log: Log) -> None:
     await holding_log.create("r")
     got_one = asyncio.Event()
 
@@ -339,11 +339,11 @@ async def test_a_writer_goes_on_when_the_one_it_waits_for_is_cancelled(holding_l
             got_one.set()
             await asyncio.Event().wait()
 
-    async with asyncio.timeout(5), holding_log.open("r", 1) as writer:
+    async with asyncio.timeout(30), holding_log.open("r", 1) as writer:
         reading = asyncio.create_task(read_one_and_stop())
         await writer.append(TextDelta("m", "first"))
         await got_one.wait()
-        pen = Pen(writer)
+        pen = SharedRunWriter(writer)
         await until_all_wait()
         assert pen.written < PLENTY
         reading.cancel()
@@ -351,35 +351,35 @@ async def test_a_writer_goes_on_when_the_one_it_waits_for_is_cancelled(holding_l
         await pen.task
 
 
-async def test_one_who_is_cancelled_while_waiting_leaves_nothing_behind(log: Log) -> None:
+async def test_a_follower_that_is_cancelled_while_waiting_leaves_nothing_behind(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer:
+    async with asyncio.timeout(30), log.open("r", 1) as writer:
         reading = asyncio.create_task(read(log, "r"))
         await until_all_wait()
         reading.cancel()
         await asyncio.wait((reading,))
-        await Pen(writer).task
+        await SharedRunWriter(writer).task
 
     assert reading.cancelled()
 
 
-async def test_endings_wait_for_nobody(log: Log) -> None:
+async def test_ends_do_not_wait_for_readers(log: Log) -> None:
     endings: list[Event] = [
-        TextEnded("m", whole=False),
-        ThoughtEnded("m", whole=False),
-        CallEnded("c", whole=False),
+        TextEnded("m", complete=False),
+        ReasoningEnded("m", complete=False),
+        ToolCallEnded("c", complete=False),
         StepEnded("plan"),
         RunFailed("code", "It failed."),
         RunFinished("cancelled"),
     ]
     await log.create("r")
 
-    async with asyncio.timeout(5), following(log, "r") as batches:
+    async with asyncio.timeout(30), following(log, "r") as batches:
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
-            pen = Pen(writer)
+            pen = SharedRunWriter(writer)
             await until_all_wait()
             await pen.stop()
             for ending in endings:
@@ -393,11 +393,11 @@ async def test_a_writer_that_is_cancelled_while_it_waits_has_written(holding_log
     """So a run that is cancelled there closes exactly what its log has open."""
     await holding_log.create("r")
 
-    async with asyncio.timeout(5), following(holding_log, "r") as batches:
+    async with asyncio.timeout(30), following(holding_log, "r") as batches:
         async with holding_log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
-            pen = Pen(writer)
+            pen = SharedRunWriter(writer)
             await until_all_wait()
             await pen.stop()
         rest = [entry.event async for batch in batches for entry in batch]
@@ -430,7 +430,7 @@ async def test_only_a_higher_epoch_opens_a_run_again(log: Log, epoch: int) -> No
         await writer.append(TextDelta("m", "undisturbed"))
 
 
-async def test_who_takes_over_goes_on_counting(log: Log) -> None:
+async def test_a_writer_that_takes_over_continues_the_sequence(log: Log) -> None:
     """The epoch changes and the number does not start again: it is the number of the event in its run."""
     await log.create("r")
 
@@ -443,10 +443,10 @@ async def test_who_takes_over_goes_on_counting(log: Log) -> None:
     assert [entry.id for entry in await read(log, "r")] == ids
 
 
-async def test_who_follows_does_not_notice_that_another_took_over(log: Log) -> None:
+async def test_a_follower_does_not_notice_that_another_writer_took_over(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         reading = asyncio.create_task(events_of(log, "r"))
         async with log.open("r", 1) as old:
             await old.append(TextDelta("m", "one"))
@@ -459,7 +459,7 @@ async def test_who_follows_does_not_notice_that_another_took_over(log: Log) -> N
 async def test_a_writer_that_was_shut_out_does_not_end_the_log(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         old = log.open("r", 1)
         await old.__aenter__()
         async with log.open("r", 2) as new:
@@ -471,7 +471,7 @@ async def test_a_writer_that_was_shut_out_does_not_end_the_log(log: Log) -> None
         assert await reading == [TextDelta("m", "still here")]
 
 
-async def test_who_takes_over_from_a_writer_that_waits_is_not_forgotten(holding_log: Log) -> None:
+async def test_a_writer_that_takes_over_from_a_waiting_one_is_resumed(holding_log: Log) -> None:
     await holding_log.create("r")
 
     async def take_over() -> None:
@@ -479,10 +479,10 @@ async def test_who_takes_over_from_a_writer_that_waits_is_not_forgotten(holding_
             for event in deltas(PLENTY):
                 await new.append(event)
 
-    async with asyncio.timeout(5), following(holding_log, "r") as batches, holding_log.open("r", 1) as old:
+    async with asyncio.timeout(30), following(holding_log, "r") as batches, holding_log.open("r", 1) as old:
         await old.append(TextDelta("m", "first"))
         await anext(batches)
-        waiting = Pen(old)
+        waiting = SharedRunWriter(old)
         await until_all_wait()
         taking_over = asyncio.create_task(take_over())
         await until_all_wait()
@@ -500,7 +500,7 @@ async def test_who_takes_over_from_a_writer_that_waits_is_not_forgotten(holding_
 async def test_what_is_written_by_now_can_be_read_without_waiting_for_more(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer:
+    async with asyncio.timeout(30), log.open("r", 1) as writer:
         before = await log.read("r")
         ids = [(await writer.append(event)).id for event in deltas(50)]
         during = await log.read("r")
@@ -538,7 +538,7 @@ async def test_a_forgotten_run_is_not_found(log: Log) -> None:
     for run_id in ("a", "b", "c"):
         await write(log, run_id, deltas(3))
 
-    await log.forget(("a", "c", "never was"))
+    await log.delete(("a", "c", "never was"))
 
     for run_id in ("a", "c"):
         with pytest.raises(RunNotFound):
@@ -548,15 +548,15 @@ async def test_a_forgotten_run_is_not_found(log: Log) -> None:
     assert await events_of(log, "b") == deltas(3)
 
 
-async def test_who_follows_a_run_reads_it_to_its_end_though_it_is_forgotten(log: Log) -> None:
+async def test_a_follower_reads_a_run_to_its_end_even_if_it_is_evicted(log: Log) -> None:
     await log.create("r")
 
-    async with asyncio.timeout(5), following(log, "r") as batches:
+    async with asyncio.timeout(30), following(log, "r") as batches:
         async with log.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one"))
             first = await anext(batches)
             await writer.append(TextDelta("m", "two"))
-        await log.forget(("r",))
+        await log.delete(("r",))
         rest = [entry.event async for batch in batches for entry in batch]
 
     assert [entry.event for entry in first] == [TextDelta("m", "one")]
@@ -565,7 +565,7 @@ async def test_who_follows_a_run_reads_it_to_its_end_though_it_is_forgotten(log:
 
 async def test_a_forgotten_id_can_be_used_again(log: Log) -> None:
     await write(log, "r", deltas(3))
-    await log.forget(("r",))
+    await log.delete(("r",))
 
     assert await write(log, "r", deltas(1)) == ["1-1"]
     assert await events_of(log, "r") == deltas(1)
@@ -579,4 +579,4 @@ async def test_a_run_that_is_being_written_is_not_cut_off(log: Log) -> None:
     async with log.open("r", 1) as writer:
         await writer.append(TextDelta("m", "one"))
 
-        assert list(await log.cut_off()) == []
+        assert list(await log.unfinished_runs()) == []

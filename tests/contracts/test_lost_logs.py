@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.errors import EntriesGone, LogLost, RunNotFound, StaleWriter
+from rightseat.core.errors import LogDataLost, LogTruncated, RunNotFound, StaleWriter
 from rightseat.core.events import (
     RunFailed,
     TextDelta,
 )
-from rightseat.logs.served import ServedLog
-from rightseat.logs.shared import SharedRun
+from rightseat.logs.shared.log import SharedLog
+from rightseat.logs.shared.run import SharedRun
 from tests.contracts.logs import (
     Fleet,
     deltas,
@@ -40,53 +40,53 @@ async def test_an_id_that_never_was_is_not_waited_for(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(10), here.open("r", 3) as writer:
+    async with asyncio.timeout(30), here.open("r", 3) as writer:
         await writer.append(TextDelta("m", "one"))
         await here.read("r")
         for log in (here, there):
-            with pytest.raises(EntriesGone) as gone:
+            with pytest.raises(LogTruncated) as gone:
                 await read(log, "r", after="7-12")
             assert gone.value.resume == "3-1"
 
 
-async def test_an_id_of_a_writer_that_lost_its_entries_is_told_where_the_rest_begins(fleet: Fleet) -> None:
+async def test_a_reader_at_a_lost_entry_gets_the_position_where_the_rest_begins(fleet: Fleet) -> None:
     """`1-3` was seen, and then lost with a server; the next owner counted on from `1-1`."""
     here, there = await fleet(), await fleet()
     await here.create("r")
     async with here.open("r", 1) as old:
         await old.append(TextDelta("m", "one"))
-    async with asyncio.timeout(10), here.open("r", 2) as new:
+    async with asyncio.timeout(30), here.open("r", 2) as new:
         await new.append(TextDelta("m", "two"))
         await here.read("r")
         for log in (here, there):
-            with pytest.raises(EntriesGone) as gone:
+            with pytest.raises(LogTruncated) as gone:
                 await read(log, "r", after="1-3")
             reading = asyncio.create_task(anext(log.follow("r", gone.value.resume)))
             assert [entry.id for entry in await reading] == ["2-2"]
 
 
-async def test_a_log_that_was_lost_is_begun_anew_behind_its_base(fleet: Fleet) -> None:
+async def test_a_lost_log_is_restarted_after_its_base(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await write(here, "r", deltas(5))
-    await here.forget(("r",))
+    await here.delete(("r",))
 
-    async with asyncio.timeout(10), here.open("r", 2, base=5) as writer:
+    async with asyncio.timeout(30), here.open("r", 2, base=5) as writer:
         assert (await writer.append(TextDelta("m", "six"))).id == "2-6"
         await here.read("r", after="2-5")
         for log in (here, there):
             for after in (None, "1-3"):
-                with pytest.raises(EntriesGone) as gone:
+                with pytest.raises(LogTruncated) as gone:
                     await log.read("r", after)
                 assert gone.value.resume == "2-5"
             assert [entry.id for entry in await log.read("r", "1-5")] == ["2-6"]  # who had seen it all goes on
             assert [entry.id for entry in await log.read("r", "2-5")] == ["2-6"]
 
 
-async def test_a_log_that_is_there_is_not_begun_anew_under_a_lower_epoch(fleet: Fleet) -> None:
+async def test_an_existing_log_is_not_restarted_under_a_lower_epoch(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(10), here.open("r", 5) as writer:
+    async with asyncio.timeout(30), here.open("r", 5) as writer:
         await writer.append(TextDelta("m", "mine"))
         for epoch in (4, 5):
             with pytest.raises(StaleWriter):
@@ -97,7 +97,7 @@ async def test_a_log_that_is_there_is_not_begun_anew_under_a_lower_epoch(fleet: 
     assert await events_of(there, "r") == [TextDelta("m", "mine"), TextDelta("m", "still mine")]
 
 
-async def test_a_writer_is_told_that_its_log_was_lost_and_goes_on_under_a_new_epoch(fleet: Fleet) -> None:
+async def test_a_writer_gets_the_loss_of_its_log_and_continues_under_a_new_epoch(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
@@ -107,19 +107,19 @@ async def test_a_writer_is_told_that_its_log_was_lost_and_goes_on_under_a_new_ep
             for event in deltas(3):
                 await writer.append(event)
             await here.read("r")
-            await there.forget(("r",))
-            with pytest.raises(LogLost) as lost:
+            await there.delete(("r",))
+            with pytest.raises(LogDataLost) as lost:
                 await write_on(writer)
             async with here.open("r", 2, base=lost.value.seq) as again:
                 await again.append(TextDelta("m", "four"))
         assert await near == [*deltas(3), TextDelta("m", "four")]
-        with pytest.raises(EntriesGone):
+        with pytest.raises(LogTruncated):
             await there.read("r")
 
     assert lost.value.seq == 3
 
 
-async def test_who_follows_elsewhere_is_told_of_the_loss_and_goes_on_from_where_it_is_told(fleet: Fleet) -> None:
+async def test_a_follower_in_another_process_gets_the_loss_and_continues_at_its_position(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
@@ -133,11 +133,11 @@ async def test_who_follows_elsewhere_is_told_of_the_loss_and_goes_on_from_where_
             assert [entry.seq for entry in await anext(batches)] == [1, 2, 3]
         told = [asyncio.ensure_future(anext(batches)) for batches in both]
         await until_all_wait()
-        await here.forget(("r",))
+        await here.delete(("r",))
         again = await left.enter_async_context(here.open("r", 2, base=10))
         await again.append(TextDelta("m", "eleven"))
         for one in told:
-            with pytest.raises(EntriesGone) as gone:
+            with pytest.raises(LogTruncated) as gone:
                 await one
         rest = await left.enter_async_context(aclosing(there.follow("r", gone.value.resume)))
         assert [entry.id for entry in await anext(rest)] == ["2-11"]
@@ -145,28 +145,28 @@ async def test_who_follows_elsewhere_is_told_of_the_loss_and_goes_on_from_where_
         assert [entry.id for entry in await anext(rest)] == ["2-12"]
 
 
-async def test_who_read_the_lost_log_does_not_go_on_in_the_middle_of_the_one_that_was_begun_anew(fleet: Fleet) -> None:
+async def test_a_reader_of_a_lost_log_does_not_continue_in_the_middle_of_the_recreated_one(fleet: Fleet) -> None:
     """It has the same numbers again: whoever took the run over did not know how far the lost one had come."""
     here, there = await fleet(), await fleet()
     await write(here, "r", deltas(4))
-    await here.forget(("r",))
+    await here.delete(("r",))
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await here.create("r")
         async with here.open("r", 2) as writer:
             for event in deltas(6):
                 await writer.append(event)
             await here.read("r")
             for log in (here, there):
-                with pytest.raises(EntriesGone) as gone:
+                with pytest.raises(LogTruncated) as gone:
                     await read(log, "r", after="1-4")
                 batch = await anext(log.follow("r", gone.value.resume))
                 assert [entry.id for entry in batch] == [f"2-{number}" for number in range(1, 7)]
 
 
-async def test_one_who_was_not_told_yet_does_not_keep_others_from_going_on(fleet: Fleet) -> None:
+async def test_a_reader_that_has_not_got_the_loss_yet_does_not_block_others(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
-    assert isinstance(there, ServedLog)
+    assert isinstance(there, SharedLog)
     await here.create("r")
 
     async with asyncio.timeout(20), AsyncExitStack() as left:
@@ -179,7 +179,7 @@ async def test_one_who_was_not_told_yet_does_not_keep_others_from_going_on(fleet
         copy = there._runs["r"]
         await writer.append(TextDelta("m", "two"))
         await asked
-        await here.forget(("r",))
+        await here.delete(("r",))
         again = await left.enter_async_context(here.open("r", 2, base=10))
         await again.append(TextDelta("m", "eleven"))
         await until(partial(has_failed, copy))
@@ -187,7 +187,7 @@ async def test_one_who_was_not_told_yet_does_not_keep_others_from_going_on(fleet
         assert [entry.id for entry in await anext(rest)] == ["2-11"]
         await again.append(TextDelta("m", "twelve"))
         assert [entry.id for entry in await anext(rest)] == ["2-12"]
-        with pytest.raises(EntriesGone):
+        with pytest.raises(LogTruncated):
             await anext(stuck)
 
 
@@ -204,10 +204,10 @@ async def test_what_could_not_be_kept_is_never_shown_elsewhere_and_the_run_can_s
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "kept"))
             await here.read("r")
-            await there.forget(("r",))
-            with pytest.raises(LogLost):
+            await there.delete(("r",))
+            with pytest.raises(LogDataLost):
                 await write_on(writer)
-            await writer.append(RunFailed("log_lost", "It was lost."))
-        assert await near == [TextDelta("m", "kept"), RunFailed("log_lost", "It was lost.")]
+            await writer.append(RunFailed("log_data_lost", "It was lost."))
+        assert await near == [TextDelta("m", "kept"), RunFailed("log_data_lost", "It was lost.")]
         with pytest.raises(RunNotFound):
             await there.read("r")

@@ -17,8 +17,7 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
-from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, TextDelta, Usage
-from rightseat.core.framing import frame
+from rightseat.core.events import ModelResponseEnded, TextDelta, ToolCallDelta, ToolCallStarted, Usage
 from rightseat.core.messages import user
 from rightseat.core.model import (
     CallChunk,
@@ -26,21 +25,22 @@ from rightseat.core.model import (
     Model,
     NoteChunk,
     Prompt,
+    ReasoningChunk,
     StopChunk,
     TextChunk,
-    ThoughtChunk,
     UsageChunk,
 )
+from rightseat.core.stream.framer import frame
 from rightseat.core.tools import Tool
 from rightseat.models.anthropic import Anthropic
-from rightseat.models.completion.engines import LlamaCpp
+from rightseat.models.completion.backends import LlamaCpp
 from rightseat.models.completion.model import Completion
 from rightseat.models.fallback import Fallback
 from rightseat.models.fallback import Options as FallbackOptions
 from rightseat.models.google import Google
 from rightseat.models.langchain.model import LangChain
 from rightseat.models.openai import OpenAI
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 from rightseat.wire import eventstream
 from tests.tcp import Server, Visit, chunked, playing
 from tests.wire.test_eventstream import chunk as framed
@@ -58,17 +58,29 @@ class Subject:
     has_ids: bool = True
 
 
-Play = Callable[[Answer], AbstractAsyncContextManager[Subject]]
+Play = Callable[[ScriptedResponse], AbstractAsyncContextManager[Subject]]
 
 
-@pytest.fixture(params=["scripted", "openai", "anthropic", "bedrock", "google", "langchain", "fallback", "completion"])
+@pytest.fixture(
+    params=[
+        "scripted",
+        "openai",
+        "responses",
+        "anthropic",
+        "bedrock",
+        "google",
+        "langchain",
+        "fallback",
+        "completion",
+    ]
+)
 def play(request: pytest.FixtureRequest) -> Play:
     found: Play = globals()[f"play_{request.param}"]
     return found
 
 
 @asynccontextmanager
-async def play_scripted(answer: Answer) -> AsyncIterator[Subject]:
+async def play_scripted(answer: ScriptedResponse) -> AsyncIterator[Subject]:
     async def released() -> None:
         """It never holds any."""
 
@@ -81,8 +93,8 @@ Events = Iterator[bytes | Exception]
 
 @asynccontextmanager
 async def serving(
-    answer: Answer,
-    write: Callable[[Answer], Events],
+    answer: ScriptedResponse,
+    write: Callable[[ScriptedResponse], Events],
     per_segment: int | None = None,
     media_type: str = "text/event-stream",
 ) -> AsyncIterator[Server]:
@@ -127,7 +139,7 @@ def event_of(value: object, name: str = "") -> bytes:
 
 
 @asynccontextmanager
-async def play_openai(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_openai(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     async with (
         serving(answer, as_openai, per_segment) as server,
         OpenAI("m", base_url=server.url) as model,
@@ -136,9 +148,19 @@ async def play_openai(answer: Answer, per_segment: int | None = None) -> AsyncIt
 
 
 @asynccontextmanager
-async def play_langchain(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_responses(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
+    """OpenAI's Responses API."""
+    async with (
+        serving(answer, as_responses, per_segment) as server,
+        OpenAI("m", base_url=server.url, api="responses") as model,
+    ):
+        yield Subject(model, lambda: server.visits[-1].gone())
+
+
+@asynccontextmanager
+async def play_langchain(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     """LangChain's own model for OpenAI's wire."""
-    if any(isinstance(chunk, ThoughtChunk) for chunk in answer):
+    if any(isinstance(chunk, ReasoningChunk) for chunk in answer):
         pytest.skip("this model of LangChain's reads no thoughts")
     async with serving(answer, as_openai, per_segment) as server, httpx2.AsyncClient() as client:
         given = {"base_url": server.url, "api_key": "sk-0123456789", "max_retries": 0, "http_async_client": client}
@@ -148,7 +170,7 @@ async def play_langchain(answer: Answer, per_segment: int | None = None) -> Asyn
 
 
 @asynccontextmanager
-async def play_fallback(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_fallback(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     """Whose first model is down."""
     async with (
         serving([ModelUnreachable("down")], as_openai) as down,
@@ -160,14 +182,46 @@ async def play_fallback(answer: Answer, per_segment: int | None = None) -> Async
         yield Subject(model, lambda: server.visits[-1].gone())
 
 
-def as_openai(answer: Answer) -> Events:
+def as_openai(answer: ScriptedResponse) -> Events:
     for piece in answer:
         yield piece if isinstance(piece, Exception) else event_of(in_openais_words(piece))
     yield b"data: [DONE]\n\n"
 
 
+def as_responses(answer: ScriptedResponse) -> Events:
+    usage, reason = UsageChunk(0, 0), "stop"
+    for piece in answer:
+        match piece:
+            case Exception():
+                yield piece
+            case TextChunk(text=text):
+                yield response_event("output_text.delta", output_index=0, delta=text)
+            case ReasoningChunk(text=text):
+                yield response_event("reasoning_summary_text.delta", output_index=0, summary_index=0, delta=text)
+            case CallChunk(index=index, arguments=arguments, id=id, name=name):
+                if name:
+                    item = {"type": "function_call", "call_id": id, "name": name, "arguments": ""}
+                    yield response_event("output_item.added", output_index=index + 1, item=item)
+                if arguments:
+                    yield response_event("function_call_arguments.delta", output_index=index + 1, delta=arguments)
+            case UsageChunk():
+                usage = piece
+            case StopChunk():
+                reason = piece.reason
+            case NoteChunk():
+                pass
+    counted = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    cut = {"length": "max_output_tokens", "filtered": "content_filter"}.get(reason)
+    response = {"usage": counted, "incomplete_details": {"reason": cut} if cut else None}
+    yield response_event("incomplete" if cut else "completed", response=response)
+
+
+def response_event(kind: str, **fields: Any) -> bytes:
+    return event_of({"type": f"response.{kind}", **fields}, f"response.{kind}")
+
+
 @asynccontextmanager
-async def play_anthropic(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_anthropic(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     async with (
         serving(answer, as_anthropic, per_segment) as server,
         Anthropic("m", base_url=server.url) as model,
@@ -176,7 +230,7 @@ async def play_anthropic(answer: Answer, per_segment: int | None = None) -> Asyn
 
 
 @asynccontextmanager
-async def play_bedrock(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_bedrock(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     """The same events, in AWS's frames."""
     keys = {"access_key_id": "a", "secret_access_key": "b"}
     async with (
@@ -186,15 +240,15 @@ async def play_bedrock(answer: Answer, per_segment: int | None = None) -> AsyncI
         yield Subject(model, lambda: server.visits[-1].gone())
 
 
-def as_bedrock(answer: Answer) -> Events:
+def as_bedrock(answer: ScriptedResponse) -> Events:
     for event in as_anthropic(answer):
         yield event if isinstance(event, Exception) else framed(event.partition(b"data: ")[2].strip())
 
 
-def as_anthropic(answer: Answer) -> Events:
+def as_anthropic(answer: ScriptedResponse) -> Events:
     """Thoughts are the first block, text the second; each call has one of its own."""
     usage = next((chunk for chunk in answer if isinstance(chunk, UsageChunk)), UsageChunk(1, 1))
-    reasons = {"stop": "end_turn", "calls": "tool_use", "length": "max_tokens", "filtered": "refusal"}
+    reasons = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens", "filtered": "refusal"}
     reason = next((chunk.reason for chunk in answer if isinstance(chunk, StopChunk)), "stop")
     yield event_of(
         {"type": "message_start", "message": {"usage": {"input_tokens": usage.input_tokens, "output_tokens": 1}}},
@@ -206,7 +260,7 @@ def as_anthropic(answer: Answer) -> Events:
                 yield piece
             case TextChunk(text=text):
                 yield delta_of(1, {"type": "text_delta", "text": text})
-            case ThoughtChunk(text=text):
+            case ReasoningChunk(text=text):
                 yield delta_of(0, {"type": "thinking_delta", "thinking": text})
             case CallChunk(index=index, arguments=arguments, id=id, name=name):
                 if name:
@@ -226,7 +280,7 @@ def delta_of(index: int, delta: dict[str, str]) -> bytes:
 
 
 @asynccontextmanager
-async def play_google(answer: Answer, per_segment: int | None = None) -> AsyncIterator[Subject]:
+async def play_google(answer: ScriptedResponse, per_segment: int | None = None) -> AsyncIterator[Subject]:
     async with (
         serving(answer, as_google, per_segment) as server,
         Google("m", base_url=server.url) as model,
@@ -234,7 +288,7 @@ async def play_google(answer: Answer, per_segment: int | None = None) -> AsyncIt
         yield Subject(model, lambda: server.visits[-1].gone())
 
 
-def as_google(answer: Answer) -> Events:
+def as_google(answer: ScriptedResponse) -> Events:
     """Calls come whole, at the end."""
     calls: dict[int, list[str]] = {}
     usage = next((chunk for chunk in answer if isinstance(chunk, UsageChunk)), UsageChunk(1, 1))
@@ -246,7 +300,7 @@ def as_google(answer: Answer) -> Events:
                 yield piece
             case TextChunk(text=text):
                 yield event_of({"candidates": [{"content": {"parts": [{"text": text}]}}]})
-            case ThoughtChunk(text=text):
+            case ReasoningChunk(text=text):
                 yield event_of({"candidates": [{"content": {"parts": [{"text": text, "thought": True}]}}]})
             case CallChunk(index=index, arguments=arguments, id=id, name=name):
                 known = calls.setdefault(index, [id, name, ""])
@@ -260,11 +314,11 @@ def as_google(answer: Answer) -> Events:
 
 
 def in_openais_words(chunk: Chunk) -> dict[str, Any]:
-    reasons = {"calls": "tool_calls", "filtered": "content_filter"}
+    reasons = {"tool_calls": "tool_calls", "filtered": "content_filter"}
     match chunk:
         case TextChunk(text=text):
             return {"choices": [{"index": 0, "delta": {"content": text}}]}
-        case ThoughtChunk(text=text):
+        case ReasoningChunk(text=text):
             return {"choices": [{"index": 0, "delta": {"reasoning_content": text}}]}
         case CallChunk(index=index, arguments=arguments, id=id, name=name):
             function = {"name": name or None, "arguments": arguments}
@@ -280,10 +334,10 @@ def in_openais_words(chunk: Chunk) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def play_completion(answer: Answer) -> AsyncIterator[Subject]:
+async def play_completion(answer: ScriptedResponse) -> AsyncIterator[Subject]:
     """A llama-server whose model speaks as Hermes does."""
     if StopChunk("filtered") in answer:
-        pytest.skip("no engine filters what its model says")
+        pytest.skip("no backend filters what its model says")
     ends = {StopChunk("length"): "limit"}
     usage = next((chunk for chunk in answer if isinstance(chunk, UsageChunk)), UsageChunk(1, 1))
     end = {
@@ -330,7 +384,7 @@ async def play_completion(answer: Answer) -> AsyncIterator[Subject]:
         yield Subject(model, lambda: server.visits[-1].gone(), has_ids=False)
 
 
-def in_hermes_words(answer: Answer) -> Iterator[str | Exception]:
+def in_hermes_words(answer: ScriptedResponse) -> Iterator[str | Exception]:
     """Thoughts and text as they come; calls one after another, for a model has one mouth."""
     calls: dict[int, tuple[str, str]] = {}
     for chunk in answer:
@@ -339,7 +393,7 @@ def in_hermes_words(answer: Answer) -> Iterator[str | Exception]:
                 yield chunk
             case TextChunk(text=text):
                 yield text
-            case ThoughtChunk(text=text):
+            case ReasoningChunk(text=text):
                 yield f"<think>{text}</think>"
             case CallChunk(index=index, arguments=arguments, name=name):
                 known = calls.get(index, ("", ""))
@@ -360,7 +414,7 @@ LONG = says(*["word "] * 1000)
 
 
 async def collect(model: Model, into: list[Chunk]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for chunk in model.stream(PROMPT):
             into.append(chunk)  # noqa: PERF401  # what came before an error is wanted too
 
@@ -376,69 +430,77 @@ def text_of(chunks: list[Chunk]) -> str:
 
 
 async def test_an_answer_is_made_of_chunks(play: Play) -> None:
-    answer: Answer = [ThoughtChunk("Hm."), TextChunk("Hel"), TextChunk("lo"), StopChunk("stop"), UsageChunk(3, 5)]
+    answer: ScriptedResponse = [
+        ReasoningChunk("Hm."),
+        TextChunk("Hel"),
+        TextChunk("lo"),
+        StopChunk("stop"),
+        UsageChunk(3, 5),
+    ]
 
     async with play(answer) as subject:
         chunks = await ask(subject.model)
 
     assert all(isinstance(chunk, get_args(Chunk)) for chunk in chunks)
     assert text_of(chunks) == "Hello"
-    assert "".join(chunk.text for chunk in chunks if isinstance(chunk, ThoughtChunk)) == "Hm."
+    assert "".join(chunk.text for chunk in chunks if isinstance(chunk, ReasoningChunk)) == "Hm."
 
 
 @pytest.mark.parametrize("reason", ["stop", "length", "filtered"])
-async def test_an_answer_says_why_it_ended_and_what_it_cost(play: Play, reason: str) -> None:
+async def test_a_response_has_its_stop_reason_and_its_usage(play: Play, reason: str) -> None:
     stops = {"stop": StopChunk("stop"), "length": StopChunk("length"), "filtered": StopChunk("filtered")}
 
     async with play([TextChunk("Hi"), stops[reason], UsageChunk(3, 5)]) as subject:
         *_, ended = [event async for event in frame(subject.model.stream(PROMPT))]
 
-    assert ended == AnswerEnded(stops[reason].reason, Usage(3, 5))
+    assert ended == ModelResponseEnded(stops[reason].reason, Usage(3, 5))
 
 
-async def test_calls_side_by_side_are_told_apart_however_their_pieces_come(play: Play) -> None:
-    answer: Answer = [
+async def test_parallel_calls_are_distinguished_in_any_order_of_their_chunks(play: Play) -> None:
+    answer: ScriptedResponse = [
         CallChunk(0, "", "c1", "search"),
         CallChunk(1, "", "c2", "draw"),
         CallChunk(1, '{"x":'),
         CallChunk(0, '{"q":'),
         CallChunk(1, "2}"),
         CallChunk(0, "1}"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ]
 
     async with play(answer) as subject:
         events = [event async for event in frame(subject.model.stream(PROMPT))]
 
-    started = {event.name: event.call_id for event in events if isinstance(event, CallStarted)}
+    started = {event.name: event.call_id for event in events if isinstance(event, ToolCallStarted)}
     assert list(started) == ["search", "draw"]
     assert list(started.values()) == ["c1", "c2"] or not subject.has_ids
     for name, arguments in (("search", '{"q":1}'), ("draw", '{"x":2}')):
-        assert "".join(e.text for e in events if isinstance(e, CallDelta) and e.call_id == started[name]) == arguments
+        assert (
+            "".join(e.text for e in events if isinstance(e, ToolCallDelta) and e.call_id == started[name]) == arguments
+        )
 
 
 @pytest.mark.parametrize("size", [1, 3, 17])
 @pytest.mark.parametrize(
-    "play", [play_openai, play_anthropic, play_bedrock, play_google, play_langchain, play_fallback]
+    "play", [play_openai, play_responses, play_anthropic, play_bedrock, play_google, play_langchain, play_fallback]
 )
 async def test_nothing_is_lost_wherever_the_bytes_are_cut(play: Callable[..., Any], size: int) -> None:
     """Letters of several bytes, and names of events, are cut in two."""
-    answer: Answer = [
+    answer: ScriptedResponse = [
         TextChunk("Grüße "),
         TextChunk("👋🏽"),
         CallChunk(0, '{"q":', "c1", "search"),
         CallChunk(0, "1}"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ]
 
     async with play(answer, size) as subject:
         events = [event async for event in frame(subject.model.stream(PROMPT))]
 
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "Grüße 👋🏽"
-    assert "".join(event.text for event in events if isinstance(event, CallDelta)) == '{"q":1}'
-    assert [event.name for event in events if isinstance(event, CallStarted)] == ["search"]
-    assert isinstance(events[-1], AnswerEnded)
-    assert events[-1].reason == "calls"
+    assert "".join(event.text for event in events if isinstance(event, ToolCallDelta)) == '{"q":1}'
+    assert [event.name for event in events if isinstance(event, ToolCallStarted)] == ["search"]
+    assert isinstance(events[-1], ModelResponseEnded)
+    assert events[-1].reason == "tool_calls"
 
 
 async def test_a_model_answers_again_and_several_at_once(play: Play) -> None:
@@ -466,7 +528,7 @@ async def test_a_server_that_refuses_is_an_error_of_its_kind(play: Play, refusal
         assert caught.value.upstream_status == refusal.upstream_status
 
 
-async def test_a_server_that_breaks_off_is_an_error_after_what_it_said(play: Play) -> None:
+async def test_an_interrupted_response_raises_after_its_chunks(play: Play) -> None:
     chunks: list[Chunk] = []
 
     async with play([TextChunk("Hel"), ModelUnreachable("gone")]) as subject:
@@ -477,7 +539,7 @@ async def test_a_server_that_breaks_off_is_an_error_after_what_it_said(play: Pla
 
 
 async def test_an_answer_that_is_closed_early_releases_its_connection(play: Play) -> None:
-    async with asyncio.timeout(5), play(LONG) as subject:
+    async with asyncio.timeout(30), play(LONG) as subject:
         async with aclosing(cast(Any, subject.model.stream(PROMPT))) as chunks:
             await anext(chunks)
 
@@ -492,7 +554,7 @@ async def test_an_answer_that_is_cancelled_releases_its_connection(play: Play) -
             got_one.set()
             await asyncio.Event().wait()
 
-    async with asyncio.timeout(5), play(LONG) as subject:
+    async with asyncio.timeout(30), play(LONG) as subject:
         reading = asyncio.create_task(read_one_and_stop(subject.model))
         await got_one.wait()
         reading.cancel()
@@ -502,7 +564,7 @@ async def test_an_answer_that_is_cancelled_releases_its_connection(play: Play) -
 
 
 async def test_an_answer_that_failed_releases_its_connection(play: Play) -> None:
-    async with asyncio.timeout(5), play([TextChunk("Hel"), ModelUnreachable("gone")]) as subject:
+    async with asyncio.timeout(30), play([TextChunk("Hel"), ModelUnreachable("gone")]) as subject:
         with pytest.raises(ModelError):
             await ask(subject.model)
 

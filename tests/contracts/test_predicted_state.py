@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from rightseat.core.agent import Agent
-from rightseat.core.events import CallDelta, CallEnded, Custom, Event, RunFinished, StateReplaced
-from rightseat.core.values import JsonValue
+from rightseat.core.events import Custom, Event, RunFinished, StateReplaced, ToolCallDelta, ToolCallEnded
+from rightseat.core.types import JsonValue
 from tests.conftest import Serve
 from tests.contracts.agents import SUBJECTS, Subject
 from tests.contracts.test_agents import agent, asking, run, server, state_of, text_of
@@ -50,7 +50,7 @@ async def test_the_state_is_foretold_while_the_call_is_written(agent: Agent, sub
         assert "Once upon" in grown
     else:
         foretold = events.index(Custom("PredictState", RULES))
-        assert foretold < place(events, CallDelta) < place(events, CallEnded)
+        assert foretold < place(events, ToolCallDelta) < place(events, ToolCallEnded)
 
 
 def place(events: list[Event], kind: type[Event]) -> int:
@@ -70,7 +70,7 @@ async def test_a_client_of_graphql_sees_it_grow(subject: Subject, server: Server
     assert grown[-1] == STORY
 
 
-async def test_a_client_of_agui_is_told_how_to_work_it_out(
+async def test_an_agui_client_gets_the_rules_for_predicted_state(
     subject: Subject, server: Server, serve: Serve, tmp_path: Path
 ) -> None:
     async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient(timeout=30) as http:

@@ -14,15 +14,15 @@ from rightseat.core.events import (
     TextDelta,
 )
 from rightseat.core.log import Log
-from rightseat.logs import shared
-from rightseat.logs.postgres import hearing as postgres_hearing
-from rightseat.logs.postgres import keeping as postgres_keeping
-from rightseat.logs.redis import hearing as redis_hearing
-from rightseat.logs.redis import keeping as redis_keeping
+from rightseat.logs.postgres import backend as postgres_backend
+from rightseat.logs.postgres import subscription as postgres_subscription
+from rightseat.logs.redis import backend as redis_backend
+from rightseat.logs.redis import subscription as redis_subscription
+from rightseat.logs.shared import run
 from tests.contracts.logs import (
     PLENTY,
     Fleet,
-    Pen,
+    SharedRunWriter,
     deltas,
     events_of,
     following,
@@ -63,17 +63,17 @@ async def test_what_one_process_writes_another_follows_entry_by_entry(fleet: Fle
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(10), here.open("r", 1) as writer, following(there, "r") as batches:
+    async with asyncio.timeout(30), here.open("r", 1) as writer, following(there, "r") as batches:
         for event in deltas(20):
             await writer.append(event)
             assert [entry.event for entry in await anext(batches)] == [event]
 
 
-async def test_who_follows_elsewhere_comes_to_an_end_when_the_log_ends(fleet: Fleet) -> None:
+async def test_a_follower_in_another_process_ends_when_the_log_ends(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         reading = asyncio.create_task(events_of(there, "r"))
         async with here.open("r", 1) as writer:
             for event in deltas(500):
@@ -82,12 +82,12 @@ async def test_who_follows_elsewhere_comes_to_an_end_when_the_log_ends(fleet: Fl
         assert await reading == deltas(500)
 
 
-async def test_a_run_is_taken_over_by_another_process_and_those_who_follow_see_each_entry_once(fleet: Fleet) -> None:
+async def test_a_run_is_taken_over_by_another_process_and_followers_get_each_entry_once(fleet: Fleet) -> None:
     """The old owner was only slow. It finds out when it writes, and whoever follows it there goes on reading."""
     old, new, third = await fleet(), await fleet(), await fleet()
     await old.create("r")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         reading = [asyncio.create_task(read(log, "r")) for log in (old, new, third)]
         async with old.open("r", 1) as sleeper:
             await sleeper.append(TextDelta("m", "one"))
@@ -104,12 +104,12 @@ async def test_a_run_is_taken_over_by_another_process_and_those_who_follow_see_e
     assert [entry.event for entry in heard[0]] == [TextDelta("m", text) for text in ("one", "two", "three")]
 
 
-async def test_who_is_told_elsewhere_that_it_is_stale_does_not_end_the_log(fleet: Fleet) -> None:
+async def test_a_stale_writer_in_another_process_does_not_end_the_log(fleet: Fleet) -> None:
     """The store gives a run away first, and the new owner opens the log a moment later."""
     old, new = await fleet(), await fleet()
     await old.create("r")
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         reading = [asyncio.create_task(events_of(log, "r")) for log in (old, new)]
         with pytest.raises(StaleWriter):
             await write_one_and_be_refused(old)
@@ -130,12 +130,12 @@ async def write_one_and_be_refused(log: Log) -> None:
 async def test_a_run_changes_hands_again_and_again_while_it_is_followed(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for keeping in (redis_keeping, postgres_keeping):
-        monkeypatch.setattr(keeping, "PAGE", 2)
+    for backend in (redis_backend, postgres_backend):
+        monkeypatch.setattr(backend, "PAGE_RECORDS", 2)
     one, two, three = await fleet(), await fleet(), await fleet()
     await one.create("r")
 
-    async with asyncio.timeout(10), AsyncExitStack() as left:
+    async with asyncio.timeout(30), AsyncExitStack() as left:
         reading = [asyncio.create_task(read(log, "r")) for log in (one, two)]
         for epoch in range(1, 9):
             writer = await left.enter_async_context((one, two)[epoch % 2].open("r", epoch))
@@ -157,7 +157,7 @@ async def test_a_writer_that_was_shut_out_writes_nothing_and_its_neighbours_all(
     await old.create("mine")
     await old.create("lost")
 
-    async with asyncio.timeout(10), old.open("mine", 1) as mine, old.open("lost", 1) as lost:
+    async with asyncio.timeout(30), old.open("mine", 1) as mine, old.open("lost", 1) as lost:
         async with new.open("lost", 2):
             pass
         for event in deltas(20):
@@ -171,7 +171,7 @@ async def test_a_writer_that_was_shut_out_writes_nothing_and_its_neighbours_all(
     assert await events_of(old, "lost") == await events_of(new, "lost") == []
 
 
-async def test_a_reader_that_stops_reading_holds_nobody_and_misses_nothing(fleet: Fleet) -> None:
+async def test_a_reader_that_stops_reading_blocks_no_writer_and_misses_nothing(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")
 
@@ -180,7 +180,7 @@ async def test_a_reader_that_stops_reading_holds_nobody_and_misses_nothing(fleet
             await writer.append(TextDelta("m", "first"))
             stuck = [await anext(near), await anext(far)]
             quick = [asyncio.create_task(events_of(log, "r")) for log in (here, there)]
-            await Pen(writer).task
+            await SharedRunWriter(writer).task
         heard = await asyncio.gather(*quick)
         late = [[*first, *[entry for batch in [one async for one in rest] for entry in batch]]
                 for first, rest in zip(stuck, (near, far), strict=True)]  # fmt: skip
@@ -189,14 +189,14 @@ async def test_a_reader_that_stops_reading_holds_nobody_and_misses_nothing(fleet
     assert [[entry.event for entry in one] for one in late] == heard
 
 
-async def test_a_writer_waits_where_all_who_follow_it_have_stopped_reading(fleet: Fleet) -> None:
+async def test_a_writer_waits_if_all_followers_have_stopped_reading(fleet: Fleet) -> None:
     here = await fleet()
     await here.create("r")
 
     async with asyncio.timeout(20), following(here, "r") as stuck, here.open("r", 1) as writer:
         await writer.append(TextDelta("m", "first"))
         await anext(stuck)
-        pen = Pen(writer)
+        pen = SharedRunWriter(writer)
         await still(pen)
         assert pen.written < PLENTY
         while not pen.task.done():
@@ -205,7 +205,7 @@ async def test_a_writer_waits_where_all_who_follow_it_have_stopped_reading(fleet
         await pen.task
 
 
-async def test_a_writer_goes_on_when_the_last_of_those_leaves_that_it_waits_for(fleet: Fleet) -> None:
+async def test_a_writer_continues_when_the_last_follower_it_waits_for_leaves(fleet: Fleet) -> None:
     here = await fleet()
     await here.create("r")
 
@@ -213,14 +213,16 @@ async def test_a_writer_goes_on_when_the_last_of_those_leaves_that_it_waits_for(
         async with following(here, "r") as stuck:
             await writer.append(TextDelta("m", "first"))
             await anext(stuck)
-            pen = Pen(writer)
+            pen = SharedRunWriter(writer)
             await still(pen)
             assert pen.written < PLENTY
         await pen.task
 
 
-async def test_who_takes_nothing_for_long_is_not_waited_for(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared, "PATIENCE", 0.2)
+async def test_a_reader_that_takes_nothing_for_long_is_not_waited_for(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "SLOW_READER_TIMEOUT_S", 0.2)
     here = await fleet()
     await here.create("r")
 
@@ -228,13 +230,13 @@ async def test_who_takes_nothing_for_long_is_not_waited_for(fleet: Fleet, monkey
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "first"))
             seen = list(await anext(stuck))
-            await Pen(writer).task
+            await SharedRunWriter(writer).task
         seen += [entry for batch in [one async for one in stuck] for entry in batch]
 
     assert [entry.event for entry in seen] == [TextDelta("m", "first"), *deltas(PLENTY)]
 
 
-async def still(pen: Pen) -> None:
+async def still(pen: SharedRunWriter) -> None:
     """Until it waits, or has written all."""
     written = -1
     while written != pen.written and not pen.task.done():
@@ -260,14 +262,14 @@ async def test_many_runs_are_followed_at_once(fleet: Fleet) -> None:
     assert heard == [deltas(5)] * 600
 
 
-async def test_a_run_that_is_followed_later_is_heard_at_once_though_the_others_are_silent(
+async def test_a_run_that_is_followed_later_is_delivered_at_once_while_others_are_silent(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(redis_hearing, "BLOCK", 60.0)
-    monkeypatch.setattr(postgres_hearing, "LOOK", 60.0)
+    monkeypatch.setattr(redis_subscription, "BLOCK_S", 60.0)
+    monkeypatch.setattr(postgres_subscription, "POLL_INTERVAL_S", 60.0)
     here, there = await fleet(), await fleet()
 
-    async with asyncio.timeout(10), AsyncExitStack() as left:
+    async with asyncio.timeout(30), AsyncExitStack() as left:
         for run_id in ("silent", "later"):
             await here.create(run_id)
         writer = await left.enter_async_context(here.open("later", 1))
@@ -288,7 +290,7 @@ async def test_no_process_takes_what_others_write_for_cut_off(fleet: Fleet) -> N
     async with here.open("r", 1) as writer:
         await writer.append(TextDelta("m", "one"))
 
-        assert list(await there.cut_off()) == []
+        assert list(await there.unfinished_runs()) == []
 
 
 async def test_transient_runs_stay_in_their_process(fleet: Fleet) -> None:

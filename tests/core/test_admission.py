@@ -54,7 +54,7 @@ def ask(principal: Principal = ANNA, *, transient: bool = True, thread: str | No
 
 
 async def ended(runtime: Runtime, run_id: str) -> Event:
-    async with asyncio.timeout(5), aclosing(runtime.follow(run_id)) as batches:
+    async with asyncio.timeout(30), aclosing(runtime.follow(run_id)) as batches:
         return [entry.event async for entries in batches for entry in entries][-1]
 
 

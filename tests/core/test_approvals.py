@@ -7,7 +7,7 @@ import pytest
 from rightseat.core.approvals import APPROVAL, is_approved, read_decision, record_decisions
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.messages import Call
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 YES: list[JsonValue] = [
     True,

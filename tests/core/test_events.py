@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 import pytest
 
-from rightseat.core.events import AnswerEnded, Event, RunFinished
+from rightseat.core.events import Event, ModelResponseEnded, RunFinished, SpanStarted
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
 ROWS = dict(re.findall(r"^\| `(\w+)` \| (.+)$", PAGE.read_text(), re.MULTILINE))
@@ -24,7 +24,9 @@ def test_the_page_has_every_field(event: type[msgspec.Struct]) -> None:
     assert re.findall(r"`([\w?]+)`", ROWS[event.__name__].split(" | ")[0]) == fields
 
 
-@pytest.mark.parametrize(("event", "field"), [(AnswerEnded, "reason"), (RunFinished, "outcome")])
+@pytest.mark.parametrize(
+    ("event", "field"), [(ModelResponseEnded, "reason"), (RunFinished, "outcome"), (SpanStarted, "kind")]
+)
 def test_the_page_has_every_value(event: type[Any], field: str) -> None:
     for value in get_args(get_type_hints(event)[field]):
         assert f"`{value}`" in ROWS[event.__name__]

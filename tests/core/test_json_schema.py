@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.errors import BadAsk, Unenforceable
+from rightseat.core.errors import BadRequest, SchemaNotSupported
 from rightseat.core.json_schema import check_schema
-from rightseat.faces.openbb.checking import check as check_arguments
-from rightseat.models.completion.grammar import checking
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.faces.openbb.tools.mcp import check_arguments
+from rightseat.models.completion.grammar import validation
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.plugins.loading.sample import FLOW, OPENAPI, SAMPLE, load
 
 
@@ -39,10 +39,10 @@ def test_what_a_schema_names_is_not_fetched(listener: socket.socket) -> None:
     url = f"http://127.0.0.1:{listener.getsockname()[1]}/schema"
 
     for schema in schemas(url):
-        for use in (Builder().value, Builder().arguments, checking.compile):
-            with contextlib.suppress(Unenforceable):
+        for use in (GrammarBuilder().value, GrammarBuilder().arguments, validation.compile_schema):
+            with contextlib.suppress(SchemaNotSupported):
                 use(schema, "schema")
-        with contextlib.suppress(BadAsk):
+        with contextlib.suppress(BadRequest):
             check_arguments({"a": "b"}, schema, "tool")
 
     assert_not_called(listener)
@@ -62,7 +62,7 @@ def test_what_the_schemas_of_a_plugin_name_is_not_fetched(listener: socket.socke
 
 
 def test_a_schema_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="meta-schema that is not known"):
+    with pytest.raises(ValueError, match="unknown meta-schema"):
         check_schema({"$schema": "http://127.0.0.1:1/schema"})
 
 
@@ -71,21 +71,22 @@ def assert_not_called(listener: socket.socket) -> None:
         listener.accept()
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("pattern", [r"^(([a-z])+.)+\2[A-Z]$", r"(x+x+)+\1y", r"^(?=.*b)(.*)*(.*)*\1c$"])
 def test_patterns_that_try_one_way_after_another_are_bounded(pattern: str) -> None:
     """By default each of them takes up to 0.1 s, and a schema has room for thousands."""
     schema: dict[str, Any] = {"anyOf": [{"pattern": pattern, "minLength": number} for number in range(100)]}
     began = time.process_time()
 
-    with contextlib.suppress(BadAsk):
+    with contextlib.suppress(BadRequest):
         check_arguments({"a": "a" * 60 + "b", "b": "x" * 200}, {"additionalProperties": schema}, "tool")
-    assert checking.compile(schema)("x" * 200) is not None
+    assert validation.compile_schema(schema)("x" * 200) is not None
 
     assert time.process_time() - began < 2
 
 
 def test_a_pattern_with_look_around_still_holds_values() -> None:
-    check = checking.compile({"pattern": "^(?!no)[a-z]+$"})
+    check = validation.compile_schema({"pattern": "^(?!no)[a-z]+$"})
 
     assert check("yes") is None
     assert check("nose") is not None

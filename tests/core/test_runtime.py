@@ -14,20 +14,19 @@ from rightseat.core.ask import Ask, Principal, ToolOffer
 from rightseat.core.engine import Steps
 from rightseat.core.errors import (
     AgentNotFound,
-    BadAsk,
+    BadRequest,
     InternalError,
+    MaxTurnsExceeded,
     ModelRefused,
     ModelRefusedKey,
     ModelUnreachable,
     RightseatError,
     RunExists,
     RunNotFound,
-    TooManyRounds,
 )
 from rightseat.core.events import (
-    CallDelta,
-    CallStarted,
     Event,
+    ReasoningStarted,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -36,21 +35,24 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
-    ThoughtStarted,
+    ToolCallDelta,
+    ToolCallStarted,
 )
-from rightseat.core.failing import Failure
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, Message, Result, Text, user
 from rightseat.core.model import CallChunk, StopChunk, TextChunk
+from rightseat.core.run.outcome import Failure
 from rightseat.core.runtime import Runtime
-from rightseat.core.threads import Beginning, Threads
+from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tools import Invocation, Tool
+from rightseat.core.usage import RunTotals
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, check_order, says
+from tests.events import without_spans
 
 ANNA = Principal("anna")
 
@@ -89,9 +91,9 @@ class Endless:
             yield StepStarted("answering")
             yield TextStarted("m")
             yield TextDelta("m", "Let me")
-            yield ThoughtStarted("m")
-            yield CallStarted("c", "search", "m")
-            yield CallDelta("c", '{"q"')
+            yield ReasoningStarted("m")
+            yield ToolCallStarted("c", "search", "m")
+            yield ToolCallDelta("c", '{"q"')
             self.is_waiting.set()
             await asyncio.Event().wait()
         finally:
@@ -109,7 +111,7 @@ async def running(
         engine=LocalEngine(),
         hooks=hooks,
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         try:
             yield runtime
         finally:
@@ -121,15 +123,15 @@ def asking(text: str = "Hi", run_id: str = "r", thread_id: str = "t", state: Jso
 
 
 async def heard(runtime: Runtime, run_id: str = "r", after: str | None = None) -> list[Event]:
-    return [entry.event async for batch in runtime.follow(run_id, after) for entry in batch]
+    return without_spans([entry.event async for batch in runtime.follow(run_id, after) for entry in batch])
 
 
 async def answer(runtime: Runtime, ask: Ask) -> list[Event]:
     """Ask, hear the run to its end, and hold it against the rules."""
     await runtime.start(ask)
-    events = await heard(runtime, ask.run_id)
+    events = [entry.event async for batch in runtime.follow(ask.run_id) for entry in batch]
     check_order(events)
-    return events
+    return without_spans(events)
 
 
 async def until_all_wait() -> None:
@@ -141,13 +143,13 @@ async def until_all_wait() -> None:
 # From first to last
 
 
-async def test_a_run_is_what_the_agent_said_between_its_start_and_its_end() -> None:
+async def test_a_run_has_the_events_of_the_agent_between_its_start_and_its_end() -> None:
     ask = asking()
     async with running(saying(TextStarted("m"), TextDelta("m", "Hi"), TextEnded("m"))) as runtime:
         events = await answer(runtime, ask)
 
     assert events == [
-        RunStarted("r", "t", "default", said=ask.messages),
+        RunStarted("r", "t", "default", new_messages=ask.messages),
         TextStarted("m"),
         TextDelta("m", "Hi"),
         TextEnded("m"),
@@ -163,7 +165,7 @@ async def test_a_run_whose_client_has_something_to_do_ends_as_waiting() -> None:
     assert events[-1] == RunFinished("waiting")
 
 
-async def test_a_run_goes_on_without_anyone_following() -> None:
+async def test_a_run_continues_without_followers() -> None:
     async with running(Loop(ScriptedModel([says(*"word " * 1000)]))) as runtime:
         ask = await runtime.start(asking())
         while not ((thread := await runtime.thread("t", ANNA)) and thread.messages):  # noqa: ASYNC110
@@ -174,11 +176,12 @@ async def test_a_run_goes_on_without_anyone_following() -> None:
     assert thread.messages[-1].text == "word " * 1000
 
 
-async def test_who_lost_the_connection_follows_on_from_the_last_entry_seen() -> None:
+async def test_a_follower_resumes_after_the_last_entry_that_it_received() -> None:
     async with running(Loop(ScriptedModel([says("Hel", "lo")]))) as runtime:
         events = await answer(runtime, asking())
+        seen, *_ = [entry for entry in await runtime.read("r") if isinstance(entry.event, TextDelta)]
 
-        assert await heard(runtime, after="1-3") == events[3:]
+        assert await heard(runtime, after=seen.id) == events[3:]
 
 
 async def test_a_follower_that_stops_reading_pauses_the_agent_and_no_other_run() -> None:
@@ -268,7 +271,7 @@ async def test_the_thread_is_kept_before_the_run_is_over() -> None:
     assert [run.outcome for run in thread.runs] == ["done"]
 
 
-async def test_a_state_that_the_agent_says_nothing_about_stays_as_it_was_sent() -> None:
+async def test_a_state_that_the_agent_does_not_change_is_saved_as_the_client_sent_it() -> None:
     async with running(saying()) as runtime:
         await answer(runtime, asking(state={"mood": "good"}))
 
@@ -291,21 +294,21 @@ async def test_a_thread_is_not_shown_to_another() -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        BadAsk("The picture cannot be read."),
-        ModelRefusedKey("The model's server does not accept our key (HTTP 401)."),
-        ModelRefused("The model's server has too much to do.", 429),
-        ModelUnreachable("The model's server cannot be reached."),
-        TooManyRounds(16),
+        BadRequest("The picture cannot be read."),
+        ModelRefusedKey("The model provider returned HTTP 401: it does not accept the API key."),
+        ModelRefused("The model provider returned HTTP 429.", 429),
+        ModelUnreachable("Cannot reach the model server."),
+        MaxTurnsExceeded(16),
     ],
 )
-async def test_a_failure_of_ours_is_told_with_its_code_and_its_message(error: RightseatError) -> None:
+async def test_a_rightseat_error_ends_the_run_with_its_code_and_message(error: RightseatError) -> None:
     async with running(saying(TextStarted("m"), error)) as runtime:
         events = await answer(runtime, asking())
 
-    assert events[-2:] == [TextEnded("m", whole=False), RunFailed(error.code, error.message)]
+    assert events[-2:] == [TextEnded("m", complete=False), RunFailed(error.code, error.message)]
 
 
-async def test_an_unexpected_failure_is_told_without_its_text_and_logged_with_it(
+async def test_an_unexpected_error_is_reported_without_its_text_and_logged_with_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     error = ConnectionError("postgres://admin:secret@db is down")
@@ -324,7 +327,7 @@ async def test_an_unexpected_failure_is_told_without_its_text_and_logged_with_it
     assert record.exc_info[1] is error
 
 
-async def test_an_agent_may_say_itself_that_it_failed() -> None:
+async def test_an_agent_may_emit_run_failed_itself() -> None:
     async with running(saying(TextStarted("m"), RunFailed("remote_error", "The other side gave up."))) as runtime:
         events = await answer(runtime, asking())
 
@@ -365,21 +368,26 @@ class Unreliable(MemoryThreads):
         self.may_begin.set()
         self.may_finish.set()
 
-    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
+    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
         self.is_beginning.set()
         await self.may_begin.wait()
         if not self.begins:
             raise ConnectionError("secret database is down")
-        return await super().begin(ask)
+        return await super().claim(ask)
 
     async def finish(
-        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+        self,
+        ask: Ask,
+        said: tuple[Message, ...],
+        state: JsonValue,
+        last: RunFinished | RunFailed,
+        totals: RunTotals | None = None,
     ) -> None:
         self.is_finishing.set()
         await self.may_finish.wait()
         if not self.finishes:
             raise ConnectionError("secret database is down")
-        await super().finish(ask, said, state, last)
+        await super().finish(ask, said, state, last, totals)
 
 
 async def test_a_store_that_fails_to_begin_refuses_the_run() -> None:
@@ -391,7 +399,9 @@ async def test_a_store_that_fails_to_begin_refuses_the_run() -> None:
             await heard(runtime)
 
 
-async def test_a_store_that_fails_to_finish_leaves_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_store_that_fails_at_the_end_fails_the_run_so_that_no_follower_waits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     failures: list[Failure] = []
 
     async def on_error(ask: Ask, failure: Failure) -> None:
@@ -408,7 +418,7 @@ async def test_a_store_that_fails_to_finish_leaves_nobody_waiting(caplog: pytest
     assert any(record.exc_info for record in caplog.records)
 
 
-async def test_the_first_failure_is_told_though_a_second_follows() -> None:
+async def test_the_first_of_two_failures_is_reported() -> None:
     async with running(saying(ModelUnreachable("gone")), threads=Unreliable(finish=False)) as runtime:
         events = await answer(runtime, asking())
 
@@ -438,7 +448,11 @@ async def test_a_run_that_was_taken_over_by_another_process_stops_without_a_word
         events = await heard(runtime)
         thread = await runtime.thread("t", ANNA)
 
-    assert events == [RunStarted("r", "t", "default", said=ask.messages), StateReplaced("ours"), RunFinished("done")]
+    assert events == [
+        RunStarted("r", "t", "default", new_messages=ask.messages),
+        StateReplaced("ours"),
+        RunFinished("done"),
+    ]
     assert thread is not None
     assert thread.messages == ()
     assert called == []
@@ -447,7 +461,7 @@ async def test_a_run_that_was_taken_over_by_another_process_stops_without_a_word
 # Cancelling
 
 
-async def test_a_cancel_closes_what_is_open_and_says_so() -> None:
+async def test_a_cancel_ends_open_events_and_finishes_the_run_as_cancelled() -> None:
     agent = Endless()
     async with running(agent) as runtime:
         await runtime.start(asking())
@@ -461,7 +475,7 @@ async def test_a_cancel_closes_what_is_open_and_says_so() -> None:
     assert events[-1] == RunFinished("cancelled")
 
 
-async def test_what_was_said_before_a_cancel_is_kept() -> None:
+async def test_messages_before_a_cancel_are_saved() -> None:
     agent = Endless()
     async with running(agent) as runtime:
         await runtime.start(asking())
@@ -493,7 +507,7 @@ async def test_a_run_that_is_cancelled_before_it_began_still_comes_to_an_end() -
     assert events[-1] == RunFinished("cancelled")
 
 
-async def test_who_gives_up_while_the_thread_is_claimed_leaves_it_free_and_no_run_behind() -> None:
+async def test_a_start_that_is_cancelled_during_the_claim_releases_the_thread_and_leaves_no_run() -> None:
     threads = Unreliable()
     threads.may_begin.clear()
     async with running(saying(), threads=threads) as runtime:
@@ -602,10 +616,10 @@ async def test_a_hook_before_the_run_may_change_what_is_asked() -> None:
 
 async def test_a_hook_before_the_run_may_refuse_it() -> None:
     async def refuse(ask: Ask) -> None:
-        raise BadAsk("Not on Sundays.")
+        raise BadRequest("Not on Sundays.")
 
     async with running(saying(), hooks=Hooks(before_request=[refuse])) as runtime:
-        with pytest.raises(BadAsk, match="Not on Sundays"):
+        with pytest.raises(BadRequest, match="Not on Sundays"):
             await runtime.start(asking())
 
         with pytest.raises(RunNotFound):
@@ -624,7 +638,7 @@ async def test_a_hook_before_the_run_that_breaks_refuses_it_without_its_text(cap
     assert any(record.exc_info for record in caplog.records)
 
 
-async def test_a_hook_after_the_run_gets_everything_that_was_said() -> None:
+async def test_a_hook_after_the_run_gets_all_of_its_messages() -> None:
     said: list[tuple[Message, ...]] = []
 
     async def keep(ask: Ask, messages: tuple[Message, ...]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.errors import Unreadable
+from rightseat.core.errors import UnreadableFile
 
 
 class Do(msgspec.Struct):
@@ -46,7 +46,7 @@ def do(what: str, payload: bytes) -> Any:
         case "fail":
             raise ZeroDivisionError
         case "refuse":
-            raise Unreadable("It cannot be read.")
+            raise UnreadableFile("It cannot be read.")
         case "environment":
             return dict(os.environ)
     return None

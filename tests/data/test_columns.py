@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rightseat.data.columns import read
+from rightseat.data.columns import read_column
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from rightseat.data.columns import read
     ],
 )
 def test_a_column_gets_the_type_of_its_values(values: list[Any], kind: str) -> None:
-    assert read(values).type == kind
+    assert read_column(values).type == kind
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_a_column_gets_the_type_of_its_values(values: list[Any], kind: str) -> N
     ],
 )
 def test_what_only_looks_like_a_number_or_a_date_stays_text(values: list[str]) -> None:
-    column = read(values)
+    column = read_column(values)
 
     assert (column.type, list(column.values), column.note) == ("VARCHAR", values, "")
 
 
-def test_words_for_missing_are_null_among_numbers_and_this_is_told() -> None:
-    column = read(["1.5", "N/A", "", "2.5"])
+def test_words_for_missing_values_become_null_among_numbers_with_a_note() -> None:
+    column = read_column(["1.5", "N/A", "", "2.5"])
 
     assert column.type == "DOUBLE"
     assert list(column.values) == ["1.5", None, None, "2.5"]
@@ -57,21 +57,21 @@ def test_words_for_missing_are_null_among_numbers_and_this_is_told() -> None:
 
 
 def test_numbers_with_a_word_for_missing_among_them_are_numbers() -> None:
-    column = read([1, "-", 3])
+    column = read_column([1, "-", 3])
 
     assert (column.type, list(column.values), column.note) == ("BIGINT", [1, None, 3], "1 × '-' as NULL")
 
 
 def test_words_for_missing_stay_what_they_are_among_words() -> None:
-    assert list(read(["NA", "EU", "-"]).values) == ["NA", "EU", "-"]
+    assert list(read_column(["NA", "EU", "-"]).values) == ["NA", "EU", "-"]
 
 
-def test_mixed_values_are_kept_as_text_and_this_is_told() -> None:
-    column = read([1, "two", {"three": 3}, True])
+def test_mixed_values_are_kept_as_text_with_a_note() -> None:
+    column = read_column([1, "two", {"three": 3}, True])
 
     assert (column.type, list(column.values)) == ("VARCHAR", ["1", "two", '{"three":3}', "true"])
     assert column.note == "values of several types (nested values, numbers, text, truth values), as text"
 
 
 def test_a_number_over_64_bits_keeps_its_digits() -> None:
-    assert list(read([1, 2**70]).values) == ["1", "1180591620717411303424"]
+    assert list(read_column([1, 2**70]).values) == ["1", "1180591620717411303424"]

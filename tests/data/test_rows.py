@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.errors import Unreadable
+from rightseat.core.errors import UnreadableFile
 from rightseat.data.rows import read_csv, read_json
 
 
@@ -29,7 +29,7 @@ def test_json_of_any_shape_becomes_columns(value: Any, columns: dict[str, list[A
     assert read_json(json.dumps(value)).columns == columns
 
 
-def test_a_list_within_an_object_is_the_table_and_what_is_left_out_is_told() -> None:
+def test_a_list_inside_an_object_is_the_table_and_omitted_fields_are_noted() -> None:
     frame = read_json('{"results": [{"a": 1}], "provider": "x"}')
 
     assert frame.columns == {"a": [1]}
@@ -46,17 +46,17 @@ def test_names_are_unique_where_case_is_ignored() -> None:
     frame = read_json('[{"Price": 1, "price": 2, "": 3, " price\\n": 4}]')
 
     assert frame.columns == {"Price": [1], "price_2": [2], "column_3": [3], "price_3": [4]}
-    assert frame.was == {"price_2": "price", "column_3": "", "price_3": " price\n"}
+    assert frame.original_names == {"price_2": "price", "column_3": "", "price_3": " price\n"}
 
 
 @pytest.mark.parametrize("text", ["{broken", b'"\xd5"', b"[" * 100_000])
-def test_what_is_no_json_is_refused(text: str | bytes) -> None:
-    with pytest.raises(Unreadable, match="no JSON"):
+def test_invalid_json_is_refused(text: str | bytes) -> None:
+    with pytest.raises(UnreadableFile, match="not valid JSON"):
         read_json(text)
 
 
 def test_more_columns_than_a_table_may_have_are_refused() -> None:
-    with pytest.raises(Unreadable, match="2,000 columns; up to 1,000"):
+    with pytest.raises(UnreadableFile, match="2,000 columns; up to 1,000"):
         read_json(json.dumps([{f"c{number}": 1} for number in range(2000)]))
 
 
@@ -67,7 +67,7 @@ def test_csv_is_read_whatever_stands_between_its_cells(mark: str) -> None:
     assert frame.columns == {"name": [f"a{mark}b", "c"], "price": ["1", "2"]}
 
 
-def test_rows_of_another_length_than_the_header_are_told() -> None:
+def test_rows_with_another_length_than_the_header_are_noted() -> None:
     frame = read_csv("a,b\n1,2\n3\n4,5,6\n")
 
     assert frame.columns == {"a": ["1", "3", "4"], "b": ["2", None, "5"], "column_3": [None, None, "6"]}
@@ -84,5 +84,5 @@ def test_a_short_csv_leaves_the_limit_of_the_process_as_it_is() -> None:
 
 
 def test_an_empty_csv_is_refused() -> None:
-    with pytest.raises(Unreadable, match="empty"):
+    with pytest.raises(UnreadableFile, match="empty"):
         read_csv("\n\n")

@@ -7,15 +7,16 @@ import gc
 import json
 import re
 import resource
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rightseat.core.errors import BadQuery, Unreadable
-from rightseat.core.values import JsonValue
-from rightseat.data.tables import CsvText, JsonText, Limits, Rows, Tables, describe, write_answer
+from rightseat.core.errors import BadQuery, UnreadableFile
+from rightseat.core.types import JsonValue
+from rightseat.data.tables import CsvText, JsonText, Rows, TableLimits, Tables, describe_table, write_result
 from rightseat.data.values import Sheet
 
 pytestmark = pytest.mark.whole
@@ -28,7 +29,7 @@ PRICES: list[dict[str, JsonValue]] = [
 
 @pytest.fixture
 async def tables() -> AsyncIterator[Tables]:
-    async with Tables(Limits(query=2.0)) as tables:
+    async with Tables(TableLimits(query=2.0)) as tables:
         yield tables
 
 
@@ -90,7 +91,7 @@ async def test_odd_names_of_columns_are_shown_as_sql_wants_them(tables: Tables) 
     assert [column.sql for column in table.columns] == ['"P/E ""x"""', '"order"', '"Größe"', "a", "A_2"]
     chosen = ", ".join(column.sql for column in table.columns)
     assert (await tables.query(f"SELECT {chosen} FROM odd_names")).rows == [[1, 2, 3, 4, 5]]
-    assert "called 'A' in the data" in describe(table)
+    assert "called 'A' in the data" in describe_table(table)
 
 
 async def test_nested_values_can_be_asked_for(tables: Tables) -> None:
@@ -160,9 +161,9 @@ async def test_nothing_but_reading_the_tables_can_be_done(sql: str, tables: Tabl
     ],
 )
 async def test_a_query_that_runs_away_is_ended_and_the_tables_are_there_afterwards(sql: str) -> None:
-    async with Tables(Limits(query=0.5)) as tables:
+    async with Tables(TableLimits(query=0.5)) as tables:
         await tables.add("the_table", Rows([{"a": 1}]))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             with pytest.raises(BadQuery):
                 await tables.query(sql)
             answer = await tables.query("SELECT a FROM the_table")
@@ -170,23 +171,23 @@ async def test_a_query_that_runs_away_is_ended_and_the_tables_are_there_afterwar
     assert answer.rows == [[1]]
 
 
-async def test_a_result_has_a_limit_and_says_so(tables: Tables) -> None:
+async def test_a_result_is_cut_at_its_limit_with_a_note(tables: Tables) -> None:
     table = await tables.add("numbers", Rows([{"n": n} for n in range(100_000)]))
 
     answer = await tables.query(f"SELECT * FROM {table.name} -- all of them")
 
     assert (len(answer.rows), answer.total) == (200, 100_000)
-    assert write_answer(answer).endswith("199\n(first 200 of 100,000 rows)")
+    assert write_result(answer).endswith("199\n(first 200 of 100,000 rows)")
 
 
-async def test_an_endless_result_gives_its_beginning_and_says_that_there_is_more(tables: Tables) -> None:
+async def test_an_endless_result_returns_its_first_rows_with_a_note(tables: Tables) -> None:
     answer = await tables.query("SELECT a FROM range(1000000000) g(a), range(1000000)")
 
-    assert write_answer(answer).endswith("(first 200 rows of more; they were not counted)")
+    assert write_result(answer).endswith("(first 200 rows of more; they were not counted)")
 
 
-async def test_long_values_are_cut_and_this_is_told(tables: Tables) -> None:
-    text = write_answer(await tables.query("SELECT repeat('x', 100000) AS a FROM range(50)"))
+async def test_long_values_are_cut_with_a_note(tables: Tables) -> None:
+    text = write_result(await tables.query("SELECT repeat('x', 100000) AS a FROM range(50)"))
 
     assert len(text) < 20_000
     assert "(100,000 characters)" in text
@@ -220,9 +221,9 @@ async def test_values_of_every_type_become_json(tables: Tables) -> None:
 
 
 async def test_a_table_that_is_no_table_is_refused_and_leaves_nothing(tables: Tables) -> None:
-    with pytest.raises(Unreadable, match="no JSON"):
+    with pytest.raises(UnreadableFile, match="not valid JSON"):
         await tables.add("broken", JsonText("{"))
-    with pytest.raises(Unreadable, match="no columns"):
+    with pytest.raises(UnreadableFile, match="no columns"):
         await tables.add("broken", JsonText("[]"))
 
     assert tables.tables == ()
@@ -230,7 +231,7 @@ async def test_a_table_that_is_no_table_is_refused_and_leaves_nothing(tables: Ta
 
 
 async def test_data_that_would_fill_the_memory_is_refused(tables: Tables) -> None:
-    with pytest.raises(Unreadable, match="memory"):
+    with pytest.raises(UnreadableFile, match="memory"):
         await tables.add("bomb", JsonText("[" + '{"a":[]},' * 3_500_000 + "{}]"))
 
     assert (await tables.add("small", Rows([{"a": 1}]))).rows == 1
@@ -255,14 +256,14 @@ async def test_questions_at_the_same_time_get_their_own_answers(tables: Tables) 
     assert [answer.rows for answer in answers] == [[[1 + n]] for n in range(10)]
 
 
-async def test_conversations_wait_for_a_place_and_are_told_when_there_is_none() -> None:
+async def test_conversations_wait_for_a_free_process_and_fail_without_one() -> None:
     places = asyncio.Semaphore(1)
-    async with Tables(places=places) as first, Tables(Limits(load=0.1), places) as second:
+    async with Tables(slots=places) as first, Tables(TableLimits(load_timeout=0.1), places) as second:
         await first.add("the_table", Rows([{"a": 1}]))
-        with pytest.raises(Unreadable, match="as much data as it can"):
+        with pytest.raises(UnreadableFile, match="busy with other data"):
             await second.add("the_table", Rows([{"a": 1}]))
 
-    async with Tables(places=places) as third:
+    async with Tables(slots=places) as third:
         assert (await third.add("the_table", Rows([{"a": 1}]))).rows == 1
 
 
@@ -276,6 +277,7 @@ async def test_the_child_has_none_of_the_servers_secrets(tables: Tables, monkeyp
     assert b"sk-secret" not in environment
 
 
+@pytest.mark.serial
 async def test_ten_megabytes_cost_little_and_nothing_of_them_stays() -> None:
     rows = [
         {
@@ -292,12 +294,13 @@ async def test_ten_megabytes_cost_little_and_nothing_of_them_stays() -> None:
     assert len(text) > 10_000_000
     await load_and_ask(text)  # what is imported and allocated once is no leak
     gc.collect()
+    floor = parse_time(text)
     before, spent = resident(), children_time()
 
     count = await load_and_ask(text)
 
     assert count == 100_000
-    assert children_time() - spent < 1.5
+    assert children_time() - spent < 15 * floor
     gc.collect()
     assert resident() - before < 4 * 2**20
 
@@ -306,6 +309,13 @@ async def load_and_ask(text: str) -> Any:
     async with Tables() as tables:
         table = await tables.add("tick_data", JsonText(text))
         return (await tables.query(f"SELECT count(*) FROM {table.name}")).rows[0][0]
+
+
+def parse_time(text: str) -> float:
+    """CPU seconds for parsing the text alone."""
+    started = time.process_time()
+    json.loads(text)
+    return time.process_time() - started
 
 
 def resident() -> int:
@@ -317,11 +327,11 @@ def children_time() -> float:
     return used.ru_utime + used.ru_stime
 
 
-async def test_a_description_keeps_to_its_size_and_says_what_it_leaves_out(tables: Tables) -> None:
+async def test_a_description_is_cut_at_its_limit_and_counts_what_it_omits(tables: Tables) -> None:
     row = {f"a_rather_long_name_of_a_column_{n}": "some words" * 20 for n in range(300)}
     table = await tables.add("wide", Rows([row] * 10))
 
-    text = describe(table, 3000)
+    text = describe_table(table, 3000)
 
     assert len(text) < 3200
     assert text.startswith("table: data_wide\n10 rows, 300 columns")

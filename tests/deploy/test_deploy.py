@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 from rightseat import __version__, app, config
-from rightseat.app.readiness import CHECK_TIMEOUT
-from rightseat.cli.serve import LAST_WORDS
-from rightseat.cli.summary import reason_to_stay_here
+from rightseat.cli.serve import SHUTDOWN_MARGIN_S
+from rightseat.health.readiness import CHECK_TIMEOUT
+from rightseat.health.warnings import explain_missing_auth
 from tests.deploy.charts import render
 
 ROOT = Path(__file__).parent.parent.parent
@@ -43,7 +43,7 @@ def assert_is_served(file: Path, monkeypatch: pytest.MonkeyPatch) -> config.Conf
         monkeypatch.setenv(name, value)
     read = config.read(file)
     app.assemble(read)
-    assert reason_to_stay_here(read) is None
+    assert explain_missing_auth(read) is None
     return read
 
 
@@ -56,13 +56,13 @@ def test_the_configuration_of_a_fleet_is_accepted(monkeypatch: pytest.MonkeyPatc
 def test_compose_gives_each_server_what_its_configuration_asks_for() -> None:
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     asked = set(re.findall(r"\${(\w+)}", (ROOT / "deploy" / "fleet.yaml").read_text()))
-    grace = yaml.safe_load((ROOT / "deploy" / "fleet.yaml").read_text())["server"]["grace"]
+    grace = yaml.safe_load((ROOT / "deploy" / "fleet.yaml").read_text())["server"]["shutdown_timeout"]
 
     for name in ("one", "two"):
         server = services[name]
         assert set(server["environment"]) == asked
         assert set(server["depends_on"]) <= set(services)
-        assert int(server["stop_grace_period"].removesuffix("s")) > grace + LAST_WORDS
+        assert int(server["stop_grace_period"].removesuffix("s")) > grace + SHUTDOWN_MARGIN_S
         assert (ROOT / server["volumes"][0].split(":")[0]).is_file()
     assert services["one"]["ports"] != services["two"]["ports"]
 
@@ -90,7 +90,7 @@ def test_a_service_of_compose_can_write_only_where_it_must_and_has_no_rights_to_
 
 def test_a_server_of_compose_is_healthy_once_it_is_ready_and_can_write_its_state() -> None:
     server = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["one"]
-    state = yaml.safe_load((ROOT / "deploy" / "fleet.yaml").read_text())["server"]["state"]
+    state = yaml.safe_load((ROOT / "deploy" / "fleet.yaml").read_text())["server"]["state_dir"]
 
     assert "http://127.0.0.1:8000/ready" in server["healthcheck"]["test"][-1]
     assert {mount.partition(":")[0] for mount in server["tmpfs"]} == {"/tmp", state}  # noqa: S108  # in its container
@@ -157,7 +157,10 @@ def test_a_pod_is_asked_for_its_health_and_has_time_to_end(
     assert server["readinessProbe"]["httpGet"] == {"path": "/ready", "port": "http"}
     assert server["readinessProbe"]["timeoutSeconds"] > CHECK_TIMEOUT
     drain = int(server["lifecycle"]["preStop"]["exec"]["command"][1])
-    assert pod["terminationGracePeriodSeconds"] > drain + values["config"]["server"]["grace"] + LAST_WORDS
+    assert (
+        pod["terminationGracePeriodSeconds"]
+        > drain + values["config"]["server"]["shutdown_timeout"] + SHUTDOWN_MARGIN_S
+    )
     assert pod["terminationGracePeriodSeconds"] >= 40
 
 

@@ -15,18 +15,18 @@ from pydantic.fields import FieldInfo
 from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
-from rightseat.config.shape import File, HookNames, Server
+from rightseat.config.shape import ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.network import NetworkOptions, TlsOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
-from rightseat.models.completion.engines import options as engines
+from rightseat.models.completion.backends import options as backends
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "configuration.md"
 SCHEMA = REFERENCE / "rightseat.schema.json"
-KINDS: tuple[parts.Kind, ...] = ("models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines")
+KINDS: tuple[parts.PartKind, ...] = ("models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines")
 
 _TABLE = re.compile(r"(<!-- options: (\S+) -->\n\n)((?:\||No options)[^\n]*\n)*")
 
@@ -36,12 +36,13 @@ def options() -> dict[str, type[BaseModel]]:
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
     found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
     access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
-    run = (engines.LlamaCppOptions, engines.VllmOptions)
-    by = {f"models.completion.engine.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
+    run = (backends.LlamaCppOptions, backends.VllmOptions)
+    by = {f"models.completion.backend.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}
     inside |= {"models.anthropic.aws": AwsOptions, "models.openai.entra": EntraOptions}
     inside["tls"] = TlsOptions
-    own: dict[str, type[BaseModel]] = {"file": File, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
+    own: dict[str, type[BaseModel]] = {"file": ConfigFile, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
+    own["prices"] = PriceOptions
     return {**own, **access, **found, **inside, **by}
 
 
@@ -94,4 +95,4 @@ def kind(annotation: Any) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text()))
-    SCHEMA.write_text(json.dumps(schema.whole(), indent=2) + "\n")
+    SCHEMA.write_text(json.dumps(schema.build_schema(), indent=2) + "\n")

@@ -8,30 +8,37 @@ from rightseat.plugins.loading import auth, flows, metadata, steps
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_NAME: Schema = {"type": "string", "pattern": f"^{steps.NAME}$"}
-_DESCRIPTION: Schema = {"type": "string", "minLength": 1, "maxLength": metadata.MOST_DESCRIPTION}
+_NAME: Schema = {"type": "string", "pattern": f"^{steps.NAME_PATTERN}$"}
+_DESCRIPTION: Schema = {"type": "string", "minLength": 1, "maxLength": metadata.MAX_DESCRIPTION_CHARS}
 
 
 def plugin() -> Schema:
     words: Schema = {
-        "name": {"type": "string", "minLength": 1, "maxLength": metadata.MOST_NAME, "description": "What people read."},
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": metadata.MAX_NAME_CHARS,
+            "description": "What people read.",
+        },
         "description": {**_DESCRIPTION, "description": "What the plugin is chosen by: function, input, output."},
         "predefined_question": {"anyOf": [TEXT, TEXTS], "description": "Questions to begin with."},
     }
     fields: Schema = {
-        "id": {"type": "string", "pattern": metadata.ID, "description": "The name of the folder."},
+        "id": {"type": "string", "pattern": metadata.ID_PATTERN, "description": "The name of the folder."},
         **words,
         "automatic_flow": {"type": "boolean", "default": False, "description": "Make a flow of each operation."},
         "auth": {"anyOf": [_auth(), {"type": "array", "items": _auth()}]},
-        "version": {"type": "string", "pattern": metadata.VERSION, "default": "0.0.0"},
+        "version": {"type": "string", "pattern": metadata.VERSION_PATTERN, "default": "0.0.0"},
         "i18n": {"type": "object", "additionalProperties": _closed(words)},
-        "network": _closed({"allow_private": {"type": "array", "items": {**TEXT, "pattern": metadata.HOST_PORT}}}),
+        "network": _closed(
+            {"allow_private": {"type": "array", "items": {**TEXT, "pattern": metadata.HOST_PORT_PATTERN}}}
+        ),
         "databases": {
             "type": "object",
             "additionalProperties": _closed({"description": TEXT, "catalog": TEXT, "bundled": TEXT}),
         },
     }
-    whole = _closed({key: fields[key] for key in metadata.KNOWN}, ("id", "name", "description"))
+    whole = _closed({key: fields[key] for key in metadata.KNOWN_KEYS}, ("id", "name", "description"))
     return {"$schema": DIALECT, "title": "plugin.json", **whole}
 
 
@@ -44,9 +51,9 @@ def flow() -> Schema:
         "next_flow": TEXTS,
         "max_steps": {"type": "integer", "minimum": 1, "default": 50},
         "timeout": {**SECONDS, "default": 600},
-        "answer": {"enum": list(flows.ANSWERS), "default": "auto"},
+        "answer": {"enum": list(flows.ANSWER_MODES), "default": "auto"},
     }
-    whole = _closed({key: fields[key] for key in flows.KNOWN}, ("name", "description", "steps"))
+    whole = _closed({key: fields[key] for key in flows.KNOWN_KEYS}, ("name", "description", "steps"))
     return {"$schema": DIALECT, "title": "A flow", **whole}
 
 
@@ -67,14 +74,14 @@ def _call(*, named: bool) -> Schema:
         "timeout": SECONDS,
         "retry": _closed(
             {
-                "times": {"type": "integer", "minimum": 0, "maximum": steps.MOST_RETRIES},
-                "on": {"type": "array", "items": {"enum": [*steps.RETRIED, 429]}},
+                "times": {"type": "integer", "minimum": 0, "maximum": steps.MAX_RETRIES},
+                "on": {"type": "array", "items": {"enum": [*steps.RETRY_CAUSES, 429]}},
                 "backoff": {"type": "number", "minimum": 0},
             }
         ),
         "args": {"type": "object", "description": "Values that the model cannot change."},
     }
-    kept = steps.KNOWN if named else tuple(key for key in steps.KNOWN if key not in ("name", "next"))
+    kept = steps.KNOWN_KEYS if named else tuple(key for key in steps.KNOWN_KEYS if key not in ("name", "next"))
     required = ("name", "call_type") if named else ("call_type",)
     whole = _closed({key: fields[key] for key in kept}, required)
     return {**whole, "allOf": [_params_of(name, call) for name, call in call_types().items()]}

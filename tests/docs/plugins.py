@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rightseat.plugins.call_types import call_types
-from rightseat.plugins.diagnostics import KINDS, Kind
-from rightseat.plugins.loading import Limits
+from rightseat.plugins.diagnostics import KINDS, DiagnosticKind
+from rightseat.plugins.loading import PluginLimits
 from tests.docs import plugin_schemas
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
@@ -19,14 +19,14 @@ SCHEMAS = {REFERENCE / "plugin.schema.json": plugin_schemas.plugin, REFERENCE / 
 
 _TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n)((?:\|[^\n]*\n)*)")
 _LIMITS = {
-    "files": "files of a plugin",
-    "size": "bytes of all files",
-    "file_size": "bytes of one YAML or JSON file",
-    "flows": "flow files",
-    "steps": "steps of one flow",
-    "operations": "operations",
-    "depth": "levels of nesting",
-    "values": "values that aliases make of one file, or references of one schema",
+    "max_files": "files of a plugin",
+    "max_bytes": "bytes of all files",
+    "max_file_bytes": "bytes of one YAML or JSON file",
+    "max_flows": "flow files",
+    "max_steps": "steps of one flow",
+    "max_operations": "operations",
+    "max_depth": "levels of nesting",
+    "max_values": "values that aliases make of one file, or references of one schema",
 }
 
 
@@ -40,12 +40,12 @@ def codes() -> str:
     return "\n".join(["| code | | |", "|---|---|---|", *sorted(rows, key=lambda row: row[4:7] + row[3])]) + "\n"
 
 
-def mark(kind: Kind) -> str:
-    return " ▲" if kind.is_marked else ""
+def mark(kind: DiagnosticKind) -> str:
+    return " ▲" if kind.is_strict_error else ""
 
 
 def limits() -> str:
-    rows = (f"| `{name}` | {getattr(Limits(), name):,} | {what} |" for name, what in _LIMITS.items())
+    rows = (f"| `{name}` | {getattr(PluginLimits(), name):,} | {what} |" for name, what in _LIMITS.items())
     return "\n".join(["| limit | | of |", "|---|---|---|", *rows]) + "\n"
 
 

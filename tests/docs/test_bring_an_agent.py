@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rightseat import app, config
-from rightseat.agents.keeping import Confused
-from rightseat.core.errors import AgentRefused, AgentUnreachable, NothingThere, RightseatError
-from rightseat.core.handing import AgentFailed
+from rightseat.agents.event_normalizer import InvalidAgentEvent
+from rightseat.core.errors import AgentEndpointNotFound, AgentRefused, AgentUnreachable, RightseatError
+from rightseat.core.loop.subagents import AgentFailed
 from tests.servers.running import PROGRAMS
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "bring-an-agent.md").read_text()
@@ -31,6 +31,8 @@ def test_every_snippet_is_a_configuration_that_can_be_served(
     assert app.assemble(read).owned
 
 
-@pytest.mark.parametrize("error", [AgentUnreachable, AgentRefused, NothingThere, AgentFailed, Confused])
+@pytest.mark.parametrize(
+    "error", [AgentUnreachable, AgentRefused, AgentEndpointNotFound, AgentFailed, InvalidAgentEvent]
+)
 def test_every_code_is_there(error: type[RightseatError]) -> None:
     assert f"| `{error.code}` |" in PAGE

@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.app import assemble
 from rightseat.config import parse
 from rightseat.core.errors import RightseatError
 from rightseat.faces.copilotkit import Options, operations
-from rightseat.faces.copilotkit.current import keeping, routing, serving
+from rightseat.faces.copilotkit.current import app, routing, threads
 from rightseat.faces.copilotkit.current.routing import METHODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "copilotkit-current-wire.md"
@@ -22,7 +22,7 @@ def table(heading: str) -> list[list[str]]:
 
 def test_every_operation_is_on_the_page() -> None:
     runtime = assemble(parse("", environ={})).runtime
-    routes = operations(runtime, Options(), Door("copilotkit"))
+    routes = operations(runtime, Options(), RouteAuth("copilotkit"))
 
     assert {row[0] for row in table("## Operations")} == {f"`{method} {path}`" for method, path in routes}
 
@@ -37,7 +37,7 @@ def test_every_error_of_the_face_is_on_the_page_with_its_status() -> None:
     told = {(row[0], code) for row in table("## Errors") for code in re.findall("`([^`]+)`", row[1])}
     own = [
         error
-        for module in (keeping, routing, serving)
+        for module in (threads, routing, app)
         for error in vars(module).values()
         if isinstance(error, type) and issubclass(error, RightseatError) and error.__module__ == module.__name__
     ]

@@ -21,7 +21,7 @@ def test_the_page_has_rows_of_all_four_documents() -> None:
         ("tests/docs/test_coverage.py::test_that_is_not_there", "is no test of that file"),
         ("tests/nowhere.py::test_the_page_has_rows_of_all_four_documents", "is no test of that file"),
         ("test_that_is_not_there", "is no test"),
-        ("test_only_headers_that_are_listed_go_on_to_it", "is in 2 files"),
+        ("test_every_snippet_is_a_configuration_that_can_be_served", "is in 5 files"),
         ("tests/docs/test_coverage.py", "is no test: name those that show it"),
         ("tests/docs/", "is no test: name those that show it"),
         ("test_coverage.py", "is no test: name those that show it"),
@@ -46,7 +46,7 @@ def test_a_row_without_evidence_is_found_out(row: str) -> None:
 
 
 def test_a_code_that_the_table_of_diagnostics_does_not_have_is_found_out() -> None:
-    name = f"`{coverage.DIAGNOSTICS}::test_R_17_1_a_fault_is_told_with_its_code_at_its_line`"
+    name = f"`{coverage.DIAGNOSTICS}::test_R_17_1_a_diagnostic_has_its_code_and_its_line`"
 
     assert list(coverage.problems(f"| a | an error (E106) | {name} |")) == []
     assert list(coverage.problems(f"| a | an error (E999) | {name} |")) == [

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from rightseat.models.completion.grammar import formats, keywords
-from rightseat.models.completion.grammar.bounds import Bounds
+from rightseat.models.completion.grammar.bounds import GrammarBounds
 from tests.docs.configuration import REFERENCE
 
 PAGE = (REFERENCE / "json-schema.md").read_text()
@@ -35,7 +35,7 @@ def test_every_bound_is_on_the_page() -> None:
         for row, most in re.findall(r"^\| (.+?) \| ([\d,]+) \|$", section("Bounds"), re.MULTILINE)
     }
     defaults, limits = section("Bounds").split("Whatever the schema says")
-    bounds = Bounds()
+    bounds = GrammarBounds()
 
     assert f"| characters of a string | {bounds.text:,} |" in defaults
     assert f"| items of an array | {bounds.items:,} |" in defaults

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rightseat import config
-from rightseat.plugins.definition import Identity, Plugin, Words
+from rightseat.plugins.definition import Identity, Plugin, PluginTexts
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse
 from rightseat.plugins.sandbox import ToolRunner
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.speaking import Said, Wanted
+from rightseat.plugins.scope import Scope
 from rightseat.plugins.sql import catalog
 
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "how-to"
@@ -31,7 +31,7 @@ def test_a_configuration_on_these_pages_is_one(page: str) -> None:
 def test_the_catalog_on_the_page_is_one() -> None:
     (text,) = blocks("sql-in-flows.md", 'yaml title="sales-catalog.yaml"')
 
-    assert [*catalog.read(text.encode()).tables] == ["orders", "customers"]
+    assert [*catalog.parse(text.encode()).tables] == ["orders", "customers"]
 
 
 async def test_the_tool_on_the_page_runs(tmp_path: Path) -> None:
@@ -39,16 +39,16 @@ async def test_the_tool_on_the_page_runs(tmp_path: Path) -> None:
     for block in blocks("python-tools-in-plugins.md", "python"):
         name = block.split("\n")[0].removeprefix("# lib/")
         (tmp_path / "lib" / name).write_text(block)
-    plugin = Plugin(Identity("p", "1.0.0", "d"), tmp_path, Words("P", "A plugin."), lib="d")
+    plugin = Plugin(Identity("p", "1.0.0", "d"), tmp_path, PluginTexts("P", "A plugin."), lib="d")
 
     async with ToolRunner(["d"]) as tool_runner:
         result = await tool_runner.run(
-            plugin, "count_words", {"least": 3}, Scene("?", data="to be or not to be"), Mute()
+            plugin, "count_words", {"least": 3}, Scope("?", data="to be or not to be"), Mute()
         )
 
     assert (result.output, result.message) == (1, "1 words")
 
 
 class Mute:
-    async def say(self, wanted: Wanted) -> Said:
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
         raise AssertionError("nobody is asked")

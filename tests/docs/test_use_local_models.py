@@ -17,9 +17,9 @@ def test_every_configuration_can_be_read(text: str) -> None:
     assert config.parse(text, environ={}).models["default"].type == "completion"
 
 
-@pytest.mark.parametrize("engine", re.findall(r"\| `(engine: [^`]*)`", PAGE))
-def test_every_engine_of_the_table_can_be_configured(engine: str) -> None:
-    said = engine.replace("…", '"http://127.0.0.1:8080"')
+@pytest.mark.parametrize("backend", re.findall(r"\| `(backend: [^`]*)`", PAGE))
+def test_every_backend_of_the_table_can_be_configured(backend: str) -> None:
+    said = backend.replace("…", '"http://127.0.0.1:8080"')
 
     assert config.parse(f"models: {{default: {{type: completion, {said}}}}}", environ={}).models
 

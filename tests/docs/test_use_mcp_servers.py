@@ -25,7 +25,16 @@ def test_every_option_that_it_names_is_one() -> None:
     named = set(re.findall(r"`(\w+)(?::[^`]*)?`", PAGE))
     options = set(mcp.Options.model_fields)
 
-    assert {"prefix", "reads", "changed", "client_servers", "resources", "prompts", "apps", "env"} <= named & options
+    assert {
+        "prefix",
+        "read_only_tools",
+        "on_tool_change",
+        "client_servers",
+        "resources",
+        "prompts",
+        "apps",
+        "env",
+    } <= named & options
 
 
 def test_a_header_reaches_a_server_only_where_both_name_it() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from rightseat.egress import client, connector
-from rightseat.egress.client import Client, Unreachable, explain_os_error
+from rightseat.egress import client, connector, transport
+from rightseat.egress.client import Client
+from rightseat.egress.transport import TransportError, explain_os_error
 from tests.tcp import Visit, answers, chunked, full_backlog, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n"
@@ -48,7 +49,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 async def pool_to(url: str, **more: Any) -> AsyncIterator[Client]:
     pool = Client(url, more.pop("headers", {}), **more)
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             yield pool
     finally:
         await pool.aclose()
@@ -62,7 +63,7 @@ async def ask(pool: Client, body: bytes = b"{}") -> bytes:
 # What is sent
 
 
-async def test_a_request_is_exactly_this() -> None:
+async def test_a_request_has_exactly_these_bytes() -> None:
     async with playing(answers(SHORT)) as server, pool_to(f"{server.url}/v1/?a=b", headers={"x-key": "k"}) as pool:
         await ask(pool, b'{"a":1}')
 
@@ -77,7 +78,7 @@ async def test_a_request_is_exactly_this() -> None:
     assert server.requests[0].json == {"a": 1}
 
 
-async def test_headers_of_the_operator_replace_ours_whatever_their_case() -> None:
+async def test_headers_of_the_operator_replace_defaults_in_any_case() -> None:
     headers = {"Content-Type": "application/x", "HOST": "inner.test"}
     async with playing(answers(SHORT)) as server, pool_to(server.url, headers=headers) as pool:
         await ask(pool)
@@ -86,7 +87,7 @@ async def test_headers_of_the_operator_replace_ours_whatever_their_case() -> Non
     assert server.requests[0].header("host") == "inner.test"
 
 
-async def test_a_large_body_arrives_whole() -> None:
+async def test_a_large_request_body_arrives_whole() -> None:
     body = b"x" * 5_000_000
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         assert await ask(pool, body) == b"ok"
@@ -111,7 +112,7 @@ async def test_a_large_body_arrives_whole() -> None:
         ("Transfer-Encoding", "chunked"),
     ],
 )
-def test_a_header_that_would_be_more_than_one_is_refused_without_telling_its_value(name: str, value: str) -> None:
+def test_a_header_with_a_line_break_is_refused_without_its_value(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=r"header") as error:
         Client("http://localhost", {name: value})
 
@@ -138,7 +139,7 @@ def test_a_header_that_would_be_more_than_one_is_refused_without_telling_its_val
         "http://user:secret@localhost/",
     ],
 )
-def test_what_is_no_address_is_refused(url: str) -> None:
+def test_an_invalid_base_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"address") as error:
         Client(url, {})
 
@@ -146,7 +147,7 @@ def test_what_is_no_address_is_refused(url: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/a\r\nx-evil: 1", "/a b", "/a\n", "/ä", "/a HTTP/1.1\r\n\r\n"])
-async def test_a_path_that_would_be_more_than_a_path_is_refused(path: str) -> None:
+async def test_a_path_with_characters_of_a_request_line_is_refused(path: str) -> None:
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         with pytest.raises(ValueError, match="path"):
             async with pool.post(path, b""):
@@ -155,7 +156,7 @@ async def test_a_path_that_would_be_more_than_a_path_is_refused(path: str) -> No
     assert not server.visits
 
 
-async def test_an_address_of_ip_version_6_keeps_its_brackets() -> None:
+async def test_an_ipv6_address_keeps_its_brackets() -> None:
     try:
         listener = socket.create_server(("::1", 0), family=socket.AF_INET6)
     except OSError:
@@ -180,7 +181,7 @@ async def test_an_address_of_ip_version_6_keeps_its_brackets() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_every_form_of_an_answer_is_read_and_its_connection_kept(form: str) -> None:
+async def test_every_response_framing_is_read_and_its_connection_reused(form: str) -> None:
     async with playing(answers(FORMS[form])) as server, pool_to(server.url) as pool:
         assert await ask(pool) == HELLO
         assert await ask(pool) == HELLO
@@ -189,7 +190,7 @@ async def test_every_form_of_an_answer_is_read_and_its_connection_kept(form: str
 
 
 @pytest.mark.parametrize("form", ENDED_BY_THE_CONNECTION)
-async def test_an_answer_may_end_with_its_connection(form: str) -> None:
+async def test_a_response_may_end_with_its_connection(form: str) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(ENDED_BY_THE_CONNECTION[form])
@@ -202,7 +203,7 @@ async def test_an_answer_may_end_with_its_connection(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_an_answer_may_be_cut_anywhere(form: str) -> None:
+async def test_a_response_may_be_split_anywhere(form: str) -> None:
     whole = FORMS[form]
     cuts = iter(range(1, len(whole)))
 
@@ -219,13 +220,13 @@ async def test_an_answer_may_be_cut_anywhere(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-async def test_an_answer_may_come_byte_by_byte(form: str) -> None:
+async def test_a_response_may_arrive_byte_by_byte(form: str) -> None:
     whole = [bytes([byte]) for byte in FORMS[form]]
     async with playing(answers(*whole)) as server, pool_to(server.url) as pool:
         assert await ask(pool) == HELLO
 
 
-async def test_status_and_headers_are_there_before_the_body() -> None:
+async def test_status_and_headers_are_available_before_the_body() -> None:
     more = asyncio.Event()
 
     async def script(visit: Visit) -> None:
@@ -242,7 +243,7 @@ async def test_status_and_headers_are_there_before_the_body() -> None:
         assert await answer.text() == "wait"
 
 
-async def test_a_piece_is_given_as_soon_as_it_is_there() -> None:
+async def test_a_chunk_is_yielded_as_soon_as_it_arrives() -> None:
     turns: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def script(visit: Visit) -> None:
@@ -261,14 +262,14 @@ async def test_a_piece_is_given_as_soon_as_it_is_there() -> None:
             await anext(answer)
 
 
-async def test_the_text_of_an_answer_is_cut_where_it_is_too_long() -> None:
+async def test_the_text_of_a_response_is_truncated_at_its_limit() -> None:
     long = STREAMED + chunked(*[b"x" * 100] * 50)
     async with playing(answers(long)) as server, pool_to(server.url) as pool, pool.post("/x", b"") as answer:
-        assert await answer.text(most=120) == "x" * 120
+        assert await answer.text(max_bytes=120) == "x" * 120
 
 
 @pytest.mark.parametrize("how", ["breaks off", "stalls"])
-async def test_the_text_of_an_answer_that_comes_to_no_end_is_what_came(how: str) -> None:
+async def test_the_text_of_an_incomplete_response_is_what_arrived(how: str) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(b"HTTP/1.1 401 No\r\ncontent-length: 100\r\n\r\nbad key")
@@ -276,7 +277,7 @@ async def test_the_text_of_an_answer_that_comes_to_no_end_is_what_came(how: str)
             await visit.gone()
 
     async with playing(script) as server, pool_to(server.url) as pool, pool.post("/x", b"") as answer:
-        assert await answer.text(within=0.2) == "bad key"
+        assert await answer.text(timeout=0.2) == "bad key"
 
 
 # Connections are kept, and replaced
@@ -290,7 +291,7 @@ async def test_a_thousand_requests_one_after_another_use_one_connection() -> Non
     assert len(server.visits) == 1
 
 
-async def test_two_answers_at_once_use_two_connections_and_both_are_kept() -> None:
+async def test_two_concurrent_responses_use_two_connections_and_both_are_reused() -> None:
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         for _ in range(3):
             async with pool.post("/x", b"") as one, pool.post("/x", b"") as other:
@@ -299,7 +300,7 @@ async def test_two_answers_at_once_use_two_connections_and_both_are_kept() -> No
     assert len(server.visits) == 2
 
 
-async def test_a_kept_connection_that_its_server_closed_is_replaced_and_the_request_sent_once() -> None:
+async def test_a_pooled_connection_that_its_server_closed_is_replaced_and_the_request_sent_once() -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(SHORT)
@@ -331,7 +332,7 @@ async def test_a_connection_that_is_closed_while_we_write_is_replaced() -> None:
     assert len(server.visits) == 2
 
 
-async def test_a_server_that_hangs_up_on_every_request_gets_it_twice_at_most() -> None:
+async def test_a_server_that_closes_every_connection_gets_a_request_twice_at_most() -> None:
     """Once on a kept connection, which may have been closed before it came, and once on a new one."""
     deaf = False
 
@@ -347,13 +348,13 @@ async def test_a_server_that_hangs_up_on_every_request_gets_it_twice_at_most() -
                 await answer.text()
         server.requests.clear()
         deaf = True
-        with pytest.raises(Unreachable, match="closed the connection without an answer"):
+        with pytest.raises(TransportError, match="closed the connection without a response"):
             await ask(pool)
 
     assert len(server.requests) == 2
 
 
-async def test_a_server_that_thought_for_a_while_before_it_hung_up_is_not_asked_again(
+async def test_a_request_is_not_retried_if_the_server_closed_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(connector, "STALE_S", 0.0)
@@ -365,7 +366,7 @@ async def test_a_server_that_thought_for_a_while_before_it_hung_up_is_not_asked_
 
     async with playing(script) as server, pool_to(server.url) as pool:
         await ask(pool)
-        with pytest.raises(Unreachable, match="closed the connection without an answer"):
+        with pytest.raises(TransportError, match="closed the connection without a response"):
             await ask(pool)
 
     assert len(server.requests) == 2
@@ -384,7 +385,7 @@ async def test_a_connection_that_was_idle_for_too_long_is_closed(monkeypatch: py
     assert len(server.visits) == 3
 
 
-async def test_a_connection_is_not_kept_where_the_server_does_not_want_it() -> None:
+async def test_a_connection_is_not_reused_if_the_server_asks_to_close_it() -> None:
     closing = OK + b"connection: close\r\ncontent-length: 2\r\n\r\nok"
     async with playing(answers(closing)) as server, pool_to(server.url) as pool:
         await ask(pool)
@@ -394,7 +395,7 @@ async def test_a_connection_is_not_kept_where_the_server_does_not_want_it() -> N
 
 async def test_a_response_with_garbage_behind_it_is_refused() -> None:
     async with playing(answers(SHORT + b"garbage")) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="is no HTTP"):
+        with pytest.raises(TransportError, match="is not valid HTTP"):
             await ask(pool)
         async with asyncio.timeout(0.5):
             await server.visits[0].gone()
@@ -402,7 +403,7 @@ async def test_a_response_with_garbage_behind_it_is_refused() -> None:
 
 @pytest.mark.parametrize("late", [False, True], ids=["with it", "after it"])
 @pytest.mark.parametrize("extra", [SHORT.replace(b"ok", b"no"), b"\r\n\r\nHTTP/1.1 500 No\r\n\r\n"])
-async def test_bytes_after_an_answer_are_no_part_of_it_and_end_the_connection(extra: bytes, late: bool) -> None:
+async def test_bytes_after_a_response_are_ignored_and_close_the_connection(extra: bytes, late: bool) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(*([SHORT, extra] if late else [SHORT + extra]))
@@ -417,7 +418,7 @@ async def test_bytes_after_an_answer_are_no_part_of_it_and_end_the_connection(ex
         assert await ask(pool) == b"ok"
 
 
-async def test_a_pool_that_is_closed_keeps_nothing() -> None:
+async def test_a_closed_pool_keeps_no_connections() -> None:
     async with playing(answers(SHORT)) as server, pool_to(server.url) as pool:
         async with pool.post("/x", b"") as answer:
             await pool.aclose()
@@ -439,18 +440,18 @@ async def test_a_pool_that_is_closed_keeps_nothing() -> None:
         b"<html></html>",
     ],
 )
-async def test_what_is_no_http_is_told(answer: bytes) -> None:
+async def test_a_response_that_is_not_http_is_reported(answer: bytes) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(answer)
         await visit.gone()
 
     async with playing(script) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="is no HTTP"):
+        with pytest.raises(TransportError, match="is not valid HTTP"):
             await ask(pool)
 
 
-async def test_chunks_that_are_none_are_told_after_the_pieces_before_them() -> None:
+async def test_invalid_chunks_are_reported_after_the_valid_ones_before_them() -> None:
     read = asyncio.Event()
 
     async def script(visit: Visit) -> None:
@@ -463,29 +464,29 @@ async def test_chunks_that_are_none_are_told_after_the_pieces_before_them() -> N
     async with playing(script) as server, pool_to(server.url) as pool, pool.post("/x", b"") as answer:
         assert await anext(answer) == b"ok"
         read.set()
-        with pytest.raises(Unreachable, match="is no HTTP"):
+        with pytest.raises(TransportError, match="is not valid HTTP"):
             await anext(answer)
 
 
-async def test_another_protocol_is_not_spoken() -> None:
+async def test_a_switch_to_another_protocol_is_refused() -> None:
     switch = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
     async with playing(answers(switch)) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="is no HTTP"):
+        with pytest.raises(TransportError, match="is not valid HTTP"):
             await ask(pool)
 
 
-async def test_a_server_that_closes_without_an_answer_is_told() -> None:
+async def test_a_server_that_closes_without_a_response_is_reported() -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
 
     async with playing(script) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="closed the connection without an answer"):
+        with pytest.raises(TransportError, match="closed the connection without a response"):
             await ask(pool)
 
     assert len(server.requests) == 1
 
 
-async def test_a_server_that_hangs_up_before_it_is_asked_is_told() -> None:
+async def test_a_server_that_closes_before_the_request_is_reported() -> None:
     """From a thread: our loop hears of the connection and of its end in one go."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -496,7 +497,7 @@ async def test_a_server_that_hangs_up_before_it_is_asked_is_told() -> None:
         hanging_up = asyncio.get_running_loop().run_in_executor(None, hang_up)
         async with pool_to(f"http://127.0.0.1:{listener.getsockname()[1]}") as pool:
             for _ in range(50):
-                with pytest.raises(Unreachable, match="closed the connection without an answer"):
+                with pytest.raises(TransportError, match="closed the connection without a response"):
                     await ask(pool)
         await hanging_up
 
@@ -515,7 +516,7 @@ async def test_a_server_that_hangs_up_before_it_is_asked_is_told() -> None:
     ],
 )
 @pytest.mark.parametrize("how", ["closed", "reset"])
-async def test_an_answer_that_breaks_off_is_told(part: bytes, how: str) -> None:
+async def test_a_truncated_response_is_reported(part: bytes, how: str) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(part)
@@ -523,14 +524,14 @@ async def test_an_answer_that_breaks_off_is_told(part: bytes, how: str) -> None:
             visit.writer.transport.abort()
 
     async with playing(script) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="broke off"):
+        with pytest.raises(TransportError, match="in the middle of the response"):
             await ask(pool)
 
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("part", [b"", b"HTTP/1.1", STREAMED, STREAMED + b"5\r\nhello\r\n"])
-async def test_silence_is_given_up_after_the_patience_and_the_connection_closed(part: bytes) -> None:
+async def test_a_silent_server_times_out_and_the_connection_is_closed(part: bytes) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(part)
@@ -538,7 +539,7 @@ async def test_silence_is_given_up_after_the_patience_and_the_connection_closed(
 
     async with playing(script) as server, pool_to(server.url, timeout=0.2) as pool:
         began = asyncio.get_running_loop().time()
-        with pytest.raises(Unreachable, match=r"silent for 0\.2 s"):
+        with pytest.raises(TransportError, match=r"sent nothing for 0\.2 s"):
             await ask(pool)
         assert 0.15 < asyncio.get_running_loop().time() - began < 0.6
 
@@ -546,7 +547,7 @@ async def test_silence_is_given_up_after_the_patience_and_the_connection_closed(
             await server.visits[0].gone()
 
 
-async def test_silence_after_a_while_is_noticed_as_soon() -> None:
+async def test_silence_within_a_response_times_out_as_soon() -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(STREAMED)
@@ -558,13 +559,13 @@ async def test_silence_after_a_while_is_noticed_as_soon() -> None:
 
     async with playing(script) as server, pool_to(server.url, timeout=0.8) as pool:
         began = asyncio.get_running_loop().time()
-        with pytest.raises(Unreachable, match=r"silent for 0\.8 s"):
+        with pytest.raises(TransportError, match=r"sent nothing for 0\.8 s"):
             await ask(pool)
 
         assert 0.9 < asyncio.get_running_loop().time() - began < 2.5
 
 
-async def test_patience_begins_anew_with_every_byte() -> None:
+async def test_the_timeout_restarts_with_every_byte() -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(STREAMED)
@@ -579,39 +580,39 @@ async def test_patience_begins_anew_with_every_byte() -> None:
         assert await ask(pool) == b"x" * 8
 
 
-async def test_nobody_at_the_address_is_told() -> None:
+async def test_a_refused_connection_is_reported() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
     async with pool_to(f"http://127.0.0.1:{port}") as pool:
-        with pytest.raises(Unreachable, match=r"^It takes no connection: Connection refused\.$"):
+        with pytest.raises(TransportError, match=r"^Connection refused\.$"):
             await ask(pool)
 
 
-def test_nobody_at_any_of_several_addresses_is_told_without_naming_them() -> None:
+def test_a_host_whose_addresses_all_refuse_is_reported_without_naming_them() -> None:
     several = OSError("Multiple exceptions: [Errno 111] Connect call failed ('10.0.0.7', 1), [Errno 111] …")
 
-    assert explain_os_error(several) == "none of its addresses answers"
+    assert explain_os_error(several) == "no address accepts a connection"
 
 
-async def test_a_name_that_does_not_exist_is_told() -> None:
+async def test_an_unknown_host_name_is_reported() -> None:
     async with pool_to("http://nowhere.invalid") as pool:
-        with pytest.raises(Unreachable, match="It takes no connection: "):
+        with pytest.raises(TransportError, match=r"\.$"):
             await ask(pool)
 
 
-async def test_a_connection_that_is_not_taken_in_time_is_told() -> None:
+async def test_a_connection_timeout_is_reported() -> None:
     with full_backlog() as port:
         async with pool_to(f"http://127.0.0.1:{port}", connect_timeout=0.2) as pool:
-            with pytest.raises(Unreachable, match=r"took no connection within 0\.2 s"):
+            with pytest.raises(TransportError, match=r"No connection within 0\.2 s"):
                 await ask(pool)
 
 
-# Leaving
+# ShuttingDown
 
 
 @pytest.mark.parametrize("part", [STREAMED, STREAMED + b"5\r\nhello\r\n", OK + b"content-length: 9\r\n\r\nhello"])
-async def test_leaving_an_answer_early_closes_its_connection_at_once(part: bytes) -> None:
+async def test_leaving_a_response_early_closes_its_connection_immediately(part: bytes) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(part)
@@ -624,7 +625,7 @@ async def test_leaving_an_answer_early_closes_its_connection_at_once(part: bytes
             await server.visits[0].gone()
 
 
-async def test_an_error_in_the_block_closes_the_connection_and_goes_on() -> None:
+async def test_an_exception_in_the_block_closes_the_connection_and_propagates() -> None:
     async with playing(answers(STREAMED)) as server, pool_to(server.url) as pool:
         with pytest.raises(ZeroDivisionError):
             async with pool.post("/x", b""):
@@ -634,7 +635,7 @@ async def test_an_error_in_the_block_closes_the_connection_and_goes_on() -> None
 
 
 @pytest.mark.parametrize("part", [b"", b"HTTP/1.1 2", STREAMED])
-async def test_cancelling_closes_the_connection_at_once(part: bytes) -> None:
+async def test_cancelling_closes_the_connection_immediately(part: bytes) -> None:
     asked = asyncio.Event()
 
     async def script(visit: Visit) -> None:
@@ -666,7 +667,7 @@ async def test_cancelling_while_connecting_leaves_nothing_open() -> None:
             gc.collect()  # a socket that was left open would warn, and a warning is an error
 
 
-async def test_the_end_of_an_answer_is_waited_for_so_that_its_connection_can_be_kept() -> None:
+async def test_finish_reads_the_end_of_a_response_so_that_its_connection_can_be_reused() -> None:
     async def script(visit: Visit) -> None:
         while True:
             await visit.request()
@@ -682,7 +683,7 @@ async def test_the_end_of_an_answer_is_waited_for_so_that_its_connection_can_be_
 
 
 @pytest.mark.parametrize("end", ["silent", "broken"])
-async def test_the_end_of_an_answer_is_not_waited_for_long(end: str) -> None:
+async def test_finish_does_not_wait_long_for_the_end_of_a_response(end: str) -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(STREAMED + b"5\r\nhello\r\n")
@@ -700,7 +701,7 @@ async def test_the_end_of_an_answer_is_not_waited_for_long(end: str) -> None:
 # A reader that is behind
 
 
-async def test_a_reader_that_does_not_read_pauses_the_sender_and_then_gets_everything() -> None:
+async def test_a_slow_reader_pauses_the_sender_and_receives_everything() -> None:
     total, piece = 64 * 1024 * 1024, b"x" * 65536
     done = asyncio.Event()
     taken = 0
@@ -721,11 +722,11 @@ async def test_a_reader_that_does_not_read_pauses_the_sender_and_then_gets_every
         pool_to(server.url, timeout=0.2) as pool,
         pool.post("/x", b"") as answer,
     ):
-        with pytest.raises(TimeoutError):  # longer than our patience, which is for the sender's silence only
+        with pytest.raises(TimeoutError):  # longer than the timeout, which is only for a silent sender
             async with asyncio.timeout(0.4):
                 await done.wait()
         assert taken < 8 * 1024 * 1024
-        assert answer._content._size <= 2 * client.BUFFER_BYTES + 256 * 1024  # that a loop reads at once
+        assert answer._content._size <= 2 * transport.BUFFER_BYTES + 256 * 1024  # that a loop reads at once
 
         got = sum([len(piece) async for piece in answer])
 
@@ -771,15 +772,15 @@ def tls(certificates: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused(tls: ssl.SSLContext) -> None:
+async def test_an_untrusted_certificate_is_refused(tls: ssl.SSLContext) -> None:
     async with playing(answers(SHORT), tls) as server, pool_to(server.url) as pool:
-        with pytest.raises(Unreachable, match="certificate verify failed: self-signed certificate"):
+        with pytest.raises(TransportError, match="certificate verify failed: self-signed certificate"):
             await ask(pool)
 
     assert not server.requests
 
 
-async def test_a_certificate_that_the_operator_vouches_for_is_taken(
+async def test_a_certificate_that_the_operator_trusts_is_accepted(
     tls: ssl.SSLContext, certificates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "certificate.pem"))
@@ -791,7 +792,7 @@ async def test_a_certificate_that_the_operator_vouches_for_is_taken(
     assert len(server.visits) == 1
 
 
-async def test_leaving_closes_an_encrypted_connection_too(
+async def test_leaving_a_response_early_closes_a_tls_connection_too(
     tls: ssl.SSLContext, certificates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(certificates / "certificate.pem"))
@@ -802,11 +803,11 @@ async def test_leaving_closes_an_encrypted_connection_too(
             await server.visits[0].gone()
 
 
-async def test_a_server_without_tls_is_told_apart() -> None:
+async def test_a_server_without_tls_is_reported() -> None:
     async def script(visit: Visit) -> None:
         await visit.send(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
         await visit.gone()
 
     async with playing(script) as server, pool_to(server.url.replace("http:", "https:")) as pool:
-        with pytest.raises(Unreachable, match="It takes no connection: "):
+        with pytest.raises(TransportError, match=r"\.$"):
             await ask(pool)

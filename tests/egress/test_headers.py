@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import ConfigError, HeaderHookFailed, Refused
+from rightseat.core.errors import ConfigError, HeaderHookFailed, Unauthenticated
 from rightseat.core.messages import user
 from rightseat.egress import headers
 from rightseat.egress.headers import RequestHeaders
@@ -51,7 +51,7 @@ def raising(error: BaseException) -> Any:
     return hook
 
 
-async def test_the_hook_knows_user_thread_properties_and_the_headers_that_the_face_passes_on(hooks: ModuleType) -> None:
+async def test_the_hook_receives_user_thread_properties_and_forwarded_headers(hooks: ModuleType) -> None:
     async def hook(ask: Ask) -> dict[str, str]:
         return {"X-For": f"{ask.principal.id} {ask.thread_id} {ask.properties['tenant']} {ask.headers['X-Tenant']}"}
 
@@ -64,7 +64,7 @@ async def test_headers_of_the_hook_replace_forwarded_ones(hooks: ModuleType) -> 
     assert made == {"x-tenant": "checked"}
 
 
-async def test_without_a_hook_only_the_listed_headers_go_on() -> None:
+async def test_without_a_hook_only_the_listed_headers_are_forwarded() -> None:
     assert await RequestHeaders({}, ("x-tenant",)).make(ASK) == {"x-tenant": "acme"}
 
 
@@ -83,7 +83,7 @@ async def test_without_a_hook_only_the_listed_headers_go_on() -> None:
         ({"x-a": "s3cret" * 4000}, "at most 16,384 are sent"),
     ],
 )
-async def test_what_cannot_be_sent_is_refused_without_its_value(
+async def test_an_invalid_header_is_refused_without_its_value(
     hooks: ModuleType, returned: object, problem: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(HeaderHookFailed) as raised:
@@ -94,7 +94,7 @@ async def test_what_cannot_be_sent_is_refused_without_its_value(
     assert "s3cret" not in raised.value.message + caplog.text
 
 
-async def test_a_hook_that_raises_is_logged_and_the_client_learns_the_kind_of_error_alone(
+async def test_an_exception_of_a_hook_is_logged_and_the_client_gets_only_an_error_code(
     hooks: ModuleType, caplog: pytest.LogCaptureFixture
 ) -> None:
     with pytest.raises(HeaderHookFailed) as raised:
@@ -106,11 +106,11 @@ async def test_a_hook_that_raises_is_logged_and_the_client_learns_the_kind_of_er
 
 
 async def test_a_hook_may_refuse_with_an_error_of_its_own(hooks: ModuleType) -> None:
-    with pytest.raises(Refused, match="Log in first"):
-        await given(hooks, raising(Refused("Log in first."))).make(ASK)
+    with pytest.raises(Unauthenticated, match="Log in first"):
+        await given(hooks, raising(Unauthenticated("Log in first."))).make(ASK)
 
 
-async def test_a_hook_that_never_returns_is_given_up(hooks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hook_that_never_returns_times_out(hooks: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(headers, "HOOK_TIMEOUT_S", 0.01)
 
     async def hook(ask: Ask) -> dict[str, str]:
@@ -126,6 +126,6 @@ def test_a_hook_that_is_not_async_is_refused_when_the_server_is_built(hooks: Mod
         given(hooks, lambda ask: {})
 
 
-def test_a_hook_that_is_not_there_is_refused_when_the_server_is_built() -> None:
+def test_a_missing_hook_is_refused_when_the_server_is_built() -> None:
     with pytest.raises(ConfigError, match="there is no module"):
         RequestHeaders({}, (), "no_such_module:hook")

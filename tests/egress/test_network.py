@@ -12,11 +12,12 @@ from pydantic import SecretStr, ValidationError
 
 from rightseat.core.errors import AddressForbidden, ConfigError
 from rightseat.egress import connector
-from rightseat.egress.addresses import Policy, read_url
-from rightseat.egress.client import Client, Unreachable
-from rightseat.egress.door import Door, Limits, Outgoing, Unanswered
+from rightseat.egress.addresses import AddressPolicy, parse_url
+from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions, TlsOptions, find_proxy, is_bypassed
 from rightseat.egress.request import parse_base_url
+from rightseat.egress.transport import TransportError
+from rightseat.egress.untrusted import FetchRequest, RequestLimits, UntrustedClient, UntrustedRequestFailed
 from tests.certificates import Certificates, make_certificates
 from tests.proxy import proxying
 from tests.tcp import answers, full_backlog, playing
@@ -49,7 +50,7 @@ def network(proxy: str | None = None, **tls: Path) -> NetworkOptions:
 async def post(url: str, options: NetworkOptions | None = None, **more: Any) -> bytes:
     client = Client(url, {}, network=options, **more)
     try:
-        async with asyncio.timeout(5), client.post("/x", b"{}") as response:
+        async with asyncio.timeout(30), client.post("/x", b"{}") as response:
             return b"".join([piece async for piece in response])
     finally:
         await client.aclose()
@@ -74,7 +75,7 @@ async def test_requests_go_through_the_configured_proxy(certificates: Certificat
 
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["http", "https"])
-async def test_a_proxy_gets_its_user_and_password(certificates: Certificates, is_secure: bool) -> None:
+async def test_a_proxy_receives_its_user_and_password(certificates: Certificates, is_secure: bool) -> None:
     tls = certificates.server_context() if is_secure else None
     async with playing(answers(OK), tls) as server, proxying(USER) as proxy:
         url = server.url.replace("127.0.0.1", "model.test")
@@ -86,10 +87,10 @@ async def test_a_proxy_gets_its_user_and_password(certificates: Certificates, is
     assert server.requests[0].header("proxy-authorization") is None
 
 
-async def test_a_proxy_that_refuses_us_is_named_without_its_password(certificates: Certificates) -> None:
+async def test_a_proxy_that_refuses_the_connection_is_named_without_its_password(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context()) as server, proxying(USER) as proxy:
         named = proxy.url.replace("http://", "http://user:wrong-password@")
-        with pytest.raises(Unreachable, match="HTTP 407") as error:
+        with pytest.raises(TransportError, match="HTTP 407") as error:
             await post(server.url, network(named, ca=certificates.ca))
 
     assert proxy.url in str(error.value)
@@ -101,11 +102,11 @@ async def test_a_proxy_that_does_not_answer_is_named() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
 
-    with pytest.raises(Unreachable, match=rf"The proxy {proxy} takes no connection: Connection refused\."):
+    with pytest.raises(TransportError, match=rf"Cannot reach the proxy {proxy}: Connection refused\."):
         await post("http://model.test", network(proxy))
 
 
-async def test_connections_through_a_proxy_are_kept(certificates: Certificates) -> None:
+async def test_connections_through_a_proxy_are_reused(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context()) as server, proxying(USER) as proxy:
         named = proxy.url.replace("http://", "http://user:password@")
         client = Client(server.url, {}, network=network(named, ca=certificates.ca))
@@ -144,7 +145,7 @@ async def test_the_proxy_of_the_environment_is_used_where_none_is_configured(mon
         ("https://[::1]:1", {"HTTPS_PROXY": "http://p:1"}, None),
     ],
 )
-def test_which_proxy_of_the_environment(
+def test_the_environment_variables_select_the_proxy(
     url: str, variables: dict[str, str], found: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
@@ -174,11 +175,11 @@ def test_which_proxy_of_the_environment(
         ("a.test", None, " , ,", False),
     ],
 )
-def test_no_proxy_names_hosts_and_networks(host: str, port: int | None, no_proxy: str, is_so: bool) -> None:
+def test_no_proxy_accepts_hosts_and_networks(host: str, port: int | None, no_proxy: str, is_so: bool) -> None:
     assert is_bypassed(host, port, no_proxy) is is_so
 
 
-def test_a_proxy_of_the_environment_that_is_no_address_is_told_without_its_value(
+def test_an_invalid_proxy_variable_is_reported_without_its_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTPS_PROXY", "socks5://user:password@p:1")
@@ -190,7 +191,7 @@ def test_a_proxy_of_the_environment_that_is_no_address_is_told_without_its_value
 
 
 @pytest.mark.parametrize("proxy", ["socks5://p:1", "http://user:hunter22@p:1/path", "http://", "http://p:many"])
-def test_what_is_no_proxy_is_refused_without_its_password(proxy: str) -> None:
+def test_an_invalid_proxy_address_is_refused_without_its_password(proxy: str) -> None:
     with pytest.raises(ValidationError, match="should be the address of a proxy") as error:
         NetworkOptions(proxy=SecretStr(proxy))
 
@@ -200,32 +201,32 @@ def test_what_is_no_proxy_is_refused_without_its_password(proxy: str) -> None:
 # Proxies, and addresses that somebody else named
 
 
-async def test_an_address_that_a_plugin_named_goes_through_no_proxy_of_the_environment(
+async def test_requests_of_plugins_ignore_the_proxy_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with playing(answers(OK)) as server, proxying() as proxy:
         for name in ("HTTP_PROXY", "HTTPS_PROXY"):
             monkeypatch.setenv(name, proxy.url)
-        door = Door(resolve=here)
-        target = read_url(server.url.replace("127.0.0.1", "a.test"))
+        door = UntrustedClient(resolve=here)
+        target = parse_url(server.url.replace("127.0.0.1", "a.test"))
 
-        incoming = await door.send(Outgoing("GET", target), Policy(allow=["a.test"]), Limits(seconds=5))
+        incoming = await door.send(
+            FetchRequest("GET", target), AddressPolicy(allow=["a.test"]), RequestLimits(timeout=5)
+        )
 
     assert incoming.content == b"ok"
     assert proxy.lines == []
 
 
 @pytest.mark.parametrize("is_secure", [False, True], ids=["http", "https"])
-async def test_an_address_that_a_plugin_named_goes_through_the_configured_proxy(
-    certificates: Certificates, is_secure: bool
-) -> None:
+async def test_requests_of_plugins_go_through_the_configured_proxy(certificates: Certificates, is_secure: bool) -> None:
     tls = certificates.server_context() if is_secure else None
     async with playing(answers(OK), tls) as server, proxying(USER) as proxy:
         named = proxy.url.replace("http://", "http://user:password@")
-        door = Door(resolve=unknown, network=network(named, ca=certificates.ca))
-        target = read_url(server.url.replace("127.0.0.1", "a.test") + "/b?c=d")
+        door = UntrustedClient(resolve=unknown, network=network(named, ca=certificates.ca))
+        target = parse_url(server.url.replace("127.0.0.1", "a.test") + "/b?c=d")
 
-        incoming = await door.send(Outgoing("GET", target), Policy(), Limits(seconds=5))
+        incoming = await door.send(FetchRequest("GET", target), AddressPolicy(), RequestLimits(timeout=5))
 
     assert incoming.content == b"ok"
     assert proxy.lines == [
@@ -235,11 +236,11 @@ async def test_an_address_that_a_plugin_named_goes_through_the_configured_proxy(
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/", "http://10.0.0.1/", "http://[::1]/", "http://a.test/"])
-async def test_a_proxy_is_not_asked_for_a_private_address(url: str) -> None:
+async def test_a_private_address_is_not_requested_through_a_proxy(url: str) -> None:
     async with proxying() as proxy:
-        door = Door(resolve=here, network=network(proxy.url))
+        door = UntrustedClient(resolve=here, network=network(proxy.url))
         with pytest.raises(AddressForbidden):
-            await door.send(Outgoing("GET", read_url(url)), Policy(), Limits(seconds=5))
+            await door.send(FetchRequest("GET", parse_url(url)), AddressPolicy(), RequestLimits(timeout=5))
 
     assert proxy.lines == []
 
@@ -255,37 +256,37 @@ async def unknown(host: str, port: int) -> Sequence[str]:
 # Certificates
 
 
-async def test_an_authority_of_the_operator_is_trusted(certificates: Certificates) -> None:
+async def test_a_certificate_authority_of_the_operator_is_trusted(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context()) as server:
         assert await post(server.url, network(ca=certificates.ca)) == b"ok"
-        with pytest.raises(Unreachable, match="certificate verify failed"):
+        with pytest.raises(TransportError, match="certificate verify failed"):
             await post(server.url)
 
 
-async def test_a_client_certificate_is_shown_where_the_server_asks_for_one(certificates: Certificates) -> None:
+async def test_a_client_certificate_is_sent_when_the_server_requests_one(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context(asks_for_one=True)) as server:
         both = network(ca=certificates.ca, certificate=certificates.client)
         apart = network(ca=certificates.ca, certificate=certificates.client, key=certificates.client)
 
         assert await post(server.url, both) == b"ok"
         assert await post(server.url, apart) == b"ok"
-        with pytest.raises(Unreachable):
+        with pytest.raises(TransportError):
             await post(server.url, network(ca=certificates.ca))
 
     assert len(server.requests) == 2
 
 
-async def test_a_client_certificate_goes_through_a_proxy(certificates: Certificates) -> None:
+async def test_a_client_certificate_is_sent_through_a_proxy(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context(asks_for_one=True)) as server, proxying() as proxy:
         url = server.url.replace("127.0.0.1", "model.test")
 
         assert await post(url, network(proxy.url, ca=certificates.ca, certificate=certificates.client)) == b"ok"
 
 
-async def test_a_name_that_is_not_in_the_certificate_is_refused(certificates: Certificates) -> None:
+async def test_a_certificate_for_another_host_name_is_refused(certificates: Certificates) -> None:
     async with playing(answers(OK), certificates.server_context()) as server, proxying() as proxy:
         url = server.url.replace("127.0.0.1", "other.example")
-        with pytest.raises(Unreachable, match="certificate"):
+        with pytest.raises(TransportError, match="certificate"):
             await post(url, network(proxy.url, ca=certificates.ca))
 
 
@@ -302,7 +303,7 @@ def test_a_file_that_is_no_certificate_is_named(certificates: Certificates, tmp_
 
 
 def test_a_key_without_a_certificate_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValidationError, match="`key` is for a server with a `certificate`"):
+    with pytest.raises(ValidationError, match="`key` needs a `certificate`"):
         TlsOptions(key=tmp_path / "key.pem")
 
 
@@ -339,22 +340,24 @@ async def test_a_second_checked_address_is_tried_while_the_first_does_not_answer
         port = int(server.url.rpartition(":")[2])
         with full_backlog("127.0.0.2", port):
             began = asyncio.get_running_loop().time()
-            target = read_url(f"http://a.test:{port}/")
-            incoming = await Door(resolve=two).send(Outgoing("GET", target), Policy(allow=["127.0.0.0/8"]), Limits())
+            target = parse_url(f"http://a.test:{port}/")
+            incoming = await UntrustedClient(resolve=two).send(
+                FetchRequest("GET", target), AddressPolicy(allow=["127.0.0.0/8"]), RequestLimits()
+            )
 
             assert incoming.content == b"ok"
             assert asyncio.get_running_loop().time() - began < 1.5
 
 
-async def test_no_address_that_answers_is_told_in_time() -> None:
+async def test_a_host_without_a_responding_address_is_reported_in_time() -> None:
     async def dead(host: str, port: int) -> Sequence[str]:
         return ["127.0.0.2", "127.0.0.3"]
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     with full_backlog("127.0.0.2", port), full_backlog("127.0.0.3", port):
-        target = read_url(f"http://a.test:{port}/")
-        with pytest.raises(Unanswered, match=r"took no connection within 0\.5 s"):
-            await Door(resolve=dead).send(
-                Outgoing("GET", target), Policy(allow=["127.0.0.0/8"]), Limits(connecting=0.5)
+        target = parse_url(f"http://a.test:{port}/")
+        with pytest.raises(UntrustedRequestFailed, match=r"No connection within 0\.5 s"):
+            await UntrustedClient(resolve=dead).send(
+                FetchRequest("GET", target), AddressPolicy(allow=["127.0.0.0/8"]), RequestLimits(connect_timeout=0.5)
             )

@@ -50,7 +50,7 @@ async def test_R_3_5_no_other_variable_of_the_environment_can_be_named() -> None
         (None, "api.example.com:443", True),
     ],
 )
-async def test_R_3_5_a_secret_is_for_its_hosts_only(
+async def test_R_3_5_a_secret_is_resolved_only_for_its_hosts(
     hosts: list[str] | None, host: str, may: bool, tmp_path: Path
 ) -> None:
     secrets = Secrets({"RIGHTSEAT_SECRET_KEY": "value"}, written(tmp_path, {"KEY": {"hosts": hosts}}))
@@ -58,16 +58,16 @@ async def test_R_3_5_a_secret_is_for_its_hosts_only(
     if may:
         assert await secrets.resolve("KEY", host=host) == "value"
     else:
-        with pytest.raises(SecretMissing, match="is not for"):
+        with pytest.raises(SecretMissing, match="may not be sent to"):
             await secrets.resolve("KEY", host=host)
 
 
-async def test_what_is_kept_is_for_its_owner_alone(tmp_path: Path) -> None:
+async def test_the_secrets_file_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "state" / "secrets.json"
     secrets = Secrets(file=file)
 
-    secrets.keep("A", "first")
-    secrets.keep("B", "second", ["api.example.com"])
+    secrets.store("A", "first")
+    secrets.store("B", "second", ["api.example.com"])
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert await secrets.resolve("A", host="any.example:1") == "first"
@@ -80,24 +80,24 @@ async def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
         await Secrets(file=written(tmp_path, {"A": "value"}, 0o640)).resolve("A", host="x.example:1")
 
 
-async def test_a_file_that_is_none_is_told_without_its_content(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no file of secrets") as refused:
+async def test_an_invalid_secrets_file_is_reported_without_its_content(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="not a valid secrets file") as refused:
         await Secrets(file=written(tmp_path, {"A": ["canary"]})).resolve("A", host="x.example:1")
 
     assert "canary" not in str(refused.value)
 
 
-async def test_a_secret_too_short_to_be_covered_is_not_used() -> None:
+async def test_a_secret_too_short_for_redaction_is_refused() -> None:
     with pytest.raises(SecretMissing, match="fewer than 4"):
         await Secrets({"RIGHTSEAT_SECRET_A": "abc"}).resolve("A", host="x.example:1")
 
 
 @pytest.mark.parametrize(("name", "host"), [("1A", "a.example"), ("A B", "a.example"), ("A", "http://a"), ("A", "a b")])
-def test_what_cannot_be_a_name_or_a_host_is_not_kept(name: str, host: str, tmp_path: Path) -> None:
+def test_an_invalid_name_or_host_of_a_secret_is_not_stored(name: str, host: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError):
-        Secrets(file=tmp_path / "secrets.json").keep(name, "value", [host])
+        Secrets(file=tmp_path / "secrets.json").store(name, "value", [host])
 
 
-def test_without_a_file_nothing_can_be_kept() -> None:
-    with pytest.raises(ConfigError, match="no file"):
-        Secrets().keep("A", "value")
+def test_without_a_file_no_secret_can_be_stored() -> None:
+    with pytest.raises(ConfigError, match="No secrets file"):
+        Secrets().store("A", "value")

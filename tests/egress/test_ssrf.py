@@ -9,9 +9,9 @@ from ipaddress import IPv4Address, IPv6Address
 import pytest
 
 from rightseat.core.errors import AddressForbidden
-from rightseat.egress.addresses import Policy, read_url
-from rightseat.egress.door import Door, Limits, Outgoing, Unanswered
-from rightseat.egress.fetching import Fetcher
+from rightseat.egress.addresses import AddressPolicy, parse_url
+from rightseat.egress.fetch import Fetcher
+from rightseat.egress.untrusted import FetchRequest, RequestLimits, UntrustedClient, UntrustedRequestFailed
 from tests.tcp import Server, answers, playing
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nsecret"
@@ -74,19 +74,21 @@ async def to_loopback(host: str, port: int) -> Sequence[str]:
     return ["127.0.0.1"]
 
 
-def test_there_are_enough_spellings() -> None:
+def test_the_list_of_spellings_is_long_enough() -> None:
     assert len(set(URLS)) == len(URLS)
     assert len(URLS) >= 200
 
 
 @pytest.mark.parametrize("url", URLS)
-async def test_R_7_5_no_spelling_reaches_our_own_network(url: str) -> None:
+async def test_R_7_5_no_spelling_of_a_private_address_is_reached(url: str) -> None:
     async with playing(answers(OK)) as server:
         host, _, port = server.url.removeprefix("http://").partition(":")
         full = url.replace("{port}", port).replace("{at}", f"{host}:{port}")
 
         with pytest.raises(AddressForbidden):
-            await Door(resolve=to_loopback).send(Outgoing("POST", read_url(full)), Policy(), Limits(seconds=3))
+            await UntrustedClient(resolve=to_loopback).send(
+                FetchRequest("POST", parse_url(full)), AddressPolicy(), RequestLimits(timeout=3)
+            )
 
         with pytest.raises(AddressForbidden):
             await Fetcher(resolve=to_loopback).get(full)
@@ -96,14 +98,16 @@ async def test_R_7_5_no_spelling_reaches_our_own_network(url: str) -> None:
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("host", ["127.0.0.2", "[::1]", "0.0.0.0", "2130706433", "localhost", "[::ffff:127.0.0.1]"])
-async def test_R_7_4_R_7_5_a_redirect_leads_nowhere(host: str, code: int) -> None:
+async def test_R_7_4_R_7_5_a_redirect_is_not_followed(host: str, code: int) -> None:
     async with playing(answers(OK)) as inside:
         port = inside.url.rpartition(":")[2]
         moved = f"HTTP/1.1 {code} Moved\r\nlocation: http://{host}:{port}/\r\ncontent-length: 0\r\n\r\n".encode()
         async with playing(answers(moved)) as outside:
-            allowed = Policy(allow=[outside.url.removeprefix("http://")])
+            allowed = AddressPolicy(allow=[outside.url.removeprefix("http://")])
 
-            answer = await Door().send(Outgoing("GET", read_url(outside.url)), allowed, Limits(seconds=3))
+            answer = await UntrustedClient().send(
+                FetchRequest("GET", parse_url(outside.url)), allowed, RequestLimits(timeout=3)
+            )
             with pytest.raises(AddressForbidden):
                 await Fetcher(allowed).get(outside.url)
 
@@ -119,15 +123,17 @@ async def test_R_7_4_R_7_5_a_redirect_leads_nowhere(host: str, code: int) -> Non
         ["1.1.1.1", "8.8.8.8", "169.254.169.254"],
     ],
 )  # fmt: skip
-async def test_R_7_5_a_name_with_one_private_address_is_refused_as_a_whole(addresses: list[str]) -> None:
+async def test_R_7_5_a_host_name_with_one_private_address_is_refused(addresses: list[str]) -> None:
     async def resolve(host: str, port: int) -> Sequence[str]:
         return addresses
 
-    with pytest.raises(AddressForbidden, match=r"two\.example leads to"):
-        await Door(resolve=resolve).send(Outgoing("GET", read_url("http://two.example/")), Policy(), Limits())
+    with pytest.raises(AddressForbidden, match=r"two\.example resolves to"):
+        await UntrustedClient(resolve=resolve).send(
+            FetchRequest("GET", parse_url("http://two.example/")), AddressPolicy(), RequestLimits()
+        )
 
 
-async def test_R_7_5_a_name_that_changes_its_mind_is_looked_up_once() -> None:
+async def test_R_7_5_a_host_name_is_resolved_once_so_that_it_cannot_be_rebound() -> None:
     """A rebinding name is public when it is checked, and this machine when it would be connected to."""
     asked: list[str] = []
 
@@ -137,13 +143,17 @@ async def test_R_7_5_a_name_that_changes_its_mind_is_looked_up_once() -> None:
 
     async with playing(answers(OK)) as server:
         url = f"http://rebind.example:{server.url.rpartition(':')[2]}/"
-        there = Policy(allow=["192.0.2.0/24"])  # stands for the public address, where nobody answers
-        with pytest.raises(Unanswered):
-            await Door(resolve=resolve).send(Outgoing("GET", read_url(url)), there, Limits(connecting=0.2))
+        there = AddressPolicy(allow=["192.0.2.0/24"])  # stands for the public address, where nobody answers
+        with pytest.raises(UntrustedRequestFailed):
+            await UntrustedClient(resolve=resolve).send(
+                FetchRequest("GET", parse_url(url)), there, RequestLimits(connect_timeout=0.2)
+            )
         assert (asked, server.visits) == (["rebind.example"], [])
 
         with pytest.raises(AddressForbidden):
-            await Door(resolve=resolve).send(Outgoing("GET", read_url(url)), there, Limits(connecting=0.2))
+            await UntrustedClient(resolve=resolve).send(
+                FetchRequest("GET", parse_url(url)), there, RequestLimits(connect_timeout=0.2)
+            )
 
     assert server.visits == []
 
@@ -166,13 +176,13 @@ def port_of(server: Server) -> str:
         (lambda port: f"[::1]:{port}", lambda port: f"http://127.0.0.1:{port}/", False),
     ],
 )
-async def test_R_3_9_only_the_confirmed_host_and_port_passes(
+async def test_R_3_9_only_the_confirmed_host_and_port_is_allowed(
     allow: Callable[[str], str], url: Callable[[str], str], may: bool
 ) -> None:
     async with playing(answers(OK)) as server:
-        policy = Policy(allow=[allow(port_of(server))])
-        sending = Door(resolve=to_loopback).send(
-            Outgoing("GET", read_url(url(port_of(server)))), policy, Limits(seconds=3)
+        policy = AddressPolicy(allow=[allow(port_of(server))])
+        sending = UntrustedClient(resolve=to_loopback).send(
+            FetchRequest("GET", parse_url(url(port_of(server)))), policy, RequestLimits(timeout=3)
         )
         if may:
             assert (await sending).content == b"secret"
@@ -184,16 +194,16 @@ async def test_R_3_9_only_the_confirmed_host_and_port_passes(
 
 
 @pytest.mark.parametrize("entry", ["127.0.0.1:0", "127.0.0.1:70000", "a b:80", "256.1.1.1:80", "-x:80"])
-def test_R_3_9_what_is_no_host_and_port_cannot_be_confirmed(entry: str) -> None:
-    with pytest.raises(ValueError, match="no place"):
-        Policy(allow=[entry])
+def test_R_3_9_a_confirmed_target_must_be_a_host_and_a_port(entry: str) -> None:
+    with pytest.raises(ValueError, match="not a valid host:port"):
+        AddressPolicy(allow=[entry])
 
 
 @pytest.mark.parametrize(
     "address",
     ["8.8.8.8", "93.184.216.34", "2606:4700::1111", "64:ff9b::808:808", "2002:808:808::1", "::ffff:8.8.8.8"],
 )
-def test_R_7_5_public_addresses_pass_and_forms_of_ipv6_are_judged_by_what_is_inside(address: str) -> None:
+def test_R_7_5_public_addresses_are_allowed_and_embedded_ipv4_addresses_checked(address: str) -> None:
     number = IPv6Address(address) if ":" in address else IPv4Address(address)
 
-    assert Policy().refusal(number) is None
+    assert AddressPolicy().explain_refusal(number) is None

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +17,30 @@ from sqlalchemy import update
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Perform, Resumed, Steps
-from rightseat.core.errors import ConfigError, Misuse, RunExists
-from rightseat.core.events import CallReturned, Event, MessagesReplaced, RunFailed, RunFinished, TextDelta
-from rightseat.core.loop import Loop
+from rightseat.core.errors import ConfigError, NotConfigured, RunExists
+from rightseat.core.events import (
+    Event,
+    MessagesReplaced,
+    RunFailed,
+    RunFinished,
+    SpanEnded,
+    SpanStarted,
+    TextDelta,
+    ToolCallReturned,
+)
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.dbos import DbosEngine
-from rightseat.engines.dbos.system import System
+from rightseat.engines.dbos.system import DbosSystem
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.postgres import Options as PostgresOptions
 from rightseat.logs.postgres import build as postgres_log
-from rightseat.logs.sqlite import SqliteLog
+from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads
@@ -55,7 +65,7 @@ class Halting:
             await asyncio.Event().wait()
         if results == 0:
             yield CallChunk(0, "{}", "same-id", "charge")
-        yield StopChunk("calls" if results == 0 else "stop")
+        yield StopChunk("tool_calls" if results == 0 else "stop")
 
 
 class Shop:
@@ -86,7 +96,7 @@ async def serving(
         log = SqliteLog(path) if url is None else postgres_log(PostgresOptions(url=url))
         await stack.enter_async_context(log)  # type: ignore[arg-type]
         threads = await stack.enter_async_context(SqlThreads(connect(url or path, LEASE)))
-        engine = DbosEngine(System(url or folder / "steps.db", schema_of(url)), attempts=3)
+        engine = DbosEngine(DbosSystem(url or folder / "steps.db", schema_of(url)), max_attempts=3)
         loop = Loop(Halting(halt), [Shop(folder, halts=shop_halts)], durable=True)
         runtime = Runtime({"default": loop}, log=log, threads=threads, engine=engine)
         stack.push_async_callback(runtime.close)
@@ -149,7 +159,9 @@ async def rest(runtime: Runtime) -> list[tuple[str, Event]]:
     return [(entry.id, entry.event) async for batch in runtime.follow("r") for entry in batch]
 
 
-async def test_a_run_whose_process_was_killed_goes_on_where_it_was(tmp_path: Path, url: str | None) -> None:
+async def test_a_run_whose_process_was_killed_resumes_at_its_last_step(
+    tmp_path: Path, url: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
     async with asyncio.timeout(60):
         seen = await killed(tmp_path, url, "1", "TextDelta", 6)
         async with serving(tmp_path, url) as runtime:
@@ -166,15 +178,16 @@ async def test_a_run_whose_process_was_killed_goes_on_where_it_was(tmp_path: Pat
         "",
         "1:one 1:two 1:three ",
     ]
-    assert sum(isinstance(event, MessagesReplaced) for event in events) == 1
-    assert sum(isinstance(event, CallReturned) for event in events) == 1
+    resumed = caplog.text.count("resuming runs")  # more than once if a stalled database lets the lease expire
+    assert 1 <= sum(isinstance(event, MessagesReplaced) for event in events) <= resumed
+    assert sum(isinstance(event, ToolCallReturned) for event in events) == 1
     assert (tmp_path / "charges").read_text().count("\n") == 1
     assert events[-1] == RunFinished("done")
 
 
 async def test_a_call_that_was_interrupted_is_made_again_with_its_key(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(60):
-        await killed(tmp_path, url, "shop", "AnswerEnded")
+        await killed(tmp_path, url, "shop", "ModelResponseEnded")
         async with serving(tmp_path, url) as runtime:
             events = [event for _, event in await rest(runtime)]
 
@@ -182,12 +195,12 @@ async def test_a_call_that_was_interrupted_is_made_again_with_its_key(tmp_path: 
     first, second = (tmp_path / "charges").read_text().splitlines()
     assert first == second
     assert not any(isinstance(event, MessagesReplaced) for event in events)
-    assert [event.content for event in events if isinstance(event, CallReturned)] == ["charged"]
+    assert [event.content for event in events if isinstance(event, ToolCallReturned)] == ["charged"]
 
 
 async def test_a_run_that_kills_its_process_again_and_again_is_given_up(tmp_path: Path, url: str | None) -> None:
     async with asyncio.timeout(100):
-        await killed(tmp_path, url, "shop", "AnswerEnded")
+        await killed(tmp_path, url, "shop", "ModelResponseEnded")
         for _ in range(2):
             (tmp_path / "charges").unlink()
             process = await begin(f"poisoned(Path({str(tmp_path)!r}), {url!r})")
@@ -197,7 +210,7 @@ async def test_a_run_that_kills_its_process_again_and_again_is_given_up(tmp_path
 
     check_order(events)
     assert isinstance(events[-1], RunFailed)
-    assert events[-1].code == "given_up"
+    assert events[-1].code == "recovery_failed"
 
 
 async def poisoned(folder: Path, url: str | None) -> None:
@@ -213,7 +226,7 @@ async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path
         async with serving(tmp_path, url, halt=1) as runtime:
             await runtime.start(ask())
             async for batch in runtime.follow("r"):
-                if sum(isinstance(entry.event, CallReturned) for entry in batch):
+                if sum(isinstance(entry.event, ToolCallReturned) for entry in batch):
                     break
         async with serving(tmp_path, url) as runtime:
             events = [event for _, event in await rest(runtime)]
@@ -223,7 +236,29 @@ async def test_a_server_that_is_stopped_leaves_its_runs_to_others(tmp_path: Path
     assert (tmp_path / "charges").read_text().count("\n") == 1
 
 
-async def test_a_run_that_was_given_to_a_server_which_did_not_hear_of_it_goes_on(
+async def test_spans_of_a_killed_process_are_cut_off_and_start_again(tmp_path: Path, url: str | None) -> None:
+    async with asyncio.timeout(60):
+        await killed(tmp_path, url, "1", "TextDelta", 6)
+        async with serving(tmp_path, url) as runtime:
+            events = [event for _, event in await rest(runtime)]
+
+    check_order(events)
+    ended = {event.span: event for event in events if isinstance(event, SpanEnded)}
+    spans = [(event.kind, ended[event.span].error) for event in events if isinstance(event, SpanStarted)]
+    times = [event.at for event in events if isinstance(event, SpanStarted | SpanEnded)]
+    assert spans == [
+        ("run", "cut_off"),
+        ("model", None),
+        ("tool", None),
+        ("model", "cut_off"),
+        ("run", None),
+        ("model", None),  # only the response that was interrupted is generated again
+    ]
+    assert times == sorted(times)
+    assert SpanHistory(events).totals.model_calls == 3
+
+
+async def test_a_run_that_was_dequeued_without_a_response_is_resumed(
     tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lost: list[str] = []
@@ -251,14 +286,14 @@ async def test_a_run_that_was_given_to_a_server_which_did_not_hear_of_it_goes_on
 class Dying(LocalEngine):
     """An engine whose process dies before it begins a run that answers a question."""
 
-    is_lasting = True
+    supports_durable = True
 
     async def start(self, ask: Ask, perform: Perform) -> bool:
         return bool(ask.answers) or await super().start(ask, perform)
 
 
 async def test_an_answer_whose_process_died_before_the_engine_knew_of_it_has_its_history(tmp_path: Path) -> None:
-    loop = Loop(ScriptedModel([calls("charge")]), [Shop(tmp_path, halts=False)], approve="always", durable=True)
+    loop = Loop(ScriptedModel([calls("charge")]), [Shop(tmp_path, halts=False)], approval="always", durable=True)
     where = connect(tmp_path / "rightseat.db")
     async with asyncio.timeout(20), SqlThreads(where) as threads:
         runtime = Runtime({"default": loop}, log=MemoryLog(), threads=threads, engine=Dying())
@@ -302,7 +337,8 @@ async def test_a_run_of_one_server_can_be_cancelled_at_another(tmp_path: Path) -
         was_cancelled = await runtime.cancel("r")
         events = [event for _, event in await rest(runtime)]
         thread = await runtime.settled("t", ask().principal)
-        process.kill()
+        with suppress(ProcessLookupError):  # it ends by itself after its run
+            process.kill()
         await process.wait()
 
     check_order(events)
@@ -346,10 +382,10 @@ async def test_a_run_that_is_asked_for_again_after_its_end_is_not_done_again(tmp
     assert (tmp_path / "charges").read_text().count("\n") == 2
 
 
-async def test_a_run_that_breaks_off_is_left_to_be_tried_again(
+async def test_a_run_that_fails_unexpectedly_is_left_for_a_retry(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine, broken = DbosEngine(System(tmp_path / "steps.db")), asyncio.Event()
+    engine, broken = DbosEngine(DbosSystem(tmp_path / "steps.db")), asyncio.Event()
 
     async def perform(ask: Ask, steps: Steps) -> None:
         broken.set()
@@ -361,7 +397,7 @@ async def test_a_run_that_breaks_off_is_left_to_be_tried_again(
             durable = msgspec.structs.replace(ask(), durable=True)
             assert await engine.start(durable, perform)
             await broken.wait()
-            while "broke off" not in caplog.text:  # noqa: ASYNC110  # a line in the log sets no event
+            while "failed unexpectedly" not in caplog.text:  # noqa: ASYNC110  # a line in the log sets no event
                 await asyncio.sleep(0.01)
             resumed = await engine.resume([durable])
         finally:
@@ -388,26 +424,26 @@ async def test_a_step_beside_an_answer_is_refused(tmp_path: Path) -> None:
         async for _ in steps.stream("answer", answer):
             try:
                 await steps.do("tool", str, anything)
-            except Misuse as error:
+            except NotConfigured as error:
                 refused.set_result(error.message)
         await steps.do("tool", str, anything)
 
     async def anything() -> str:
         return ""
 
-    engine = DbosEngine(System(tmp_path / "steps.db"))
-    async with asyncio.timeout(10):
+    engine = DbosEngine(DbosSystem(tmp_path / "steps.db"))
+    async with asyncio.timeout(30):
         await engine.open(perform)
         await engine.start(msgspec.structs.replace(ask(), durable=True), perform)
         message = await refused
         await engine.close()
 
-    assert "'tool' was begun while 'answer' is being streamed" in message
+    assert "'tool' was started while 'answer' is being streamed" in message
 
 
 def rows(folder: Path, url: str | None) -> dict[str, str]:
     """The status of each run that DBOS knows of."""
-    client = System(url or folder / "steps.db", schema_of(url))._client()
+    client = DbosSystem(url or folder / "steps.db", schema_of(url))._client()
     try:
         return {one.workflow_id: one.status for one in client.list_workflows()}
     finally:
@@ -430,7 +466,7 @@ async def test_the_steps_of_a_run_are_deleted_some_time_after_its_end(tmp_path: 
         await runtime.start(ask())
         await rest(runtime)
         await runtime.settled("t", ask().principal)
-        system = System(url or tmp_path / "steps.db", schema_of(url))
+        system = DbosSystem(url or tmp_path / "steps.db", schema_of(url))
         while "SUCCESS" not in (await asyncio.to_thread(rows, tmp_path, url)).values():  # noqa: ASYNC110
             await asyncio.sleep(0.05)
         await system.delete_ended(3600)
@@ -462,7 +498,7 @@ async def test_a_run_that_ended_as_its_process_died_is_not_kept_as_going_on(tmp_
 
 def die_before_noting(folder: Path, url: str | None) -> None:
     """As if the process had been killed between telling the store and telling DBOS."""
-    client = System(url or folder / "steps.db", schema_of(url))._client()
+    client = DbosSystem(url or folder / "steps.db", schema_of(url))._client()
     try:
         with client._sys_db.engine.begin() as connection:
             table = SystemSchema.workflow_status

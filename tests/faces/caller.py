@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.model import Model, Prompt
-from rightseat.testing import Answer, ScriptedModel, calls, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, calls, says
 
 
 class Options(BaseModel):
@@ -12,7 +12,7 @@ class Options(BaseModel):
 
 
 def build(options: Options) -> Model:
-    def answer(prompt: Prompt) -> Answer:
+    def answer(prompt: Prompt) -> ScriptedResponse:
         asked = [message for message in prompt.messages if message.role == "user"]
         if prompt.messages[-1].role != "user":
             return says("All done.")

@@ -41,7 +41,7 @@ async def plugged(
     servers = {plugin: apis.serve(plugin, 0) for plugin in apis.PORTS}
     try:
         written = yaml.safe_load((EXAMPLE / "rightseat.yaml").read_text())
-        written["models"]["default"]["pause"] = 0
+        written["models"]["default"]["chunk_delay"] = 0
         toolbox = written["toolboxes"]["ops"]
         toolbox["folders"] = ["plugins"]
         for plugin, server in servers.items():

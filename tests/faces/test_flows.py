@@ -14,7 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from rightseat.plugins.speaking import ModelSpeaker, Said, Wanted
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse, RoleModelCaller
 from tests.faces.copilotkit import serving as graphql
 from tests.faces.copilotkit.current.serving import ALICE, BOB, Frame, asking, read, text_of, visiting
 from tests.faces.openai.serving import sdk
@@ -57,7 +57,7 @@ async def test_R_11_5_agui_has_steps_their_events_and_suggestions(tmp_path: Path
     assert steps == [(kind, name) for name in ("start", "end") for kind in ("STEP_STARTED", "STEP_FINISHED")]
     assert [one["event"] for one in custom(frames, "flow.step")] == ["input", "output"] * 2
     assert custom(frames, "flow.step")[0]["value"]["arguments"] == {"city": "Hangzhou", "days": 3}
-    assert "umbrella" in text_of(frames)
+    assert "°C" in text_of(frames)
     assert {"flow", "question"} == set(custom(frames, "flow.suggestions")[0][0])
     assert custom(frames, "flow.finished")[0]["status"] == "succeeded"
     assert "demo" not in json.dumps([one["value"] for one in custom(frames, "flow.step")]), "the key of the API"
@@ -80,7 +80,7 @@ async def test_agui_has_a_chart_as_an_event_and_as_a_picture_in_the_answer(tmp_p
     assert all("record" not in one["value"] for one in custom(frames, "flow.step")), "the SQL statement"
 
 
-async def test_R_10_5_agui_asks_for_an_approval_and_goes_on_with_it(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_R_10_5_agui_asks_for_approval_and_continues_with_it(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch) as url, visiting(url) as client:
         (question,) = (await ask(client, SCAN))[-1].data["outcome"]["interrupts"]
         resume = [{"interruptId": question["id"], "status": "resolved", "payload": {"decision": "allow"}}]
@@ -110,10 +110,10 @@ async def test_agui_asks_for_what_is_missing_with_a_schema(tmp_path: Path, monke
 
     assert question["reason"] == "input_required"
     assert list(question["responseSchema"]["properties"]) == ["city"]
-    assert "umbrella" in text_of(frames)
+    assert "°C" in text_of(frames)
 
 
-async def test_agui_tells_of_a_field_that_there_is_not_and_asks_again(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_agui_reports_an_unknown_field_and_asks_again(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch) as url, visiting(url) as client:
         (first,) = (await ask(client, "What will the weather be?"))[-1].data["outcome"]["interrupts"]
         resume = [{"interruptId": first["id"], "status": "resolved", "payload": {"town": "Hangzhou"}}]
@@ -122,7 +122,7 @@ async def test_agui_tells_of_a_field_that_there_is_not_and_asks_again(tmp_path: 
         frames = await ask(client, None, run="r-3", resume=resume)
 
     assert "there is no field 'town'; the fields are: city, days" in second["message"]
-    assert "umbrella" in text_of(frames)
+    assert "°C" in text_of(frames)
 
 
 async def test_R_11_7_a_converted_file_is_for_its_owner_until_the_thread_is_deleted(
@@ -159,7 +159,7 @@ async def test_R_11_7_a_file_is_kept_in_the_database_of_the_threads(tmp_path: Pa
     assert "Apple" in found.text
 
 
-async def test_a_failing_step_is_told_without_what_is_for_operators(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_failed_step_is_reported_without_the_details_for_operators(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch, secret="wrong-key") as url, visiting(url) as client:
         frames = await ask(client, WEATHER)
 
@@ -195,7 +195,7 @@ async def test_a_flow_that_is_a_tool_shows_its_chart_behind_the_answer_and_the_t
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     caller = {"type": "tests.faces.caller", "tool": "sales_insight_chart_sales"}
-    models = {"default": {"type": "ops.demo_model", "pause": 0}, "caller": caller}
+    models = {"default": {"type": "ops.demo_model", "chunk_delay": 0}, "caller": caller}
     agents = {"default": {"type": "loop", "model": "caller", "toolboxes": ["ops"]}}
     async with plugged(tmp_path, monkeypatch, models=models, agents=agents) as url, visiting(url) as client:
         frames = await ask(client, SALES)
@@ -338,14 +338,14 @@ async def test_openbb_shows_what_a_step_sends(tmp_path: Path, monkeypatch: Patch
     assert "copilotPromptSuggestions" not in openbb.names(sent), "the user has not asked for them"
 
 
-async def test_openbb_says_that_nobody_can_be_asked_and_nothing_is_done(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_openbb_reports_that_it_cannot_ask_and_nothing_is_done(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch) as url:
         sent = await openbb.ask(f"{url}/openbb", openbb.question(text=SCAN))
 
     failed = openbb.data_of(sent, "copilotStatusUpdate")[-2]
     assert failed["eventType"] == "WARNING"
-    assert failed["details"] == [{"error": "A person would have to allow it, and this client cannot ask one."}]
-    assert openbb.text_of(sent).endswith("cannot ask one. Nothing was scanned.")
+    assert failed["details"] == [{"error": "This step needs a person's approval, and this client cannot ask for it."}]
+    assert openbb.text_of(sent).endswith("cannot ask for it. Nothing was scanned.")
 
 
 # Suggestions take a call of a model
@@ -395,13 +395,13 @@ async def test_a_model_words_suggestions_only_where_the_client_shows_them(
     send: Callable[[str], Awaitable[None]], shows: bool, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     wanted: list[str] = []
-    say = ModelSpeaker.say
+    call = RoleModelCaller.call
 
-    async def noting(speaker: ModelSpeaker, one: Wanted) -> Said:
+    async def noting(model: RoleModelCaller, one: ModelRequest) -> ModelResponse:
         wanted.append(one.name)
-        return await say(speaker, one)
+        return await call(model, one)
 
-    monkeypatch.setattr(ModelSpeaker, "say", noting)
+    monkeypatch.setattr(RoleModelCaller, "call", noting)
     async with plugged(tmp_path, monkeypatch) as url:
         await send(url)
 
@@ -435,12 +435,12 @@ async def test_openai_streams_the_chart_at_the_end(tmp_path: Path, monkeypatch: 
     assert f"![Revenue by region, 2025]({url}/v1/files/file_" in [piece for piece in pieces if piece][-1]
 
 
-async def test_openai_says_why_an_approval_cannot_be_asked_for(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_openai_reports_why_it_cannot_ask_for_an_approval(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch) as url, sdk(url) as client:
         said = await client.chat.completions.create(model="default", messages=[{"role": "user", "content": SCAN}])
 
     assert said.choices[0].message.content == (
-        "A person has to allow a scan, and this client cannot ask one. Nothing was scanned."
+        "A scan needs approval, and this client cannot ask for it. Nothing was scanned."
     )
 
 

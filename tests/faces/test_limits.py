@@ -20,8 +20,8 @@ from tests.faces.copilotkit.serving import chat
 
 CONFIGURATION = """
 models:
-  default: {{type: scripted, pause: 0}}
-  slow: {{type: scripted, pause: 60}}
+  default: {{type: scripted, chunk_delay: 0}}
+  slow: {{type: scripted, chunk_delay: 60}}
 agents:
   default: {{tools: ["tests.faces.mcp.tools:add"]}}
   slow: {{model: slow}}
@@ -32,7 +32,7 @@ faces:
   - {{type: mcp, path: /mcp, agents: [default]}}
 log: {{type: memory}}
 threads: {{type: memory}}
-server: {{state: "{folder}", max_concurrent_runs_per_user: 1}}
+server: {{state_dir: "{folder}", max_concurrent_runs_per_user: 1}}
 access:
   keys:
     - {{name: alice, key: key-alice, user: alice}}
@@ -94,7 +94,7 @@ async def test_graphql_is_answered_as_with_its_other_failures(serve: Serve, tmp_
     assert error["extensions"]["statusCode"] == 429
 
 
-async def test_openbb_is_told_in_the_chat(serve: Serve, tmp_path: Path) -> None:
+async def test_openbb_shows_the_refusal_in_the_chat(serve: Serve, tmp_path: Path) -> None:
     async with busy(serve, tmp_path) as (client, _):
         refused = await client.post("/openbb/v1/query", json={"messages": [{"role": "human", "content": "Hi"}]})
 

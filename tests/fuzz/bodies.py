@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict
 
 from rightseat import app, config
 from rightseat.core.model import Model, Prompt
-from rightseat.testing import Answer, ScriptedModel, calls, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, calls, says
 from rightseat.toolboxes.functions import tool
 from tests.access.examples import COPILOTKIT, IDS, placed, run_input
 from tests.conftest import serving
 from tests.faces.copilotkit import recorded
 from tests.fuzz.engine import Check, Target
 from tests.fuzz.mutation import SURROGATES, TEXTS, mutate_bytes, mutate_json, mutate_text, write_json
-from tests.models.completion.engines.playing import answer
+from tests.models.completion.backends.playing import answer
 from tests.models.recorded import RECORDINGS
 from tests.tcp import Visit, playing
 
@@ -38,12 +38,13 @@ agents:
   default: {{tools: ["tests.fuzz.bodies:add", "tests.fuzz.bodies:delete"]}}
 log: {{type: memory}}
 threads: {{type: memory}}
-server: {{state: ".", host: 127.0.0.1}}
+server: {{state_dir: ".", host: 127.0.0.1}}
 faces:
   - {{type: copilotkit, agent: default, transcription: {{base_url: "{upstream}"}}}}
   - {{type: openai, transcription: {{base_url: "{upstream}"}}}}
   - {{type: openbb, path: /openbb, agent: default}}
   - {{type: mcp, agents: [default]}}
+  - {{type: ai_sdk}}
 """
 
 # The server, and the model behind it
@@ -56,7 +57,7 @@ class Options(BaseModel):
 def build(options: Options) -> Model:
     """A model that answers in words, or calls a tool of ours or of the client's, as the question has it."""
 
-    def reply(prompt: Prompt) -> Answer:
+    def reply(prompt: Prompt) -> ScriptedResponse:
         if not prompt.messages or prompt.messages[-1].role != "user" or not prompt.tools:
             return says("Hel", "lo ", "wörld")
         chosen = zlib.crc32(prompt.messages[-1].text.encode("utf-8", "replace"))
@@ -74,7 +75,7 @@ async def add(a: int, b: int) -> int:
     return a + b
 
 
-@tool(approve="Delete the file?")
+@tool(approval="Delete the file?")
 async def delete(path: str) -> str:
     """Deletes a file."""
     return f"deleted {path}"
@@ -283,6 +284,59 @@ def openai() -> tuple[Sent, ...]:
 
 
 @cache
+def responses() -> tuple[Sent, ...]:
+    """Stored and not, with every kind of item, and conversations."""
+    lookup = {"type": "function", "name": "showChart", "parameters": {"type": "object", "properties": {}}}
+    tools = [lookup, {"type": "namespace", "name": "n", "tools": [lookup | {"name": "m"}]}, {"type": "web_search"}]
+    items = [
+        {"role": "developer", "content": "Be brief."},
+        {
+            "type": "message",
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "Hi"},
+                {"type": "input_image", "image_url": f"data:image/png;base64,{PIXEL}", "detail": "low"},
+                {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="},
+            ],
+        },
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "function_call", "call_id": "c", "name": "showChart", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "done"}]},
+        {"type": "mcp_call", "id": "mcp_1", "name": "add", "arguments": "{}", "server_label": "s", "output": "3"},
+        {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "Hello", "annotations": []}]},
+        {"role": "user", "content": "Go on"},
+    ]
+    whole = {
+        "model": "default",
+        "input": items,
+        "instructions": "Be nice.",
+        "tools": tools,
+        "tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "m"}]},
+        "text": {"format": {"type": "json_schema", "name": "x", "schema": {"type": "object"}, "strict": False}},
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "include": ["reasoning.encrypted_content", "message.output_text.logprobs"],
+        "metadata": {"a": "b"},
+        "max_output_tokens": 100,
+        "temperature": 0.5,
+    }
+    approval = {"type": "mcp_approval_response", "approval_request_id": f"mcpr_{'0' * 32}_0", "approve": True}
+    sealed = {"type": "reasoning", "summary": [], "encrypted_content": "AAAA"}
+    missing = f"resp_{'0' * 32}"
+    return (
+        ("POST", "/v1/responses", JSON, whole),
+        ("POST", "/v1/responses", JSON, whole | {"stream": True}),
+        ("POST", "/v1/responses", JSON, whole | {"stream": True, "store": False}),
+        ("POST", "/v1/responses", JSON, {"model": "default", "input": "delete it", "stream": True}),
+        ("POST", "/v1/responses", JSON, {"model": "default", "input": [approval], "previous_response_id": missing}),
+        ("POST", "/v1/responses", JSON, {"model": "default", "input": [sealed, {"type": "item_reference", "id": "x"}]}),
+        ("POST", "/v1/responses", JSON, {"model": "default", "input": "Hi", "conversation": {"id": "conv_1"}}),
+        ("POST", "/v1/conversations", JSON, {"items": items, "metadata": {"a": "b"}}),
+        ("POST", f"/v1/conversations/conv_{'0' * 32}/items", JSON, {"items": items}),
+    )
+
+
+@cache
 def openbb() -> tuple[Sent, ...]:
     bodies = [json.loads(path.read_bytes()) for path in sorted((RECORDINGS / "openbb").glob("*.request.json"))]
     queries: list[Sent] = [("POST", "/openbb/v1/query", JSON, body) for body in bodies]
@@ -292,6 +346,29 @@ def openbb() -> tuple[Sent, ...]:
 @cache
 def mcp() -> tuple[Sent, ...]:
     return tuple(("POST", "/mcp", RPC_HEADERS, body) for body in RPC)
+
+
+@cache
+def ai_sdk() -> tuple[Sent, ...]:
+    """Each is sent many times to one chat, so that the stored thread and the client's list differ."""
+    image = {"type": "file", "mediaType": "image/png", "filename": "a.png", "url": "data:image/png;base64,aGk="}
+    first = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "Hi"}, image], "metadata": {"a": 1}}
+    second = {"id": "u2", "role": "user", "parts": [{"type": "text", "text": "And then?"}]}
+    approval = {"id": "interrupt-1", "approved": True, "reason": "yes"}
+    call = {"type": "tool-delete", "toolCallId": "call_1", "input": {"path": "x"}, "state": "output-available"}
+    parts = [{"type": "step-start"}, {"type": "text", "text": "Yes"}, {**call, "output": {"ok": True}}]
+    parts.append({**call, "state": "approval-responded", "approval": approval})
+    reply = {"id": "a1", "role": "assistant", "parts": parts}
+    tools = {"paint": {"description": "Paint it.", "parameters": {"type": "object"}}}
+    bodies: list[Any] = [
+        {"id": "c1", "trigger": "submit-message", "messages": [first], "tools": tools, "system": "Be brief."},
+        {"id": "c1", "trigger": "regenerate-message", "messages": [first], "messageId": "a1"},
+        {"id": "c1", "messages": [first, reply, second], "tools": tools, "metadata": {"b": [1]}},
+        {"id": "c1", "messages": [first, reply], "messageId": "a1", "answers": [{"id": "interrupt-1", "payload": 1}]},
+        {"id": "c2", "message": second},
+    ]
+    below: list[Sent] = [("GET", "/api/chat/c1/stream", JSON, b""), ("GET", "/api/chat/c1", JSON, b"")]
+    return (*(("POST", "/api/chat", JSON, body) for body in bodies), ("POST", "/api/chat/c1/stop", JSON, {}), *below)
 
 
 TYPES = (
@@ -342,6 +419,8 @@ TARGETS = (
     target("graphql", graphql, 80),
     target("agui", agui, 200),
     target("openai", openai, 200),
+    target("responses", responses, 200),
     target("openbb", openbb, 150),
     target("mcp", mcp, 150),
+    target("ai-sdk", ai_sdk, 200),
 )

@@ -13,14 +13,14 @@ from random import Random
 from typing import Any
 
 from rightseat import config
-from rightseat.core.errors import ConfigError, Unreadable
-from rightseat.core.patching import BadPatch, patched
+from rightseat.core.errors import ConfigError, UnreadableFile
+from rightseat.core.json_patch import BadPatch, apply_patch
 from rightseat.data import rows
-from rightseat.data.child import Child, Lost
-from rightseat.data.documents import MEMORY, Document, Limits, Reader
-from rightseat.data.documents.parsing import Read
+from rightseat.data.child import Child, ChildFailed
+from rightseat.data.documents import MEMORY_BYTES, DocumentLimits, DocumentReader, ParsedDocument
+from rightseat.data.documents.parsing import ParseRequest
 from rightseat.models.completion import gguf
-from rightseat.plugins import conditions, paths, templates
+from rightseat.plugins.expressions import conditions, paths, templates
 from rightseat.plugins.sql import catalog
 from tests.data.pdfs import pdf
 from tests.data.test_documents import LETTER, workbook
@@ -94,24 +94,24 @@ def make_expression(random: Random) -> Any:
 def check_expression(case: Any) -> None:
     state, patch = case.get("state"), case.get("patch")
     with suppress(BadPatch):
-        patched(state, patch if isinstance(patch, list) else [])
+        apply_patch(state, patch if isinstance(patch, list) else [])
     try:
         found = paths.parse(case.get("path", ""))
-    except paths.BadPath:
+    except paths.InvalidPath:
         pass
     else:
         for missing in MISSING:
-            with suppress(paths.NotThere):
+            with suppress(paths.PathNotFound):
                 paths.find(state, found, missing)
     try:
         condition = conditions.parse(case.get("condition", ""))
-    except conditions.BadCondition:
+    except conditions.InvalidCondition:
         pass
     else:
-        conditions.holds(condition, {"data": state, "question": "all of it", "steps": {}, "files": []})
+        conditions.evaluate(condition, {"data": state, "question": "all of it", "steps": {}, "files": []})
     text = case.get("text", "")
-    list(templates.placeholders(text))
-    list(templates.jinja(text))
+    list(templates.find_placeholders(text))
+    list(templates.find_jinja(text))
     templates.fill(text, lambda placeholder: placeholder.name * 2)
 
 
@@ -134,7 +134,7 @@ def make_catalog(random: Random) -> bytes:
 
 def check_catalog(case: Any) -> None:
     try:
-        found = catalog.read(case)
+        found = catalog.parse(case)
     except ValueError:
         return
     catalog.describe(found, "What was the revenue by region?", 500)
@@ -150,7 +150,7 @@ def make_table(random: Random) -> Any:
 
 def check_table(case: Any) -> None:
     kind, text = case
-    with suppress(Unreadable):
+    with suppress(UnreadableFile):
         rows.read_csv(text) if kind == "csv" else rows.read_json(text)
 
 
@@ -217,20 +217,22 @@ def repack(random: Random, data: bytes) -> bytes:
 @asynccontextmanager
 async def documents_opened() -> AsyncIterator[Check]:
     """One process reads all documents, where the product starts one for each."""
-    limits = Limits(seconds=5.0)
-    child = Child("rightseat.data.documents.parsing", MEMORY)
+    limits = DocumentLimits(seconds=5.0)
+    child = Child("rightseat.data.documents.parsing", MEMORY_BYTES)
 
     async def check(case: Any) -> None:
         kind, data = case
-        with suppress(Unreadable, Lost):  # it is lost where it is killed; where it failed inside, the log has an error
-            await child.ask(Read(kind, f"file.{kind}", limits), Document, limits.seconds, data)
+        with suppress(
+            UnreadableFile, ChildFailed
+        ):  # it is lost where it is killed; where it failed inside, the log has an error
+            await child.ask(ParseRequest(kind, f"file.{kind}", limits), ParsedDocument, limits.seconds, data)
 
     try:
         yield check
     finally:
         await child.aclose()
-    with suppress(Unreadable):
-        await Reader(limits).read(make_document(Random(1))[1], "pdf")
+    with suppress(UnreadableFile):
+        await DocumentReader(limits).read(make_document(Random(1))[1], "pdf")
 
 
 TARGETS = (

@@ -4,15 +4,15 @@ a beginning of it."""
 from random import Random
 from typing import Any
 
-from rightseat.core.errors import Denied
+from rightseat.core.errors import GuardDenied
 from rightseat.guards.expressions import pattern, phrase
 from rightseat.guards.patterns import Patterns
 from rightseat.guards.personal_data import PersonalData
-from rightseat.guards.scanning import Scan, Search
+from rightseat.guards.scanner import SearchFilter, TextSearch
 from tests.fuzz.engine import Target, plain
 from tests.fuzz.mutation import TEXTS, mutate_text
 
-SEARCHES: dict[str, Search] = {
+SEARCHES: dict[str, TextSearch] = {
     "phrases": Patterns([phrase("secret plan"), phrase("blue falcon")], "No plans."),
     "patterns": Patterns([pattern(r"\bcode-\d{2,6}\b"), pattern(r"top\s{1,8}secret")], "No codes."),
     "personal data": PersonalData(),
@@ -60,13 +60,13 @@ def pieces(text: str, sizes: list[int]) -> Any:
         at, number = at + size, number + 1
 
 
-def show(search: Search, given: list[str]) -> tuple[str, bool]:
-    scan, shown = Scan(search), ""
+def show(search: TextSearch, given: list[str]) -> tuple[str, bool]:
+    scan, shown = SearchFilter(search), ""
     try:
         for piece in given:
             shown += scan.feed(piece)
         scan.finish()
-    except Denied:
+    except GuardDenied:
         return shown, True
     return "".join(given), False
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from rightseat.plugins import packages
-from rightseat.plugins.loading import Limits, load_files
+from rightseat.plugins.loading import PluginLimits, load_files
+from rightseat.plugins.packaging import archive as packages
 from tests.fuzz.engine import Check, Target, plain
 from tests.fuzz.mutation import TEXTS, mutate_bytes, mutate_json, mutate_text, write_json
 from tests.plugins.loading.sample import SAMPLE
@@ -116,7 +116,7 @@ async def opened() -> AsyncIterator[Check]:
             path = Path(folder) / ("plugin.zip" if case.startswith(b"PK") else "plugin.tar.gz")
             path.write_bytes(case)
             with suppress(packages.PackageRefused):
-                packages.read(path, Limits())
+                packages.read(path, PluginLimits())
 
         yield check
 

@@ -5,10 +5,11 @@ import contextlib
 from random import Random
 from typing import Any
 
-from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import checking, gbnf, lark
+from rightseat.core.errors import SchemaNotSupported
+from rightseat.models.completion.grammar import validation
 from rightseat.models.completion.grammar.nodes import Node
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.models.completion.grammar.output import gbnf, lark
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.fuzz.engine import Target, plain
 from tests.fuzz.mutation import TEXTS, make_value, mutate_json
 from tests.measure.grammar_cost import tools
@@ -111,24 +112,24 @@ def make_keyword(random: Random, depth: int) -> dict[str, Any]:
 
 
 def check(schema: Any) -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     for build in (builder.value, builder.arguments):
         try:
             node = build(schema, "schema")
-        except Unenforceable:
+        except SchemaNotSupported:
             continue
         write(builder, node)
-    with contextlib.suppress(Unenforceable):
+    with contextlib.suppress(SchemaNotSupported):
         builder.text(schema, "schema", "</x>")
     if isinstance(schema, dict | bool):
         check_values(schema)
 
 
-def write(builder: Builder, node: Node) -> None:
+def write(builder: GrammarBuilder, node: Node) -> None:
     for writer in (gbnf, lark):
         try:
             text = writer.write(builder.grammar(node))
-        except Unenforceable:
+        except SchemaNotSupported:
             continue
         if len(text) > MAX_GRAMMAR_CHARACTERS:
             raise AssertionError(f"{writer.__name__} wrote {len(text):,} characters")
@@ -136,8 +137,8 @@ def write(builder: Builder, node: Node) -> None:
 
 def check_values(schema: dict[str, Any] | bool) -> None:
     try:
-        fits = checking.compile(schema)
-    except Unenforceable:
+        fits = validation.compile_schema(schema)
+    except SchemaNotSupported:
         return
     values: tuple[Any, ...] = ({}, [], "a" * 200, 3, None, {"a": [1, {"b": "x"}]}, *TEXTS[:4])
     for value in values:

@@ -10,16 +10,16 @@ from typing import Any
 
 import duckdb
 
-from rightseat.plugins.sql.allowed import OURS, Dialect, Refused
-from rightseat.plugins.sql.checker import Checker
+from rightseat.plugins.sql.checker import StatementChecker
+from rightseat.plugins.sql.functions import CTE_PREFIX, DialectName, StatementRefused
 from tests.fuzz.engine import Check, Target
 from tests.fuzz.mutation import TEXTS, mutate_text
 from tests.plugins.sql.hostile import STATEMENTS
 from tests.plugins.sql.shop import COLUMNS, SCRIPT
 from tests.plugins.sql.test_guard import GOOD
 
-DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres", "mysql", "duckdb")
-SCHEMAS: dict[Dialect, str] = {"sqlite": "", "postgres": "shop", "mysql": "shop", "duckdb": ""}
+DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgres", "mysql", "duckdb")
+SCHEMAS: dict[DialectName, str] = {"sqlite": "", "postgres": "shop", "mysql": "shop", "duckdb": ""}
 READING = {
     sqlite3.SQLITE_SELECT: "select",
     sqlite3.SQLITE_READ: "read",
@@ -144,7 +144,7 @@ def make_value(random: Random, depth: int) -> str:
 
 @asynccontextmanager
 async def opened() -> AsyncIterator[Check]:
-    checker = Checker()
+    checker = StatementChecker()
     with closing(sqlite3.connect(":memory:")) as lite, closing(duckdb.connect(":memory:")) as duck:
         for statement in SCRIPT:
             lite.execute(statement)
@@ -154,7 +154,7 @@ async def opened() -> AsyncIterator[Check]:
             dialect, sql = case
             try:
                 written = await checker.check(sql, COLUMNS, dialect, 100, SCHEMAS[dialect])
-            except Refused:
+            except StatementRefused:
                 return
             check_names(written)
             if dialect == "sqlite":
@@ -174,7 +174,7 @@ def check_names(written: str) -> None:
     assert written.startswith("SELECT * FROM ("), written
     assert ";" not in re.sub(r'"[^"]*"|`[^`]*`', "", bare), written
     for name in TABLE.findall(bare):
-        assert name in COLUMNS or name.startswith(OURS), f"{name} is read: {written}"
+        assert name in COLUMNS or name.startswith(CTE_PREFIX), f"{name} is read: {written}"
 
 
 def check_sqlite(connection: sqlite3.Connection, written: str) -> None:
@@ -204,7 +204,7 @@ def check_duckdb(connection: duckdb.DuckDBPyConnection, written: str) -> None:
     except duckdb.Error:
         return
     assert [statement.type for statement in statements] == [duckdb.StatementType.SELECT], written
-    assert {name for name in tables if not name.startswith(OURS)} <= set(COLUMNS), f"{tables}: {written}"
+    assert {name for name in tables if not name.startswith(CTE_PREFIX)} <= set(COLUMNS), f"{tables}: {written}"
 
 
 TARGETS = (Target("sql", make, opened, tuple((dialect, GOOD[3]) for dialect in DIALECTS), ci_cases=400),)

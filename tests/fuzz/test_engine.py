@@ -38,7 +38,7 @@ def stall_at_x(case: Any) -> None:
 
 
 @pytest.mark.parametrize("check", [crash_at_x, log_at_x])
-async def test_a_crash_is_found_made_small_and_told_with_its_seed(check: Any) -> None:
+async def test_a_crash_is_minimized_and_reported_with_its_seed(check: Any) -> None:
     figures = await run(Target("sample", make, plain(check)), range(100))
 
     assert figures.crashes > 50

@@ -8,6 +8,7 @@ from tests.fuzz.engine import run
 from tests.fuzz.targets import TARGETS
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("name", TARGETS)
 async def test_spoilt_input_causes_no_crash_and_no_stall(name: str) -> None:
     target = TARGETS[name]

@@ -11,20 +11,20 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from rightseat.agents.agui import AGUI
+from rightseat.agents.agui import AguiAgent
 from rightseat.agents.agui import Options as AGUIOptions
+from rightseat.agents.copilotkit import EndpointAgent
 from rightseat.agents.copilotkit import Options as RemoteOptions
-from rightseat.agents.copilotkit import Remote
-from rightseat.agents.langgraph.platform import Platform
-from rightseat.core import codec
+from rightseat.agents.langgraph.platform import LangGraphPlatform
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask, Parameters, ToolOffer
 from rightseat.core.errors import InternalError
-from rightseat.core.events import CallReturned, CallStarted, Event, RunFailed
-from rightseat.core.loop import Loop
+from rightseat.core.events import Event, RunFailed, ToolCallReturned, ToolCallStarted
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.runtime import Runtime
+from rightseat.core.stream import codec
 from rightseat.egress.endpoint import Endpoint
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
@@ -34,12 +34,12 @@ from rightseat.models.google import Google
 from rightseat.models.openai import OpenAI
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import check_order
-from rightseat.toolboxes.functions import Functions, tool
+from rightseat.toolboxes.functions import FunctionToolbox, tool
 from rightseat.wire import eventstream
 from tests.contracts.test_models import HERMES
 from tests.fuzz.engine import Check, Target
 from tests.fuzz.mutation import mutate_bytes, mutate_json, split, write_json
-from tests.models.completion.engines.playing import PLAYERS, PROPS, Played, answer, build
+from tests.models.completion.backends.playing import PLAYERS, PROPS, Played, answer, build
 from tests.models.recorded import RECORDINGS
 from tests.tcp import Visit, playing
 from tests.wire.test_eventstream import chunk as framed
@@ -178,13 +178,13 @@ async def judge(runtime: Runtime) -> None:
 
 def is_earlier(event: Event, events: Iterable[Event]) -> bool:
     """An agent elsewhere may say the result of a call of an earlier run."""
-    return isinstance(event, CallReturned) and not any(
-        isinstance(other, CallStarted) and other.call_id == event.call_id for other in events
+    return isinstance(event, ToolCallReturned) and not any(
+        isinstance(other, ToolCallStarted) and other.call_id == event.call_id for other in events
     )
 
 
 def loop(model: Model) -> Agent:
-    return Loop(model, [Functions([tool(name=name)(echo) for name in NAMES])], rounds=2)
+    return Loop(model, [FunctionToolbox([tool(name=name)(echo) for name in NAMES])], max_turns=2)
 
 
 @asynccontextmanager
@@ -196,7 +196,7 @@ async def modelled(make: Callable[[str], Any], url: str) -> AsyncIterator[Agent]
 @asynccontextmanager
 async def remote(url: str) -> AsyncIterator[Agent]:
     options = RemoteOptions(url=url, agent="demo_agent")
-    async with Remote("demo_agent", options, Endpoint(options)) as agent:
+    async with EndpointAgent("demo_agent", options, Endpoint(options)) as agent:
         yield agent
 
 
@@ -228,6 +228,24 @@ OPENAI = recorded(
         *sorted((GRAPHQL / "upstream-openai").glob("*.response.txt"))[:12],
     ]
 )
+RESPONSES: Streams = {
+    "whole": [
+        b'data: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","output":[]}}\n\n',
+        b'data: {"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":0,"delta":"Hm."}\n\n',
+        b'data: {"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":'
+        b'[{"type":"summary_text","text":"Hm."}],"encrypted_content":"gAAA"}}\n\n',
+        b'data: {"type":"response.output_text.delta","output_index":1,"content_index":0,"delta":"Hello"}\n\n',
+        b'data: {"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","call_id":"c",'
+        b'"name":"add","arguments":""}}\n\n',
+        b'data: {"type":"response.function_call_arguments.delta","output_index":2,"delta":"{}"}\n\n',
+        b'data: {"type":"response.completed","response":{"usage":{"input_tokens":11,"output_tokens":7,'
+        b'"input_tokens_details":{"cached_tokens":3},"output_tokens_details":{"reasoning_tokens":2}}}}\n\n',
+    ],
+    "failed": [
+        b'data: {"type":"response.output_text.delta","output_index":0,"delta":"Half"}\n\n',
+        b'data: {"type":"response.failed","response":{"error":{"code":"server_error","message":"Broken."}}}\n\n',
+    ],
+}
 ANTHROPIC = recorded(sorted((RECORDINGS / "anthropic").glob("*.response.txt")))
 GOOGLE = recorded(sorted((RECORDINGS / "google").glob("*.response.txt")))
 AGUI_STREAMS = recorded([GRAPHQL / "agui-agent-http" / "agui-agent.response.txt"]) | {
@@ -339,6 +357,7 @@ KEYS = {"access_key_id": "a", "secret_access_key": "b"}
 
 TARGETS = (
     target("openai", partial(modelled, lambda url: OpenAI("m", base_url=url)), OPENAI, ci_cases=120),
+    target("responses", partial(modelled, lambda url: OpenAI("m", base_url=url, api="responses")), RESPONSES),
     target("anthropic", partial(modelled, lambda url: Anthropic("m", base_url=url)), ANTHROPIC),
     target(
         "bedrock",
@@ -349,9 +368,13 @@ TARGETS = (
     ),
     target("google", partial(modelled, lambda url: Google("m", base_url=url)), GOOGLE),
     *(completion(name) for name in PLAYERS),
-    target("agui", lambda url: AGUI(AGUIOptions(url=url)), AGUI_STREAMS, ci_cases=120),
+    target("agui", lambda url: AguiAgent(AGUIOptions(url=url)), AGUI_STREAMS, ci_cases=120),
     target("copilotkit", remote, REMOTE, media_type="application/json", told={"/info": REMOTE_INFO}, ci_cases=120),
     target(
-        "langgraph", lambda url: Platform(url), LANGGRAPH, told={"/threads": {}, "/state": {"values": {}}}, ci_cases=200
+        "langgraph",
+        lambda url: LangGraphPlatform(url),
+        LANGGRAPH,
+        told={"/threads": {}, "/state": {"values": {}}},
+        ci_cases=200,
     ),
 )

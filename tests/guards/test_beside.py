@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask
-from rightseat.core.guard import Guard, Passive, question_of
+from rightseat.core.guard import BaseGuard, Guard, question_text
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces import copilotkit, openai
@@ -31,7 +31,7 @@ RECORDING = {"audio": base64.b64encode(b"sound").decode()}
 
 
 def phrases(*on: str) -> Guard:
-    options = patterns.Options.model_validate({"phrases": ["night jar"], "on": on, "reason": "Not here."})
+    options = patterns.Options.model_validate({"phrases": ["night jar"], "applies_to": on, "reason": "Not here."})
     return patterns.build(options, None)  # type: ignore[arg-type]  # it asks for no parts
 
 
@@ -52,8 +52,8 @@ async def server(guard: Guard, said: Any) -> AsyncIterator[tuple[httpx2.AsyncCli
         )
         hears: Any = {"base_url": behind.url}
         faces = [
-            Part("faces", "openai", openai, openai.Options(transcription=hears)),
-            Part("faces", "copilotkit", copilotkit, copilotkit.Options(transcription=hears)),
+            ConfiguredPart("faces", "openai", openai, openai.Options(transcription=hears)),
+            ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(transcription=hears)),
         ]
         app = application(Assembly(runtime, faces), Server())
         async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=5) as client:
@@ -80,14 +80,14 @@ async def test_texts_that_pass_one_by_one_become_vectors() -> None:
     assert answer.status_code == 200
 
 
-class Counting(Passive):
+class Counting(BaseGuard):
     name = "counting"
 
     def __init__(self) -> None:
         self.asked: list[str] = []
 
     async def check_question(self, ask: Ask) -> None:
-        self.asked.append(question_of(ask))
+        self.asked.append(question_text(ask))
 
 
 async def test_many_short_texts_are_one_question_to_a_guard() -> None:
@@ -99,7 +99,7 @@ async def test_many_short_texts_are_one_question_to_a_guard() -> None:
 
 
 @pytest.mark.parametrize("on", ["question", "answer"])
-async def test_what_was_heard_is_shown_only_where_it_may_be_asked_and_said(on: str) -> None:
+async def test_a_denied_transcription_is_not_shown(on: str) -> None:
     async with server(phrases(on), {"text": "Of the night jar."}) as (client, _):
         theirs = await client.post("/v1/audio/transcriptions", files=FILE)
         ours = await client.post("/copilotkit/transcribe", json=RECORDING)
@@ -119,7 +119,7 @@ async def test_what_is_sent_along_with_a_recording_is_judged() -> None:
     assert (answer.status_code, behind.requests) == (400, [])
 
 
-async def test_what_may_be_said_is_heard() -> None:
+async def test_an_allowed_transcription_is_returned() -> None:
     async with server(phrases("question", "answer"), {"text": "Hello."}) as (client, _):
         theirs = await client.post("/v1/audio/transcriptions", files=FILE)
         ours = await client.post("/copilotkit/transcribe", json=RECORDING)
@@ -127,7 +127,7 @@ async def test_what_may_be_said_is_heard() -> None:
     assert (theirs.json()["text"], ours.json()["text"]) == ("Hello.", "Hello.")
 
 
-class Broken(Passive):
+class Broken(BaseGuard):
     name = "broken"
 
     async def check_question(self, ask: Ask) -> None:

@@ -9,12 +9,12 @@ import httpx2
 import pytest
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask
-from rightseat.core.errors import Denied
+from rightseat.core.errors import GuardDenied
 from rightseat.core.events import Custom, Event
-from rightseat.core.guard import Guard, Passive, question_of
-from rightseat.core.loop import Loop
+from rightseat.core.guard import BaseGuard, Guard, question_text
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message, assistant, user
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
@@ -33,7 +33,7 @@ from tests.faces.copilotkit.serving import chat
 from tests.stores.conftest import database
 
 Said = list[tuple[str, str]]
-PHRASES = patterns.Options(phrases=("nightjar",), on=("question",), reason="Not here.")
+PHRASES = patterns.Options(phrases=("nightjar",), applies_to=("question",), reason="Not here.")
 DENIED: Said = [("user", "What of nightjar?")]
 NEXT: Said = [*DENIED, ("user", "Hello?")]
 LATER: Said = [*NEXT, ("assistant", "Hi."), ("user", "And now?")]
@@ -54,12 +54,12 @@ def running(model: ScriptedModel, guard: Guard, threads: Threads | None = None) 
 async def server(model: ScriptedModel) -> AsyncIterator[str]:
     runtime = running(model, patterns.build(PHRASES, None))  # type: ignore[arg-type]  # it asks for no parts
     faces = [
-        Part("faces", "copilotkit", copilotkit, copilotkit.Options()),
-        Part("faces", "openbb", openbb, openbb.Options(path="/openbb")),
-        Part("faces", "openai", openai, openai.Options()),
+        ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options()),
+        ConfiguredPart("faces", "openbb", openbb, openbb.Options(path="/openbb")),
+        ConfiguredPart("faces", "openai", openai, openai.Options()),
     ]
-    brought = {1: openbb.toolbox(openbb.Options(path="/openbb"))}
-    async with serving(application(Assembly(runtime, faces, brought=brought), Server())) as url:
+    face_toolboxes = {1: openbb.toolbox(openbb.Options(path="/openbb"))}
+    async with serving(application(Assembly(runtime, faces, face_toolboxes=face_toolboxes), Server())) as url:
         yield url
 
 
@@ -107,29 +107,29 @@ async def test_what_was_denied_reaches_no_model_when_it_is_sent_again(ask: objec
 
 
 @pytest.mark.parametrize("ask", [ask_agui, ask_openbb, ask_openai])
-async def test_a_client_is_told_what_was_left_out(ask: object) -> None:
+async def test_removed_messages_are_reported_to_the_client(ask: object) -> None:
     async with server(ScriptedModel([says("Hi.")])) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         answer = await ask(client, LATER)  # type: ignore[operator]
 
     if ask is ask_agui:
-        assert '"name":"guard.left_out","value":["m-0"]' in answer.text
+        assert '"name":"guard.messages_removed","value":["m-0"]' in answer.text
     else:
-        assert "Of the earlier messages 1 did not reach the model" in answer.text
+        assert "A guard removed 1 earlier message from the conversation" in answer.text
 
 
 def written(prompt: Prompt) -> str:
     return json.dumps([message.text for message in prompt.messages])
 
 
-class Politics(Passive):
+class Politics(BaseGuard):
     """As a service does: it is asked about the question alone."""
 
     name = "politics"
-    judges_earlier = False
+    checks_history = False
 
     async def check_question(self, ask: Ask) -> None:
-        if "politics" in question_of(ask):
-            raise Denied("No politics.")
+        if "politics" in question_text(ask):
+            raise GuardDenied("No politics.")
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -141,7 +141,7 @@ async def test_another_server_of_the_same_store_leaves_it_out_too(kind: str, tmp
 
         events = await events_of(running(model, Politics(), threads), denied, asked, answer, now)
 
-    assert Custom("guard.left_out", [denied.id]) in events
+    assert Custom("guard.messages_removed", [denied.id]) in events
     assert "politics" not in written(model.prompts[0])
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from rightseat.core.ask import Ask, Topics
-from rightseat.core.errors import Denied, GuardFailed
+from rightseat.core.errors import GuardDenied, GuardFailed
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.guards.judge import Judge, Options
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 
 ALLOWED, DENIED = '{"verdict": "allowed", "reason": ""}', '{"verdict": "denied", "reason": "No politics."}'
 
@@ -20,7 +20,7 @@ class Reader:
     def __init__(self) -> None:
         self.prompts: list[Prompt] = []
 
-    def judge(self, prompt: Prompt) -> Answer:
+    def judge(self, prompt: Prompt) -> ScriptedResponse:
         self.prompts.append(prompt)
         return says(DENIED if "politics" in prompt.messages[-1].text else ALLOWED)
 
@@ -45,7 +45,7 @@ async def test_a_question_is_judged_by_the_operators_topics_and_the_clients() ->
 
 
 async def test_a_denial_has_the_judges_reason() -> None:
-    with pytest.raises(Denied, match=r"No politics\."):
+    with pytest.raises(GuardDenied, match=r"No politics\."):
         await judging(Reader()).check_question(Ask(messages=(user("politics"),)))
 
 
@@ -59,7 +59,7 @@ async def test_a_question_cannot_leave_its_frame() -> None:
 
 async def test_an_answer_is_shown_in_pieces_that_were_judged_with_what_came_before() -> None:
     reader = Reader()
-    watch = judging(reader, on=["answer"], every=80).watch(Ask(messages=()))
+    watch = judging(reader, applies_to=["answer"], window_chars=80).make_text_filter(Ask(messages=()))
     assert watch is not None
 
     assert await watch.add("a" * 79) == ""
@@ -71,27 +71,27 @@ async def test_an_answer_is_shown_in_pieces_that_were_judged_with_what_came_befo
 
 
 async def test_what_is_denied_of_an_answer_is_not_shown() -> None:
-    watch = judging(Reader(), on=["answer"], every=80).watch(Ask(messages=()))
+    watch = judging(Reader(), applies_to=["answer"], window_chars=80).make_text_filter(Ask(messages=()))
     assert watch is not None
     assert await watch.add("a" * 80 + "polit") == "a" * 80 + "polit"
 
-    with pytest.raises(Denied):
+    with pytest.raises(GuardDenied):
         await watch.add("ics" + "b" * 80)
 
 
-async def test_why_an_answer_was_denied_is_not_said_in_the_judges_words() -> None:
+async def test_the_judges_reason_for_a_denied_response_is_not_shown() -> None:
     """They would tell what was in it."""
-    watch = judging(Reader(), on=["answer"], reason="Not here.").watch(Ask(messages=()))
+    watch = judging(Reader(), applies_to=["answer"], reason="Not here.").make_text_filter(Ask(messages=()))
     assert watch is not None
     await watch.add("politics")
 
-    with pytest.raises(Denied, match=r"^Not here\.$"):
+    with pytest.raises(GuardDenied, match=r"^Not here\.$"):
         await watch.end()
 
 
 async def test_a_long_result_is_judged_in_one() -> None:
     reader = Reader()
-    watch = judging(reader, on=["answer"], every=80).watch(Ask(messages=()))
+    watch = judging(reader, applies_to=["answer"], window_chars=80).make_text_filter(Ask(messages=()))
     assert watch is not None
 
     await watch.add("a" * 4000)
@@ -99,8 +99,8 @@ async def test_a_long_result_is_judged_in_one() -> None:
     assert len(reader.prompts) == 1
 
 
-def test_it_looks_at_answers_only_where_it_is_told_to() -> None:
-    assert judging(Reader()).watch(Ask(messages=())) is None
+def test_the_judge_checks_responses_only_if_configured() -> None:
+    assert judging(Reader()).make_text_filter(Ask(messages=())) is None
 
 
 @pytest.mark.parametrize("said", ["", "allowed", "[]", '{"verdict": "maybe", "reason": ""}', '{"reason": ""}', "null"])

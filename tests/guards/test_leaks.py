@@ -15,9 +15,9 @@ import httpx2
 import pytest
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
-from rightseat.core.loop import Loop
-from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk, ThoughtChunk
+from rightseat.config import ConfiguredPart, Server
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.model import CallChunk, Chunk, Prompt, ReasoningChunk, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces import copilotkit, openai, openbb
@@ -42,8 +42,8 @@ class Script:
             if kind == "call":
                 yield CallChunk(0, piece, "call_1", "show")
             else:
-                yield TextChunk(piece) if kind == "text" else ThoughtChunk(piece)
-        yield StopChunk("calls" if kind == "call" else "stop")
+                yield TextChunk(piece) if kind == "text" else ReasoningChunk(piece)
+        yield StopChunk("tool_calls" if kind == "call" else "stop")
 
 
 def script(number: int) -> str:
@@ -61,7 +61,7 @@ def script(number: int) -> str:
 
 @asynccontextmanager
 async def server() -> AsyncIterator[str]:
-    guard = patterns.Options(phrases=(PHRASE,), on=("answer",), reason="Not here.")
+    guard = patterns.Options(phrases=(PHRASE,), applies_to=("answer",), reason="Not here.")
     runtime = Runtime(
         {"default": Loop(Script())},
         log=MemoryLog(),
@@ -71,12 +71,12 @@ async def server() -> AsyncIterator[str]:
         guards=[patterns.build(guard, None)],  # type: ignore[arg-type]  # it asks for no parts
     )
     faces = [
-        Part("faces", "copilotkit", copilotkit, copilotkit.Options()),
-        Part("faces", "openbb", openbb, openbb.Options(path="/openbb")),
-        Part("faces", "openai", openai, openai.Options()),
+        ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options()),
+        ConfiguredPart("faces", "openbb", openbb, openbb.Options(path="/openbb")),
+        ConfiguredPart("faces", "openai", openai, openai.Options()),
     ]
-    brought = {1: openbb.toolbox(openbb.Options(path="/openbb"))}
-    async with serving(application(Assembly(runtime, faces, brought=brought), Server())) as url:
+    face_toolboxes = {1: openbb.toolbox(openbb.Options(path="/openbb"))}
+    async with serving(application(Assembly(runtime, faces, face_toolboxes=face_toolboxes), Server())) as url:
         yield url
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rightseat.guards.normalization import UNSEEN, Normalizer, normalize
+from rightseat.guards.normalization import INVISIBLE, Normalizer, normalize
 
 
 @pytest.mark.parametrize(
@@ -15,14 +15,14 @@ from rightseat.guards.normalization import UNSEEN, Normalizer, normalize
         ("Ｔｏｐ 𝐬𝐞𝐜𝐫𝐞𝐭 ⓧ ﬁ ²", "Top secret x fi 2"),
         ("naïve cafe\u0301 t\u20ddo\u0336p", "naive cafe top"),
         ("a \t\u00a0\u3000\n b", "a b"),
-        ("a\x00\x1b\u200bb", f"a{UNSEEN}b"),
-        ("a\u2800b\u3164c", f"a{UNSEEN}b{UNSEEN}c"),
+        ("a\x00\x1b\u200bb", f"a{INVISIBLE}b"),
+        ("a\u2800b\u3164c", f"a{INVISIBLE}b{INVISIBLE}c"),
         ("a \u200b b", "a b"),
-        ("a\u200b b", f"a{UNSEEN} b"),
+        ("a\u200b b", f"a{INVISIBLE} b"),
         ("٤１४", "414"),
         ("t\u0e48o\u093fp", "top"),
         ("कुल น้ำ", "कुल น้ํา"),
-        ("\ud800", UNSEEN),
+        ("\ud800", INVISIBLE),
     ],
 )
 def test_what_looks_the_same_is_the_same(text: str, plain: str) -> None:
@@ -41,7 +41,7 @@ def test_pieces_normalised_one_by_one_are_the_whole_normalised(pieces: list[str]
     assert "".join(plain for plain, _ in results) == normalize("".join(pieces))
     for piece, (plain, segments) in zip(pieces, results, strict=True):
         assert "".join(text for text, _ in segments) == piece
-        assert sum(width for _, width in segments) <= len(plain.replace(UNSEEN, ""))
+        assert sum(width for _, width in segments) <= len(plain.replace(INVISIBLE, ""))
         assert all(width in (0, len(text)) for text, width in segments)
 
 

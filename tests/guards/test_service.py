@@ -9,15 +9,15 @@ import pytest
 from fastapi import FastAPI, Request, Response
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask, Topics
-from rightseat.core.errors import Denied, GuardFailed
-from rightseat.core.loop import Loop
+from rightseat.core.errors import GuardDenied, GuardFailed
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, Message, Result, assistant, user
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces import copilotkit as face
-from rightseat.guards.copilotkit import Options, Service
+from rightseat.guards.copilotkit import GuardrailsGuard, Options
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, says
@@ -45,10 +45,10 @@ class Guardrails:
         return Response(self.body, self.status, media_type="application/json")
 
     @asynccontextmanager
-    async def opened(self, **options: Any) -> AsyncIterator[Service]:
+    async def opened(self, **options: Any) -> AsyncIterator[GuardrailsGuard]:
         app = FastAPI()
         app.add_api_route("/guardrails/validate", self.validate, methods=["POST"])
-        async with serving(app) as url, Service(Options(url=url, **options)) as service:
+        async with serving(app) as url, GuardrailsGuard(Options(url=url, **options)) as service:
             yield service
 
 
@@ -75,7 +75,7 @@ async def test_the_operators_key_goes_before_the_clients() -> None:
     assert guardrails.keys == ["ck_ours"]
 
 
-async def test_it_is_not_asked_after_a_tools_result_or_where_nobody_wants_it() -> None:
+async def test_the_service_is_not_called_after_a_tool_result_or_without_topics() -> None:
     guardrails = Guardrails()
     call = Message("assistant", (Call("c", "show", "{}"),))
     async with guardrails.opened() as service:
@@ -89,7 +89,7 @@ async def test_a_denial_has_the_reason_of_the_service() -> None:
     guardrails = Guardrails()
     guardrails.body = b'{"status": "denied", "reason": "No politics."}'
     async with guardrails.opened() as service:
-        with pytest.raises(Denied, match="No politics"):
+        with pytest.raises(GuardDenied, match="No politics"):
             await service.check_question(asking())
 
 
@@ -115,13 +115,13 @@ async def test_without_a_verdict_nothing_passes(body: bytes | None, status: int)
 
 
 async def test_a_service_that_is_not_there_lets_nothing_pass() -> None:
-    async with Service(Options(url="http://127.0.0.1:9")) as service:
-        with pytest.raises(GuardFailed, match="cannot be reached"):
+    async with GuardrailsGuard(Options(url="http://127.0.0.1:9")) as service:
+        with pytest.raises(GuardFailed, match="Cannot reach the guardrails service"):
             await service.check_question(asking())
 
 
 @pytest.mark.parametrize(("body", "status"), [HANGS, ERRS, *GARBAGE])
-async def test_a_stream_ends_and_says_so_whatever_the_service_does(body: bytes | None, status: int) -> None:
+async def test_a_stream_ends_with_a_last_event_whatever_the_service_does(body: bytes | None, status: int) -> None:
     guardrails = Guardrails()
     guardrails.body, guardrails.status = body, status
     async with guardrails.opened(timeout=0.3) as service:
@@ -132,12 +132,12 @@ async def test_a_stream_ends_and_says_so_whatever_the_service_does(body: bytes |
             engine=LocalEngine(),
             guards=[service],
         )
-        app = application(Assembly(runtime, [Part("faces", "copilotkit", face, face.Options())]), Server())
+        app = application(Assembly(runtime, [ConfiguredPart("faces", "copilotkit", face, face.Options())]), Server())
         rules = {"guardrails": {"inputValidationRules": {"allowList": ["cars"], "denyList": []}}}
         async with serving(app) as url:
             answer = await post(url, chat(cloud=rules), **{"x-copilotcloud-public-api-key": KEY})
 
     assert "FailedResponseStatus" in answer.text
-    assert "could not judge" in answer.text
+    assert "failed, so the content was blocked" in answer.text
     assert "never shown" not in answer.text
     assert answer.text.rstrip().endswith("-----")

@@ -11,8 +11,8 @@ import pytest
 from rightseat.core.errors import RunNotFound
 from rightseat.core.events import Event, RunFinished, TextDelta
 from rightseat.core.log import Entry
-from rightseat.logs.live import LEAD
 from rightseat.logs.memory import MemoryLog, Options, build
+from rightseat.logs.run_buffer import MAX_READER_LAG
 
 MEGABYTE = 2**20
 
@@ -46,7 +46,7 @@ async def read(log: MemoryLog, run_id: str) -> list[Event]:
 
 
 async def test_the_oldest_of_the_runs_that_ended_is_forgotten_first() -> None:
-    log = build(Options(keep=2))
+    log = build(Options(max_finished_runs=2))
     for run_id in ("a", "b", "c"):
         await log.create(run_id)
         async with log.open(run_id, 1) as writer:
@@ -58,8 +58,8 @@ async def test_the_oldest_of_the_runs_that_ended_is_forgotten_first() -> None:
         assert [[entry.event for entry in batch] async for batch in log.follow(run_id)] == [[RunFinished("done")]]
 
 
-async def test_a_run_that_goes_on_is_not_forgotten_however_many_end_meanwhile() -> None:
-    log = MemoryLog(keep=1)
+async def test_a_run_in_progress_is_kept_however_many_others_end() -> None:
+    log = MemoryLog(max_finished_runs=1)
     await log.create("long")
     async with log.open("long", 1) as writer:
         await writer.append(TextDelta("m", "Hi"))
@@ -70,8 +70,8 @@ async def test_a_run_that_goes_on_is_not_forgotten_however_many_end_meanwhile() 
     assert await read(log, "long") == [TextDelta("m", "Hi"), RunFinished("done")]
 
 
-async def test_who_asked_to_follow_a_run_reads_it_to_its_end_though_it_is_forgotten_meanwhile() -> None:
-    log = MemoryLog(keep=1)
+async def test_a_follower_reads_a_run_to_its_end_even_if_it_is_evicted_meanwhile() -> None:
+    log = MemoryLog(max_finished_runs=1)
     await log.create("r")
     batches = log.follow("r")
     async with log.open("r", 1) as writer:
@@ -96,7 +96,7 @@ async def test_a_tap_takes_an_entry_while_it_is_written() -> None:
         tapped.append(entry.event)
         return True
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer, aclosing(log.follow("r", tap=tap)) as batches:
+    async with asyncio.timeout(30), log.open("r", 1) as writer, aclosing(log.follow("r", tap=tap)) as batches:
         waiting = asyncio.ensure_future(anext(batches, None))
         await asyncio.sleep(0)  # now it waits
         for number in range(5):
@@ -107,7 +107,7 @@ async def test_a_tap_takes_an_entry_while_it_is_written() -> None:
 
 
 async def test_memory_stays_bounded_over_many_runs() -> None:
-    log = MemoryLog(keep=3)
+    log = MemoryLog(max_finished_runs=3)
 
     with growing_less_than(MEGABYTE):
         for number in range(1000):
@@ -115,7 +115,7 @@ async def test_memory_stays_bounded_over_many_runs() -> None:
 
 
 async def test_memory_stays_bounded_over_many_transient_runs() -> None:
-    log = MemoryLog(keep=3)
+    log = MemoryLog(max_finished_runs=3)
 
     with growing_less_than(MEGABYTE):
         for number in range(1000):
@@ -128,8 +128,8 @@ async def test_memory_stays_bounded_over_many_transient_runs() -> None:
             await reading
 
 
-async def test_one_who_stopped_reading_costs_a_few_entries_and_disturbs_no_other_run() -> None:
-    log = MemoryLog(keep=1)
+async def test_a_reader_that_stops_costs_a_few_entries_and_disturbs_no_other_run() -> None:
+    log = MemoryLog(max_finished_runs=1)
     await log.create("stuck")
     batches = log.follow("stuck")
 
@@ -137,7 +137,7 @@ async def test_one_who_stopped_reading_costs_a_few_entries_and_disturbs_no_other
         for number in range(5000):
             await writer.append(big(number))
 
-    async with asyncio.timeout(5), log.open("stuck", 1) as writer:
+    async with asyncio.timeout(30), log.open("stuck", 1) as writer:
         await writer.append(big(0))
         await anext(batches)
         with growing_less_than(MEGABYTE):
@@ -148,7 +148,7 @@ async def test_one_who_stopped_reading_costs_a_few_entries_and_disturbs_no_other
         writing.cancel()
         await asyncio.wait((writing,))
 
-        assert len(await anext(batches)) == LEAD + 1
+        assert len(await anext(batches)) == MAX_READER_LAG + 1
 
 
 async def test_a_transient_run_forgets_what_was_read() -> None:
@@ -156,7 +156,7 @@ async def test_a_transient_run_forgets_what_was_read() -> None:
     await log.create("r", transient=True)
 
     with growing_less_than(MEGABYTE):
-        async with asyncio.timeout(5), log.open("r", 1) as writer:
+        async with asyncio.timeout(30), log.open("r", 1) as writer:
             batches = log.follow("r")
             for number in range(5000):
                 await writer.append(big(number))
@@ -166,11 +166,11 @@ async def test_a_transient_run_forgets_what_was_read() -> None:
         await read(log, "r")
 
 
-async def test_who_comes_late_to_a_transient_run_is_told_and_does_not_wait() -> None:
+async def test_a_late_follower_of_a_transient_run_gets_an_error_and_does_not_wait() -> None:
     log = MemoryLog()
     await log.create("r", transient=True)
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer:
+    async with asyncio.timeout(30), log.open("r", 1) as writer:
         first = log.follow("r")
         await writer.append(big(0))
         await anext(first)
@@ -180,11 +180,11 @@ async def test_who_comes_late_to_a_transient_run_is_told_and_does_not_wait() -> 
         assert [entry.id for entry in await anext(log.follow("r", after="1-1"))] == ["1-2"]
 
 
-async def test_two_who_follow_a_transient_run_both_read_all_of_it() -> None:
+async def test_two_followers_of_a_transient_run_both_read_all_of_it() -> None:
     log = MemoryLog()
     await log.create("r", transient=True)
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         both = [asyncio.create_task(read(log, "r")) for _ in range(2)]
         await asyncio.sleep(0)  # now both follow
         async with log.open("r", 1) as writer:
@@ -195,7 +195,7 @@ async def test_two_who_follow_a_transient_run_both_read_all_of_it() -> None:
     assert heard == [[big(number) for number in range(200)]] * 2
 
 
-async def test_a_transient_run_that_nobody_read_yet_can_still_be_read() -> None:
+async def test_a_transient_run_without_followers_can_still_be_read() -> None:
     log = MemoryLog()
     await write(log, "r", 100, transient=True)
 
@@ -208,7 +208,7 @@ async def test_a_large_entry_waits_for_a_reader_that_is_stuck() -> None:
     batches = log.follow("r")
     large = [TextDelta("m", "a" * 10_000 + str(number)) for number in range(20)]
 
-    async with asyncio.timeout(5), log.open("r", 1) as writer:
+    async with asyncio.timeout(30), log.open("r", 1) as writer:
 
         async def write_on() -> None:
             for event in large:

@@ -14,7 +14,7 @@ from rightseat.core.errors import ConfigError, RunNotFound
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Entry
 from rightseat.logs.postgres import Options, build
-from rightseat.logs.served import ServedLog
+from rightseat.logs.shared.log import SharedLog
 from tests.services import free_port, schema
 
 
@@ -33,13 +33,13 @@ async def connection(url: str) -> AsyncIterator[Any]:
         await connection.close()
 
 
-def built(url: str, *, keep_minutes: float = 60.0) -> ServedLog:
-    log = build(Options(url=SecretStr(url), keep_minutes=keep_minutes))
-    assert isinstance(log, ServedLog)
+def built(url: str, *, retention_minutes: float = 60.0) -> SharedLog:
+    log = build(Options(url=SecretStr(url), retention_minutes=retention_minutes))
+    assert isinstance(log, SharedLog)
     return log
 
 
-async def write(log: ServedLog, run_id: str, text: str = "one") -> None:
+async def write(log: SharedLog, run_id: str, text: str = "one") -> None:
     await log.create(run_id)
     async with log.open(run_id, 1) as writer:
         await writer.append(TextDelta("m", text))
@@ -63,7 +63,7 @@ async def test_a_database_of_a_newer_version_is_left_alone(url: str, connection:
         pass
     await connection.execute("INSERT INTO log_version VALUES (99)")
 
-    with pytest.raises(ConfigError, match="newer rightseat"):
+    with pytest.raises(ConfigError, match="Upgrade it"):
         async with built(url):
             pass
 
@@ -80,23 +80,23 @@ async def test_every_character_that_people_paste_can_be_kept(url: str) -> None:
 
 
 async def test_runs_that_ended_long_ago_are_dropped_and_others_stay(url: str, connection: Any) -> None:
-    async with asyncio.timeout(10), built(url, keep_minutes=30) as log:
+    async with asyncio.timeout(30), built(url, retention_minutes=30) as log:
         for run_id in ("old", "young"):
             await write(log, run_id)
         await log.create("live")
         await connection.execute("UPDATE log_runs SET ended_at = now() - interval '31 minutes' WHERE id = 'old'")
         async with log.open("live", 1) as writer:
             await writer.append(TextDelta("m", "one"))
-            await log._keeper.keep_house(["live"])
+            await log._backend.clean_up(["live"])
 
         with pytest.raises(RunNotFound):
             await log.read("old")
         assert len(await log.read("young")) == len(await log.read("live")) == 1
-    assert await connection.fetchval("SELECT count(DISTINCT run) FROM log_pieces") == 2
+    assert await connection.fetchval("SELECT count(DISTINCT run_key) FROM log_records") == 2
 
 
 async def test_a_run_that_is_taken_up_again_has_not_ended(url: str, connection: Any) -> None:
-    async with asyncio.timeout(10), built(url) as log:
+    async with asyncio.timeout(30), built(url) as log:
         await write(log, "r")
         ended = await connection.fetchval("SELECT ended_at FROM log_runs")
         async with log.open("r", 2):
@@ -107,17 +107,17 @@ async def test_a_run_that_is_taken_up_again_has_not_ended(url: str, connection: 
 
 
 async def test_forgetting_leaves_no_rows(url: str, connection: Any) -> None:
-    async with asyncio.timeout(10), built(url) as log:
+    async with asyncio.timeout(30), built(url) as log:
         await write(log, "r")
-        await log.forget(("r",))
+        await log.delete(("r",))
 
-    assert await connection.fetchval("SELECT count(*) FROM log_pieces") == 0
+    assert await connection.fetchval("SELECT count(*) FROM log_records") == 0
 
 
 # Who reads
 
 
-async def test_a_slow_transaction_hides_nothing_from_those_who_follow(url: str, connection: Any) -> None:
+async def test_a_slow_transaction_hides_no_entry_from_followers(url: str, connection: Any) -> None:
     """Commits are not in the order of what they write; a reader that went by one number for all would skip some."""
     async with asyncio.timeout(20), built(url) as here, built(url) as there:
         await here.create("a")
@@ -142,7 +142,7 @@ async def test_a_slow_transaction_hides_nothing_from_those_who_follow(url: str, 
 # What goes wrong
 
 
-async def test_what_is_no_database_is_said_when_the_log_is_opened() -> None:
+async def test_an_invalid_database_file_is_reported_when_the_log_is_opened() -> None:
     with pytest.raises(ConfigError, match="postgresql://user:password@host/name"):
         built("mysql://host/name")
     with pytest.raises(ConfigError, match="Is its `url` right"):

@@ -15,19 +15,19 @@ from redis.asyncio import Redis
 from rightseat import parts
 from rightseat.core.errors import (
     ConfigError,
-    EntriesGone,
-    LogLost,
+    LogDataLost,
+    LogTruncated,
     LogUnreachable,
-    LogUnwritable,
-    Misuse,
+    LogWriteFailed,
+    NotConfigured,
     RunNotFound,
 )
 from rightseat.core.events import Event, RunFailed, RunFinished, TextDelta
 from rightseat.core.log import Entry, Log, Writer
-from rightseat.logs import watching
 from rightseat.logs.redis import Options, build
-from rightseat.logs.redis.keeping import unfit
-from rightseat.logs.served import ServedLog
+from rightseat.logs.redis.backend import find_problem
+from rightseat.logs.shared import subscriber
+from rightseat.logs.shared.log import SharedLog
 from tests.services import REDIS, OwnRedis, free_port, keys, own_redis, proxy, until
 
 
@@ -39,9 +39,9 @@ async def read(log: Log, run_id: str, after: str | None = None) -> list[Entry]:
     return [entry async for batch in log.follow(run_id, after) for entry in batch]
 
 
-def built(url: str, *, prefix: str = "rightseat:", wait: int = 0, patience: float = 20.0) -> ServedLog:
-    log = build(Options(url=SecretStr(url), prefix=prefix, wait=wait, patience=patience))
-    assert isinstance(log, ServedLog)
+def built(url: str, *, prefix: str = "rightseat:", min_replicas: int = 0, timeout: float = 20.0) -> SharedLog:
+    log = build(Options(url=SecretStr(url), prefix=prefix, min_replicas=min_replicas, timeout=timeout))
+    assert isinstance(log, SharedLog)
     return log
 
 
@@ -66,7 +66,7 @@ class Listener:
 
     def __init__(self, log: Log, run_id: str) -> None:
         self.heard: list[Entry] = []
-        self.gone: list[EntriesGone] = []
+        self.gone: list[LogTruncated] = []
         self._news = asyncio.Event()
         self.task = asyncio.create_task(self._listen(log, run_id))
 
@@ -77,7 +77,7 @@ class Listener:
                 async for batch in log.follow(run_id, after):
                     self.heard += batch
                     self._news.set()
-            except EntriesGone as gone:
+            except LogTruncated as gone:
                 self.gone.append(gone)
                 after = gone.resume
             else:
@@ -91,10 +91,10 @@ class Listener:
 
 
 @asynccontextmanager
-async def two(server: OwnRedis, *, wait: int = 0, patience: float = 20.0) -> AsyncIterator[tuple[Log, Log]]:
+async def two(server: OwnRedis, *, min_replicas: int = 0) -> AsyncIterator[tuple[Log, Log]]:
     async with (
-        built(server.url, wait=wait, patience=patience) as here,
-        built(server.url, wait=wait, patience=patience) as there,
+        built(server.url, min_replicas=min_replicas) as here,
+        built(server.url, min_replicas=min_replicas) as there,
     ):
         yield here, there
 
@@ -119,8 +119,8 @@ async def is_gone(log: Log) -> bool:
 
 
 async def is_watched(log: Log) -> bool:
-    assert isinstance(log, ServedLog)
-    return "r" in log._watcher
+    assert isinstance(log, SharedLog)
+    return "r" in log._subscriber
 
 
 # Redis restarts
@@ -153,7 +153,7 @@ async def test_a_redis_that_comes_back_with_its_file_is_waited_for_and_nothing_i
     assert near.gone == far.gone == []
 
 
-async def test_a_redis_that_comes_back_empty_is_told_to_writers_and_readers(server: OwnRedis) -> None:
+async def test_a_redis_that_comes_back_empty_is_reported_to_writers_and_readers(server: OwnRedis) -> None:
     stop = asyncio.Event()
     async with asyncio.timeout(30), two(server) as (here, there):
         await here.create("r")
@@ -164,7 +164,7 @@ async def test_a_redis_that_comes_back_empty_is_told_to_writers_and_readers(serv
             await server.kill()
             server.empty()
             await server.start()
-            with pytest.raises(LogLost) as lost:
+            with pytest.raises(LogDataLost) as lost:
                 await speaking
             async with here.open("r", 2, base=lost.value.seq) as again:
                 await again.append(TextDelta("m", "as it is now"))
@@ -203,72 +203,72 @@ async def test_a_redis_that_lost_only_the_last_entries_leaves_no_gap(server: Own
             await until(partial(is_written, client))
             await server.kill()
             await server.start()
-            with pytest.raises(LogLost) as lost:
+            with pytest.raises(LogDataLost) as lost:
                 await speak(writer, asyncio.Event())
-        with pytest.raises(EntriesGone) as gone:
+        with pytest.raises(LogTruncated) as gone:
             await read(there, "r", after="1-20")
 
     assert lost.value.seq == 20
     assert gone.value.resume == "1-10"
 
 
-async def test_a_stream_that_goes_away_under_one_who_follows_elsewhere_is_told(
+async def test_a_stream_that_is_lost_is_reported_to_a_follower_in_another_process(
     server: OwnRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "CHECK", 0.05)
-    monkeypatch.setattr(watching, "GRACE", 0.1)
-    async with asyncio.timeout(10), two(server) as (here, there):
+    monkeypatch.setattr(subscriber, "CHECK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(subscriber, "MISSING_TIMEOUT_S", 0.1)
+    async with asyncio.timeout(30), two(server) as (here, there):
         await here.create("r")
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one"))
             far = asyncio.create_task(read(there, "r"))
             await until(partial(is_watched, there))
-            await here.forget(("r",))
+            await here.delete(("r",))
             with pytest.raises(RunNotFound):
                 await far
 
 
-async def test_a_redis_that_stays_away_ends_the_run_and_says_so(
+async def test_a_redis_that_stays_unreachable_ends_the_run_with_an_error(
     server: OwnRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     stop = asyncio.Event()
-    async with asyncio.timeout(20), built(server.url, patience=0.5) as here:
+    async with asyncio.timeout(20), built(server.url, timeout=0.5) as here:
         await here.create("r")
         near = Listener(here, "r")
         async with here.open("r", 1) as writer:
             speaking = asyncio.create_task(speak(writer, stop))
             await near.has_heard(5)
             await server.kill()
-            with pytest.raises(LogUnwritable):
+            with pytest.raises(LogWriteFailed):
                 await speaking
-            await writer.append(RunFailed("log_unwritable", "Redis is away."))
+            await writer.append(RunFailed("log_write_failed", "Redis is away."))
         await near.task
         with pytest.raises(LogUnreachable):
             await here.create("another")
 
-    assert near.heard[-1].event == RunFailed("log_unwritable", "Redis is away.")
+    assert near.heard[-1].event == RunFailed("log_write_failed", "Redis is away.")
     assert [entry.seq for entry in near.heard] == list(range(1, len(near.heard) + 1))
     said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert sum("waiting for it, at most 0.5 s" in line for line in said) == 1
-    assert any("still away after" in line for line in said)
+    assert sum("retrying for at most 0.5 s" in line for line in said) == 1
+    assert any("still failing after" in line for line in said)
 
 
 async def test_a_run_that_ended_while_redis_was_away_ends_for_the_others_when_it_is_back(server: OwnRedis) -> None:
     stop = asyncio.Event()
-    async with asyncio.timeout(20), built(server.url, patience=0.5) as here, built(server.url) as there:
+    async with asyncio.timeout(20), built(server.url, timeout=0.5) as here, built(server.url) as there:
         await here.create("r")
         far = Listener(there, "r")
         async with here.open("r", 1) as writer:
             speaking = asyncio.create_task(speak(writer, stop))
             await far.has_heard(5)
             await server.kill()
-            with pytest.raises(LogUnwritable):
+            with pytest.raises(LogWriteFailed):
                 await speaking
-            await writer.append(RunFailed("log_unwritable", "Redis is away."))
+            await writer.append(RunFailed("log_write_failed", "Redis is away."))
         await server.start()
         await far.task
 
-    assert far.heard[-1].event == RunFailed("log_unwritable", "Redis is away.")
+    assert far.heard[-1].event == RunFailed("log_write_failed", "Redis is away.")
     assert [entry.seq for entry in far.heard] == list(range(1, len(far.heard) + 1))
 
 
@@ -343,7 +343,7 @@ async def kill_after(prefix: str, lines: int) -> list[Sequence[str]]:
 
 
 @pytest.mark.parametrize("lines", [1, 57, 500, 1500])
-async def test_after_a_kill_everything_that_was_shown_is_there_and_the_run_goes_on(lines: int) -> None:
+async def test_after_a_kill_every_visible_entry_is_stored_and_the_run_continues(lines: int) -> None:
     async with asyncio.timeout(30), keys() as prefix, built(REDIS, prefix=prefix) as there:
         far = [Listener(there, "r0")] if lines > 500 else []
         shown = await kill_after(prefix, lines)
@@ -365,10 +365,10 @@ async def test_after_a_kill_everything_that_was_shown_is_there_and_the_run_goes_
 
 
 async def test_nothing_is_shown_that_the_replica_does_not_have(tmp_path: Path, server: OwnRedis) -> None:
-    """Neither to those who follow where it is written, nor to the others; and without `wait` both would see it."""
+    """Neither to local followers nor to others; without `min_replicas` both would see it."""
     async with asyncio.timeout(30), AsyncExitStack() as stack:
         replica = await stack.enter_async_context(own_redis(tmp_path / "replica", server))
-        here, there = await stack.enter_async_context(two(server, wait=1))
+        here, there = await stack.enter_async_context(two(server, min_replicas=1))
         careless = await stack.enter_async_context(built(server.url))
         await here.create("r")
         near, far = Listener(here, "r"), Listener(there, "r")
@@ -389,18 +389,20 @@ async def test_nothing_is_shown_that_the_replica_does_not_have(tmp_path: Path, s
     assert [entry.id for entry in near.heard] == [entry.id for entry in far.heard] == ["1-1", "1-2"]
 
 
-@pytest.mark.parametrize("wait", [0, 1])
-async def test_a_failover_to_a_replica_that_was_behind_loses_nothing_that_was_seen_or_is_told(
-    tmp_path: Path, server: OwnRedis, wait: int
+@pytest.mark.parametrize("min_replicas", [0, 1])
+async def test_a_failover_to_a_stale_replica_loses_no_entry_that_was_read_or_reports_it(
+    tmp_path: Path, server: OwnRedis, min_replicas: int
 ) -> None:
-    """With `wait` nothing is lost. Without, something is, or the fault was none; and then the writer is told."""
+    """With `min_replicas` nothing is lost. Without it something may be, and then the writer gets an error."""
     stop = asyncio.Event()
     async with asyncio.timeout(90), AsyncExitStack() as stack:
         link = await stack.enter_async_context(proxy(server.port))
         replica = await stack.enter_async_context(own_redis(tmp_path / "replica", link))
         await until(partial(is_followed, server))
         way = await stack.enter_async_context(proxy(server.port))
-        log = await stack.enter_async_context(built(f"redis://127.0.0.1:{way.port}/0", wait=wait, patience=60))
+        log = await stack.enter_async_context(
+            built(f"redis://127.0.0.1:{way.port}/0", min_replicas=min_replicas, timeout=60)
+        )
         await log.create("r")
         near = Listener(log, "r")
         async with log.open("r", 1) as writer:
@@ -410,22 +412,22 @@ async def test_a_failover_to_a_replica_that_was_behind_loses_nothing_that_was_se
             await asyncio.wait((speaking,), timeout=0.7)
             await server.kill()
             await replica.promote()
-            if wait:
+            if min_replicas:
                 await stack.enter_async_context(own_redis(tmp_path / "third", replica))
                 await until(partial(is_followed, replica))
             way.target = replica.port
-            if wait:
+            if min_replicas:
                 await near.has_heard(20)
                 stop.set()
                 await speaking
             else:
-                with pytest.raises(LogLost):
+                with pytest.raises(LogDataLost):
                     await speaking
         await near.task
         kept = await log.read("r")
 
     seen, there = [entry.id for entry in near.heard], [entry.id for entry in kept]
-    if wait:
+    if min_replicas:
         assert seen == there == [f"1-{number}" for number in range(1, len(seen) + 1)]
     else:
         assert len(there) < len(seen)
@@ -434,9 +436,9 @@ async def test_a_failover_to_a_replica_that_was_behind_loses_nothing_that_was_se
 # How long it keeps
 
 
-async def test_a_run_that_has_ended_expires_and_one_that_goes_on_does_not() -> None:
+async def test_a_finished_run_expires_and_a_run_in_progress_does_not() -> None:
     async with (
-        asyncio.timeout(10),
+        asyncio.timeout(30),
         keys() as prefix,
         built(REDIS, prefix=prefix) as log,
         Redis.from_url(REDIS) as client,
@@ -456,10 +458,10 @@ async def test_a_run_that_has_ended_expires_and_one_that_goes_on_does_not() -> N
 
 
 async def test_an_expired_run_is_not_found() -> None:
-    async with asyncio.timeout(10), keys() as prefix:
-        options = Options(url=SecretStr(REDIS), prefix=prefix, keep_minutes=1 / 60)
+    async with asyncio.timeout(30), keys() as prefix:
+        options = Options(url=SecretStr(REDIS), prefix=prefix, retention_minutes=1 / 60)
         log = build(options)
-        assert isinstance(log, ServedLog)
+        assert isinstance(log, SharedLog)
         async with log:
             await log.create("r")
             async with log.open("r", 1) as writer:
@@ -470,7 +472,7 @@ async def test_an_expired_run_is_not_found() -> None:
 # What goes wrong
 
 
-async def test_what_is_no_redis_is_said_when_the_log_is_opened(server: OwnRedis) -> None:
+async def test_a_server_that_is_no_redis_is_reported_when_the_log_is_opened(server: OwnRedis) -> None:
     with pytest.raises(ConfigError, match="redis://user:password@host:6379/0"):
         built("http://127.0.0.1:6379")
     with pytest.raises(ConfigError, match="Is it running"):
@@ -508,7 +510,7 @@ async def test_a_redis_that_may_drop_runs_is_warned_of(server: OwnRedis, caplog:
     ],
 )
 def test_a_redis_that_cannot_have_the_log_is_refused(info: dict[str, str], problem: str | None) -> None:
-    found = unfit(info)
+    found = find_problem(info)
 
     assert found is None if problem is None else problem in str(found)
 
@@ -517,8 +519,8 @@ async def test_the_password_is_not_shown() -> None:
     assert "secret" not in repr(Options(url=SecretStr("redis://:secret@host")))
 
 
-async def test_a_log_that_is_not_open_says_so() -> None:
-    with pytest.raises(Misuse, match="not open"):
+async def test_a_log_that_is_not_open_raises() -> None:
+    with pytest.raises(NotConfigured, match="not open"):
         async with built(REDIS).open("r", 1):
             pass
 

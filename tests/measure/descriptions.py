@@ -30,16 +30,16 @@ from typing import Any
 
 import yaml
 
-from rightseat.models.completion import engines
-from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
+from rightseat.models.completion import backends
+from rightseat.models.completion.backends.options import LlamaCppOptions, PromptCacheOptions
 from rightseat.models.completion.model import Completion
-from rightseat.plugins import choosing, slots
+from rightseat.plugins import selection, slots
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.loading import load
-from rightseat.plugins.response_notes import response_notes
-from rightseat.plugins.results import Result, Usage
-from rightseat.plugins.scene import Scene, Upload
-from rightseat.plugins.speaking import ModelSpeaker, Said, Speaker, Wanted
+from rightseat.plugins.model_calls import ModelCaller, ModelRequest, ModelResponse, RoleModelCaller
+from rightseat.plugins.response_notes import write_response_notes
+from rightseat.plugins.results import StepResult, StepUsage
+from rightseat.plugins.scope import Scope, Upload
 from tests.local_models import load_parts
 
 ROOT = Path(__file__).parents[2]
@@ -59,28 +59,28 @@ class Outcome:
     given: Any
     expected: Any
     prompts: tuple[str, ...]
-    usage: Usage
+    usage: StepUsage
 
     @property
     def is_right(self) -> bool:
         return bool(self.given == self.expected)
 
 
-class RecordedSpeaker:
+class RecordedModelCaller:
     """Appends every answer to a file, and takes those that are in it from there."""
 
-    def __init__(self, speaker: Speaker, file: Path) -> None:
-        self._speaker = speaker
+    def __init__(self, model: ModelCaller, file: Path) -> None:
+        self._speaker = model
         self._file = file
         lines = file.read_text().splitlines() if file.exists() else []
         self._known = {entry["key"]: entry for entry in map(json.loads, lines)}
         self.asked: list[str] = []
 
-    async def say(self, wanted: Wanted) -> Said:
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
         key = hashlib.sha256(json.dumps([wanted.system, wanted.user, wanted.schema]).encode()).hexdigest()[:16]
         self.asked.append(key)
         if key not in self._known:
-            said = await self._speaker.say(wanted)
+            said = await self._speaker.call(wanted)
             entry: dict[str, Any] = {
                 "key": key,
                 "name": wanted.name,
@@ -93,7 +93,7 @@ class RecordedSpeaker:
                 file.write(json.dumps(entry, ensure_ascii=False) + "\n")
             self._known[key] = entry
         known = self._known[key]
-        return Said(known["text"], Usage(known["input_tokens"], known["output_tokens"]))
+        return ModelResponse(known["text"], StepUsage(known["input_tokens"], known["output_tokens"]))
 
     def take_asked(self) -> tuple[str, ...]:
         asked, self.asked = tuple(self.asked), []
@@ -112,15 +112,15 @@ def main() -> None:
 async def measure(model_name: str, answers: Path) -> None:
     parts, document = load_parts(), yaml.safe_load(QUESTIONS.read_text())
     with tempfile.TemporaryDirectory() as folder:
-        sessions = SessionOptions(folder=Path(folder) / "sessions", number=0)
+        prompt_cache = PromptCacheOptions(folder=Path(folder) / "prompt_cache", max_files=0)
         options = LlamaCppOptions(
-            model=parts.model(model_name), binary=parts.binary(), threads=1, slots=1, sessions=sessions
+            model=parts.model(model_name), binary=parts.binary(), threads=1, slots=1, prompt_cache=prompt_cache
         )
         plugins = {WITH: load_all(ROOT / "examples" / "plugins"), WITHOUT: load_all(stripped(Path(folder) / "plugins"))}
-        async with Completion(engines.build(options), temperature=0.0, max_tokens=300) as model:
-            await model.ready()
-            speaker = RecordedSpeaker(ModelSpeaker(model), answers)
-            outcomes = {variant: await ask_all(document, found, speaker, variant) for variant, found in plugins.items()}
+        async with Completion(backends.build(options), temperature=0.0, max_tokens=300) as model:
+            await model.wait_until_ready()
+            caller = RecordedModelCaller(RoleModelCaller(model), answers)
+            outcomes = {variant: await ask_all(document, found, caller, variant) for variant, found in plugins.items()}
     write(outcomes[WITH], outcomes[WITHOUT])
 
 
@@ -150,56 +150,56 @@ def stripped(folder: Path) -> Path:
 
 
 async def ask_all(
-    document: Any, plugins: Mapping[str, Plugin], speaker: RecordedSpeaker, variant: str
+    document: Any, plugins: Mapping[str, Plugin], model: RecordedModelCaller, variant: str
 ) -> list[Outcome]:
     outcomes = []
     for ask in (choose_flows, fill_first_requests, fill_second_requests):
-        found = [one async for one in ask(document, plugins, speaker)]
+        found = [one async for one in ask(document, plugins, model)]
         right = sum(one.is_right for one in found)
         sys.stderr.write(f"{datetime.now(UTC):%H:%M:%S} {variant}: {found[0].group}: {right} of {len(found)}\n")
         outcomes += found
     return outcomes
 
 
-async def choose_flows(document: Any, plugins: Mapping[str, Plugin], speaker: RecordedSpeaker) -> Any:
+async def choose_flows(document: Any, plugins: Mapping[str, Plugin], model: RecordedModelCaller) -> Any:
     every = [*plugins.values()]
     for asked in document["questions"]:
-        chosen = await choosing.choose(scene(asked), every, choosing.Search(), speaker, auto=True)
+        chosen = await selection.choose_flow(scope(asked), every, selection.FlowSearch(), model, auto=True)
         name = f"{chosen.plugin.id}.{chosen.flow}" if chosen.plugin else NONE
         group = "flow, where none answers" if asked["flow"] == NONE else "flow"
-        yield outcome(group, asked, name, asked["flow"], speaker, chosen.usage)
+        yield outcome(group, asked, name, asked["flow"], model, chosen.usage)
 
 
-async def fill_first_requests(document: Any, plugins: Mapping[str, Plugin], speaker: RecordedSpeaker) -> Any:
+async def fill_first_requests(document: Any, plugins: Mapping[str, Plugin], model: RecordedModelCaller) -> Any:
     for asked in sorted(document["questions"], key=lambda one: str(one["flow"])):  # equal prefixes are read once
         if "arguments" not in asked:
             continue
         name, _, flow = asked["flow"].partition(".")
         endpoint = plugins[name].flows[flow].steps["start"].params["endpoint"]
-        filled = await fill(plugins[name], str(endpoint), scene(asked), speaker)
-        yield outcome("slots of the first request", asked, filled.arguments, asked["arguments"], speaker, filled.usage)
+        filled = await fill(plugins[name], str(endpoint), scope(asked), model)
+        yield outcome("slots of the first request", asked, filled.arguments, asked["arguments"], model, filled.usage)
 
 
-async def fill_second_requests(document: Any, plugins: Mapping[str, Plugin], speaker: RecordedSpeaker) -> Any:
+async def fill_second_requests(document: Any, plugins: Mapping[str, Plugin], model: RecordedModelCaller) -> Any:
     given = document["second_requests"]
     plugin, step, data = plugins[given["plugin"]], given["step"], given["data"]
     calls = {step: "api"}
-    notes = response_notes(plugin, plugin.flows[given["flow"]], calls)
+    notes = write_response_notes(plugin, plugin.flows[given["flow"]], calls)
     for asked in given["questions"]:
-        earlier = {step: Result(data)}
-        seen = replace(scene(asked), data=data, data_from=step, steps=earlier, calls=calls, response_notes=notes)
-        filled = await fill(plugin, given["endpoint"], seen, speaker)
+        earlier = {step: StepResult(data)}
+        seen = replace(scope(asked), data=data, data_from=step, steps=earlier, calls=calls, response_notes=notes)
+        filled = await fill(plugin, given["endpoint"], seen, model)
         asked = asked | {"flow": f"{given['plugin']}."}
-        yield outcome("slots of a second request", asked, filled.arguments, asked["arguments"], speaker, filled.usage)
+        yield outcome("slots of a second request", asked, filled.arguments, asked["arguments"], model, filled.usage)
 
 
-async def fill(plugin: Plugin, endpoint: str, seen: Scene, speaker: Speaker) -> slots.Filled:
+async def fill(plugin: Plugin, endpoint: str, seen: Scope, model: ModelCaller) -> slots.FilledSlots:
     operation = plugin.operation(endpoint)
     assert operation is not None, endpoint
-    return await slots.fill(plugin, operation, {}, seen, speaker)
+    return await slots.fill_operation(plugin, operation, {}, seen, model)
 
 
-def scene(asked: Mapping[str, Any]) -> Scene:
+def scope(asked: Mapping[str, Any]) -> Scope:
     content = base64.b64encode(b"a,b\n1,2\n").decode()
     files = tuple(
         Upload(f"id-{name}", name, MEDIA_TYPES.get(name.rpartition(".")[2], "video/mp4"), content)
@@ -208,14 +208,14 @@ def scene(asked: Mapping[str, Any]) -> Scene:
     text = asked["question"]
     language = "en" if text.isascii() else "zh"
     time = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-    return Scene(text, files=files, window=8192, time=time, language=language)
+    return Scope(text, files=files, window=8192, time=time, language=language)
 
 
 def outcome(
-    group: str, asked: Mapping[str, Any], given: Any, expected: Any, speaker: RecordedSpeaker, usage: Usage
+    group: str, asked: Mapping[str, Any], given: Any, expected: Any, model: RecordedModelCaller, usage: StepUsage
 ) -> Outcome:
     plugin = asked["flow"].partition(".")[0]
-    return Outcome(group, plugin, asked["question"], given, expected, speaker.take_asked(), usage)
+    return Outcome(group, plugin, asked["question"], given, expected, model.take_asked(), usage)
 
 
 def write(one: Sequence[Outcome], other: Sequence[Outcome]) -> None:

@@ -25,19 +25,19 @@ from pydantic import SecretStr
 
 from rightseat.core.events import RunFinished, TextDelta
 from rightseat.logs import postgres, redis
-from rightseat.logs.served import ServedLog
+from rightseat.logs.shared.log import SharedLog
 
 URLS = {"redis": "redis://127.0.0.1:6379/0", "postgres": "postgresql://postgres@127.0.0.1:5432/test"}
 MESSAGE = "msg_0123456789abcdef0123456789abcdef"
 
 
-def build(asked: argparse.Namespace) -> ServedLog:
+def build(asked: argparse.Namespace) -> SharedLog:
     url = SecretStr(asked.url or URLS[asked.log])
     if asked.log == "redis":
-        log = redis.build(redis.Options(url=url, prefix=f"{asked.mark}:", wait=asked.wait))
+        log = redis.build(redis.Options(url=url, prefix=f"{asked.mark}:", min_replicas=asked.wait))
     else:
         log = postgres.build(postgres.Options(url=url))
-    assert isinstance(log, ServedLog)
+    assert isinstance(log, SharedLog)
     return log
 
 
@@ -57,14 +57,14 @@ async def write(asked: argparse.Namespace) -> dict[str, Any]:
     return {"cpu": whole - bare}
 
 
-async def spend(asked: argparse.Namespace, log: ServedLog | None) -> float:
+async def spend(asked: argparse.Namespace, log: SharedLog | None) -> float:
     """CPU seconds of this process for all streams; without a log, of the same sleeps and nothing else."""
     before = time.process_time()
     await asyncio.gather(*(speak(asked, log, number, run_id) for number, run_id in enumerate(run_ids(asked))))
     return time.process_time() - before
 
 
-async def speak(asked: argparse.Namespace, log: ServedLog | None, number: int, run_id: str) -> None:
+async def speak(asked: argparse.Namespace, log: SharedLog | None, number: int, run_id: str) -> None:
     count, pause = int(asked.seconds * asked.rate), 1 / asked.rate
     await asyncio.sleep(number / asked.runs * pause)
     if log is None:
@@ -83,7 +83,7 @@ async def follow(asked: argparse.Namespace) -> dict[str, Any]:
     delays: list[float] = []
     times: list[float] = []
 
-    async def hear(log: ServedLog, run_id: str) -> None:
+    async def hear(log: SharedLog, run_id: str) -> None:
         async for batch in log.follow(run_id):
             now = time.time()
             times.append(now)
@@ -94,7 +94,7 @@ async def follow(asked: argparse.Namespace) -> dict[str, Any]:
         before = time.process_time()
         await asyncio.gather(*(hear(log, run_id) for run_id in run_ids(asked)))
         cpu = time.process_time() - before
-        await log.forget(run_ids(asked))
+        await log.delete(run_ids(asked))
     return {"cpu": cpu, "delays": delays, "seconds": times[-1] - times[0]}
 
 

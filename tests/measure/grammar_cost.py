@@ -3,7 +3,7 @@
     python tests/measure/grammar_cost.py [--rounds 20]
 
 The tools have descriptions, an enum of thirty values, bounds, and an object of optional fields: about two kilobytes
-each. Measured is the way from schemas to the text that an engine gets, the best and the middle one of all rounds.
+each. Measured is the way from schemas to the text that a backend gets, the best and the middle one of all rounds.
 """
 
 import argparse
@@ -13,9 +13,9 @@ import sys
 import time
 from typing import Any
 
-from rightseat.models.completion.grammar import gbnf, lark
-from rightseat.models.completion.grammar.nodes import Choice, Grammar, Literal, Node, Sequence
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.models.completion.grammar.nodes import Choice, Concat, Grammar, LiteralText, Node
+from rightseat.models.completion.grammar.output import gbnf, lark
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 
 TOOLS = 110
 
@@ -38,11 +38,11 @@ def main() -> None:
 
 
 def grammar(given: list[dict[str, Any]]) -> Grammar:
-    builder = Builder()
+    builder = GrammarBuilder()
     calls: list[Node] = []
     for tool in given:
         arguments = builder.arguments(tool["parameters"], f"tool {tool['name']!r}: parameters")
-        calls.append(Sequence((Literal(f'{{"name": "{tool["name"]}", "arguments": '), arguments, Literal("}"))))
+        calls.append(Concat((LiteralText(f'{{"name": "{tool["name"]}", "arguments": '), arguments, LiteralText("}"))))
     return builder.grammar(Choice(tuple(calls)))
 
 

@@ -12,10 +12,10 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps as StepsLike
 from rightseat.core.events import Event, TextDelta, TextEnded, TextStarted
 from rightseat.core.guard import Guard
-from rightseat.core.guarding import guarded
+from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.messages import user
 from rightseat.guards import patterns, personal_data
-from tests.core.test_loop import Steps
+from tests.core.loop.test_agent_loop import Steps
 
 PIECES = 20_000
 TIMES = 9
@@ -35,7 +35,7 @@ class Says:
 
 
 async def once(guards: list[Guard]) -> float:
-    agent = guarded(guards)(Says())
+    agent = make_guard_wrapper(guards)(Says())
     began = time.perf_counter()
     async for _ in agent.run(ASK, Steps()):
         pass

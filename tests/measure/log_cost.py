@@ -20,7 +20,7 @@ import uvloop
 from rightseat.core.events import RunFinished, TextDelta
 from rightseat.core.log import Entry, Log
 from rightseat.logs.memory import MemoryLog
-from rightseat.logs.sqlite import SqliteLog
+from rightseat.logs.sqlite.log import SqliteLog
 
 STREAMS, RATE = 50, 25.0
 MESSAGE = "msg_0123456789abcdef0123456789abcdef"

@@ -34,7 +34,7 @@ from rightseat.core.model import Prompt, TextChunk
 from rightseat.egress.client import Client
 from rightseat.models.openai import OpenAI
 from rightseat.wire import sse
-from rightseat.wire.openai_chat import Reader
+from rightseat.wire.openai_chat import ChatCompletionDecoder
 
 STREAMS, FEW, MANY, GAP = 50, 10, 110, 0.02
 REQUESTS, WARM, SHORT = 300, 30, 5
@@ -77,7 +77,7 @@ def raw(client: openai.AsyncOpenAI) -> Ask:
 
     async def ask(prompt: str) -> str:
         text = ""
-        decoder, reader = sse.Decoder(), Reader()
+        decoder, reader = sse.SseDecoder(), ChatCompletionDecoder()
         async with client.chat.completions.with_streaming_response.create(
             model="m", messages=[{"role": "user", "content": prompt}], stream=True
         ) as answer:

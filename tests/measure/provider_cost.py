@@ -22,7 +22,7 @@ from rightseat.egress.client import Client
 from rightseat.models.anthropic import Anthropic
 from rightseat.models.google import Google
 from rightseat.models.openai import OpenAI
-from rightseat.testing import Answer, says
+from rightseat.testing import ScriptedResponse, says
 from tests.contracts.test_models import Events, as_anthropic, as_google, as_openai
 from tests.models.recorded import once
 from tests.tcp import chunked, playing
@@ -55,7 +55,7 @@ async def bytes_alone(url: str) -> int:
         return len(b"".join([piece async for piece in answer]))
 
 
-WAYS: dict[str, tuple[Ask, Callable[[Answer], Events]]] = {
+WAYS: dict[str, tuple[Ask, Callable[[ScriptedResponse], Events]]] = {
     "openai": (of(OpenAI), as_openai),
     "anthropic": (of(Anthropic), as_anthropic),
     "google": (of(Google), as_google),

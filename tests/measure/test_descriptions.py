@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from rightseat.plugins import choosing, slots
+from rightseat.plugins import selection, slots
 from rightseat.plugins.definition import Operation, Plugin
 from rightseat.plugins.response_notes import describe_response
-from tests.measure.descriptions import NONE, QUESTIONS, ROOT, load_all, mcnemar, scene, share, stripped
+from tests.measure.descriptions import NONE, QUESTIONS, ROOT, load_all, mcnemar, scope, share, stripped
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +26,18 @@ def plugins() -> dict[str, Plugin]:
 def test_every_expected_flow_can_be_chosen_and_every_expected_argument_fits(
     document: Any, plugins: dict[str, Plugin]
 ) -> None:
-    names = {one.name for one in choosing.candidates([*plugins.values()])}
+    names = {one.name for one in selection.list_candidates([*plugins.values()])}
 
     assert {asked["flow"] for asked in document["questions"]} == names | {NONE}
     for asked in document["questions"]:
         if "arguments" in asked:
             name, _, flow = asked["flow"].partition(".")
             operation = operation_of(plugins[name], str(plugins[name].flows[flow].steps["start"].params["endpoint"]))
-            assert slots.check(plugins[name], operation, asked["arguments"], scene(asked)) == {}
+            assert slots.check_arguments(plugins[name], operation, asked["arguments"], scope(asked)) == {}
     second = document["second_requests"]
     operation = operation_of(plugins[second["plugin"]], second["endpoint"])
     for asked in second["questions"]:
-        assert slots.check(plugins[second["plugin"]], operation, asked["arguments"], scene(asked)) == {}
+        assert slots.check_arguments(plugins[second["plugin"]], operation, asked["arguments"], scope(asked)) == {}
 
 
 def test_the_copies_lack_the_measured_descriptions_and_nothing_else(plugins: dict[str, Plugin], tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_the_copies_lack_the_measured_descriptions_and_nothing_else(plugins: dic
 
     for name, plugin in plugins.items():
         copy = copies[name]
-        assert copy.words.description == copy.words.name == plugin.words.name
+        assert copy.texts.description == copy.texts.name == plugin.texts.name
         assert copy.flows == plugin.flows
         for endpoint, operation in plugin.operations.items():
             kept = operation_of(copy, endpoint)

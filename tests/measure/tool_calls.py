@@ -41,8 +41,8 @@ from rightseat.core.errors import RightseatError
 from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Model, Prompt, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.models.completion import engines
-from rightseat.models.completion.engines.options import LlamaCppOptions
+from rightseat.models.completion import backends
+from rightseat.models.completion.backends.options import LlamaCppOptions
 from rightseat.models.completion.model import Completion
 from rightseat.models.openai import OpenAI, Options
 from tests.local_models import SUITE, load_parts
@@ -143,9 +143,9 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 async def ask_all(cases: dict[str, Case], wanted: Sequence[Key], url: str, pid: int, file: Path) -> None:
     async with AsyncExitStack() as stack:
-        engine = engines.build(LlamaCppOptions(url=url, patience=TIMEOUT_S))
-        completion = await stack.enter_async_context(Completion(engine, timeouts=Timeouts(TIMEOUT_S, TIMEOUT_S)))
-        options = Options(model="local", base_url=f"{url}/v1", api_key="none", patience=TIMEOUT_S)
+        backend = backends.build(LlamaCppOptions(url=url, timeout=TIMEOUT_S))
+        completion = await stack.enter_async_context(Completion(backend, timeouts=Timeouts(TIMEOUT_S, TIMEOUT_S)))
+        options = Options(model="local", base_url=f"{url}/v1", api_key="none", timeout=TIMEOUT_S)
         through = await stack.enter_async_context(OpenAI(options))
         client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=TIMEOUT_S)
         ways = {"completion": by_model(completion), "openai": by_model(through), "chat": by_client(client)}

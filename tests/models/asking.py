@@ -11,8 +11,8 @@ import pytest
 
 from rightseat.core.errors import ModelError
 from rightseat.core.messages import user
-from rightseat.core.model import Chunk, Model, Prompt, TextChunk, ThoughtChunk
-from rightseat.models.upstream import Reader
+from rightseat.core.model import Chunk, Model, Prompt, ReasoningChunk, TextChunk
+from rightseat.models.upstream import EventDecoder
 from rightseat.wire import sse
 from tests.tcp import Script, Server, answers, playing
 
@@ -35,7 +35,7 @@ async def asking(script: Script | bytes, make: Callable[[str], M]) -> AsyncItera
     """`make` gets the server's address."""
     async with (
         playing(script if callable(script) else answers(script)) as server,
-        asyncio.timeout(10),
+        asyncio.timeout(30),
         make(server.url) as model,
     ):
         yield model, server
@@ -43,7 +43,7 @@ async def asking(script: Script | bytes, make: Callable[[str], M]) -> AsyncItera
 
 async def answer_of(model: Model) -> list[Chunk]:
     """Without pieces that are empty."""
-    return [chunk async for chunk in model.stream(PROMPT) if chunk not in (TextChunk(""), ThoughtChunk(""))]
+    return [chunk async for chunk in model.stream(PROMPT) if chunk not in (TextChunk(""), ReasoningChunk(""))]
 
 
 async def failure_of(model: Model) -> tuple[list[Chunk], ModelError]:
@@ -57,12 +57,12 @@ async def failure_of(model: Model) -> tuple[list[Chunk], ModelError]:
     pytest.fail(f"no error after {chunks}")
 
 
-def assert_cut_anywhere(recording: Path, make: Callable[[], Reader]) -> None:
+def assert_cut_anywhere(recording: Path, make: Callable[[], EventDecoder]) -> None:
     """The same chunks come of a recording, in pieces of whatever size its bytes come."""
     body = recording.read_bytes().partition(b"\r\n\r\n")[2]
 
     def chunks(size: int) -> list[Chunk]:
-        decoder, reader, found = sse.Decoder(), make(), list[Chunk]()
+        decoder, reader, found = sse.SseDecoder(), make(), list[Chunk]()
         try:
             for at in range(0, len(body), size):
                 for data in decoder.feed(body[at : at + size]):

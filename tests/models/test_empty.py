@@ -3,14 +3,14 @@
 import pytest
 
 from rightseat import app, config
-from rightseat.core.errors import Misuse
+from rightseat.core.errors import NotConfigured
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.models.empty import Options, build
 
 
-def test_asking_it_says_what_would_be_right() -> None:
-    with pytest.raises(Misuse, match="name a model such as `type: openai`"):
+def test_a_call_of_the_empty_model_names_the_cure() -> None:
+    with pytest.raises(NotConfigured, match="configure a model such as `type: openai`"):
         build(Options()).stream(Prompt((user("Hi"),)))
 
 

@@ -12,7 +12,7 @@ from rightseat.core.errors import ConfigError, ModelBusy, ModelError, ModelRefus
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt, TextChunk
 from rightseat.models.fallback import Fallback, Options
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 
 PROMPT = Prompt((user("Hi"),))
 
@@ -23,10 +23,10 @@ def busy(retry_after: float | None = None) -> ModelBusy:
     return error
 
 
-def chain(*answers: list[Answer], clock: Any = None, **options: Any) -> tuple[Fallback, list[ScriptedModel]]:
+def chain(*answers: list[ScriptedResponse], clock: Any = None, **options: Any) -> tuple[Fallback, list[ScriptedModel]]:
     """Models `a`, `b`, …, each with what it answers, one answer after another."""
     models = {chr(ord("a") + number): ScriptedModel(script) for number, script in enumerate(answers)}
-    given = Options(**{"models": tuple(models), "pause": 0, **options})
+    given = Options(**{"models": tuple(models), "backoff": 0, **options})
     return Fallback(given, dict(models), clock), list(models.values())
 
 
@@ -36,7 +36,7 @@ async def ask(model: Model) -> tuple[str, list[str]]:
     return text, [str(chunk.value) for chunk in chunks if isinstance(chunk, NoteChunk)]
 
 
-async def test_the_first_model_answers_and_nobody_is_told_anything() -> None:
+async def test_the_first_model_responds_without_a_report() -> None:
     model, (first, second) = chain([says("Hi")], [says("Ho")])
 
     assert await ask(model) == ("Hi", [])
@@ -46,17 +46,17 @@ async def test_the_first_model_answers_and_nobody_is_told_anything() -> None:
 async def test_a_model_that_was_busy_is_asked_again() -> None:
     model, (first, second) = chain([[busy()], says("Hi")], [says("Ho")])
 
-    assert await ask(model) == ("Hi", ["The model 'a' failed (model_busy): too much to do", "The model 'a' answers."])
+    assert await ask(model) == ("Hi", ["The model 'a' failed (model_busy): too much to do", "The model 'a' responds."])
     assert (len(first.prompts), len(second.prompts)) == (2, 0)
 
 
-async def test_the_next_model_answers_where_the_first_cannot_and_the_run_is_told() -> None:
+async def test_the_next_model_responds_if_the_first_fails_and_the_run_reports_it() -> None:
     model, (first, _) = chain([[ModelUnreachable("down")], [ModelUnreachable("down")]], [says("Ho")])
 
     text, notes = await ask(model)
 
     assert text == "Ho"
-    assert notes == ["The model 'a' failed (model_unreachable): down"] * 2 + ["The model 'b' answers."]
+    assert notes == ["The model 'a' failed (model_unreachable): down"] * 2 + ["The model 'b' responds."]
     assert len(first.prompts) == 2
 
 
@@ -68,7 +68,7 @@ async def test_what_stays_refused_is_not_asked_for_again(error: ModelError) -> N
     assert len(first.prompts) == 1
 
 
-async def test_a_server_that_wants_to_be_left_alone_for_long_is_not_waited_for() -> None:
+async def test_a_retry_after_beyond_the_longest_backoff_is_not_waited_for() -> None:
     model, (first, _) = chain([[busy(60)]], [says("Ho")])
 
     async with asyncio.timeout(1):
@@ -91,41 +91,43 @@ async def test_if_none_can_answer_the_last_error_is_the_error() -> None:
         await ask(model)
 
 
-async def test_a_model_that_fails_often_is_left_alone_and_then_tried(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_model_that_fails_often_is_skipped_and_then_probed(caplog: pytest.LogCaptureFixture) -> None:
     now = [0.0]
-    failing: list[Answer] = [[ModelUnreachable("down")]] * 3
+    failing: list[ScriptedResponse] = [[ModelUnreachable("down")]] * 3
     model, (first, _) = chain(
-        [*failing, says("Hi")], [says("Ho")] * 4, clock=lambda: now[0], retries=0, failures=2, rest=30
+        [*failing, says("Hi")], [says("Ho")] * 4, clock=lambda: now[0], retries=0, failure_threshold=2, cooldown=30
     )
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             text, notes = await ask(model)
 
     assert text == "Ho"
-    assert notes[0] == "The model 'a' is left alone for another 30 s: it failed too often."
+    assert notes[0] == "The model 'a' is skipped for another 30 s: it failed too often."
     assert len(first.prompts) == 2
-    assert "the model a failed 2 times in a row and is left alone for 30 s" in caplog.text
+    assert "the model a failed 2 times in a row and is skipped for 30 s" in caplog.text
 
     now[0] = 31.0
     assert (await ask(model))[0] == "Ho"  # it was tried, and failed again
     assert len(first.prompts) == 3
     now[0] = 62.0
     assert (await ask(model))[0] == "Hi"
-    assert "the model a answers again" in caplog.text
+    assert "the model a works again" in caplog.text
 
 
-async def test_if_all_are_left_alone_that_is_the_error() -> None:
-    model, _ = chain([[ModelUnreachable("down")]], retries=0, failures=1)
+async def test_if_all_models_are_skipped_that_is_the_error() -> None:
+    model, _ = chain([[ModelUnreachable("down")]], retries=0, failure_threshold=1)
     with pytest.raises(ModelUnreachable, match="down"):
         await ask(model)
 
-    with pytest.raises(ModelUnreachable, match="None of the models can be asked now"):
+    with pytest.raises(ModelUnreachable, match="All models are unavailable"):
         await ask(model)
 
 
-async def test_a_try_that_nobody_waited_for_does_not_count() -> None:
+async def test_a_cancelled_attempt_does_not_count() -> None:
     now = [0.0]
-    model, _ = chain([[ModelUnreachable("down")], says("Hi"), says("Hi")], clock=lambda: now[0], retries=0, failures=1)
+    model, _ = chain(
+        [[ModelUnreachable("down")], says("Hi"), says("Hi")], clock=lambda: now[0], retries=0, failure_threshold=1
+    )
     with pytest.raises(ModelUnreachable):
         await ask(model)
     now[0] = 31.0
@@ -144,6 +146,6 @@ def test_it_is_built_from_models_of_the_configuration() -> None:
     assert isinstance(models["default"], Fallback)
 
 
-def test_a_name_that_is_none_is_found_when_the_file_is_read() -> None:
+def test_an_unknown_model_name_is_reported_when_the_file_is_read() -> None:
     with pytest.raises(ConfigError, match="no model is named 'c'"):
         config.parse("models: {default: {type: fallback, models: [c]}, a: {type: scripted}}")

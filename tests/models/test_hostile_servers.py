@@ -15,12 +15,12 @@ import httpx2
 import pytest
 from langchain_openai import ChatOpenAI
 
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.deadlines import Timeouts
-from rightseat.core.errors import ModelTimeout, ModelUnreachable, TooManyCalls
-from rightseat.core.events import CallStarted, Event
-from rightseat.core.framing import CALL_LIMIT, frame
+from rightseat.core.errors import ModelTimeout, ModelUnreachable, TooManyToolCalls
+from rightseat.core.events import Event, ToolCallStarted
 from rightseat.core.model import Model, NoteChunk, TextChunk
+from rightseat.core.stream.framer import MAX_CALLS_PER_RESPONSE, frame
 from rightseat.models.anthropic import Anthropic
 from rightseat.models.completion import Options as CompletionOptions
 from rightseat.models.completion import build as build_completion
@@ -68,7 +68,7 @@ def gemini(text: str) -> bytes:
 
 
 def options_of(timeouts: Timeouts) -> dict[str, Any]:
-    return {"patience": timeouts.silence, "answer_timeout": timeouts.answer}
+    return {"timeout": timeouts.silence, "total_timeout": timeouts.answer}
 
 
 def make_openai(url: str, timeouts: Timeouts) -> OpenAI:
@@ -102,11 +102,11 @@ async def make_fallback(url: str, timeouts: Timeouts) -> AsyncIterator[Model]:
         yield Fallback(FallbackOptions(models=("only",), retries=0), {"only": model})
 
 
-def make_completion(engine: str) -> Callable[[str, Timeouts], Any]:
+def make_completion(backend: str) -> Callable[[str, Timeouts], Any]:
     def make(url: str, timeouts: Timeouts) -> Any:
-        named = {} if engine == "llama_cpp" else {"model": "m"}
-        given = {"type": engine, "url": url, **named, **options_of(timeouts)}
-        return build_completion(CompletionOptions.model_validate({"engine": given}))
+        named = {} if backend == "llama_cpp" else {"model": "m"}
+        given = {"type": backend, "url": url, **named, **options_of(timeouts)}
+        return build_completion(CompletionOptions.model_validate({"backend": given}))
 
     return make
 
@@ -183,7 +183,7 @@ async def test_a_server_that_only_sends_comments_is_silent(provider: Provider) -
     assert [chunk for chunk in chunks if not isinstance(chunk, NoteChunk)] in ([], [TextChunk("")])
     assert isinstance(error, ModelTimeout)
     assert f"sent no content for {BRIEF:g} s" in error.message
-    assert "`patience`" in error.message
+    assert "`timeout`" in error.message
 
 
 async def test_a_server_that_only_sends_empty_chunks_is_silent(provider: Provider) -> None:
@@ -202,15 +202,15 @@ async def test_a_server_that_stops_in_the_middle_is_silent(provider: Provider) -
     assert isinstance(error, ModelTimeout)
 
 
-async def test_an_answer_without_an_end_is_ended_and_what_was_said_stays(provider: Provider) -> None:
+async def test_a_response_without_an_end_is_ended_and_its_text_stays(provider: Provider) -> None:
     async with asking(provider, repeat(provider.word), Timeouts(LONG, BRIEF)) as (model, server):
         chunks, error = await failure_of(model)
         await server.visits[-1].gone()
 
     assert any(isinstance(chunk, TextChunk) and "word" in chunk.text for chunk in chunks)
     assert isinstance(error, ModelTimeout)
-    assert f"did not finish its answer within {BRIEF:g} s" in error.message
-    assert "`answer_timeout`" in error.message
+    assert f"did not finish its response within {BRIEF:g} s" in error.message
+    assert "`total_timeout`" in error.message
 
 
 async def test_the_error_names_model_and_address_and_no_credentials() -> None:
@@ -225,7 +225,7 @@ async def test_the_error_names_model_and_address_and_no_credentials() -> None:
     assert "hidden" not in error.message
 
 
-async def test_an_answer_that_goes_on_is_not_ended() -> None:
+async def test_a_slow_response_with_content_is_not_ended() -> None:
     words = [PROVIDERS["openai"].word] * 25
     end = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     async with asking(PROVIDERS["openai"], iter([*words, end]), Timeouts(BRIEF, LONG)) as (model, _):
@@ -258,7 +258,7 @@ async def test_a_reader_that_is_cancelled_stays_cancelled(provider: Provider) ->
 
 
 async def gather(model: Model, events: list[Event]) -> None:
-    async with closing(frame(model.stream(PROMPT))) as said:
+    async with aclosing(frame(model.stream(PROMPT))) as said:
         async for one in said:
             events.append(one)  # noqa: PERF401  # what came before an error is wanted
 
@@ -311,7 +311,7 @@ async def test_calls_without_end_are_cut_off_and_none_is_whole() -> None:
 
     events: list[Event] = []
     async with asking(PROVIDERS["openai"], calls(), Timeouts(LONG, LONG), every=0) as (model, _):
-        with pytest.raises(TooManyCalls):
+        with pytest.raises(TooManyToolCalls):
             await gather(model, events)
 
-    assert sum(isinstance(one, CallStarted) for one in events) == CALL_LIMIT
+    assert sum(isinstance(one, ToolCallStarted) for one in events) == MAX_CALLS_PER_RESPONSE

@@ -31,6 +31,7 @@ assert CliRunner().invoke(main, ["--help"]).exit_code == 0
 """
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("code", ["import rightseat", HELP], ids=["import", "help"])
 def test_a_start_imports_no_provider_and_is_quick(code: str) -> None:
     found = [started(code) for _ in range(3)]

@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from rightseat import config
-from rightseat.core.ask import Named, Parameters, ToolChoice
+from rightseat.core.ask import NamedTool, Parameters, ToolChoice
 from rightseat.core.errors import (
     ConfigError,
     ModelBusy,
@@ -24,10 +24,10 @@ from rightseat.core.errors import (
     ModelTimeout,
     ModelUnreachable,
 )
-from rightseat.core.events import CallDelta, CallStarted
-from rightseat.core.framing import frame
+from rightseat.core.events import ToolCallDelta, ToolCallStarted
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
-from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, Model, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.stream.framer import frame
 from rightseat.core.tools import Tool
 from rightseat.models.openai import OpenAI, Options, build, write_parameters
 from rightseat.wire.openai_chat import read_error
@@ -44,7 +44,7 @@ SEARCH = Tool("search", "Find things.", {"type": "object", "properties": {"q": {
 async def model_of(script: Script | bytes, **options: Any) -> AsyncIterator[tuple[OpenAI, Server]]:
     async with playing(script if callable(script) else answers(script)) as server:
         given = {"api_key": KEY, "base_url": f"{server.url}/v1"} | options
-        async with asyncio.timeout(10), OpenAI("gpt-4o-mini", **given) as model:
+        async with asyncio.timeout(30), OpenAI("gpt-4o-mini", **given) as model:
             yield model, server
 
 
@@ -86,7 +86,7 @@ CHUNKS: dict[str, list[Chunk]] = {
         CallChunk(1, "", "call_kP7sRb2M", "get_weather"),
         CallChunk(1, '{"city"'),
         CallChunk(1, ': "Rome"}'),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(19, 45),
     ],
     "text-then-tool-call": [
@@ -94,7 +94,7 @@ CHUNKS: dict[str, list[Chunk]] = {
         TextChunk(" look."),
         CallChunk(0, "", "call_a", "search"),
         CallChunk(0, "{}"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(19, 9),
     ],
     "interleaved-tool-calls": [
@@ -106,22 +106,22 @@ CHUNKS: dict[str, list[Chunk]] = {
         CallChunk(0, '"re'),
         CallChunk(0, 'd"}'),
         CallChunk(1, "2}"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ],
     "length": [TextChunk("Once upon"), StopChunk("length"), UsageChunk(19, 9)],
     "content-filter": [TextChunk("The way"), StopChunk("filtered")],
     "refusal": [TextChunk("I'm sorry"), TextChunk(", I cannot help with that."), StopChunk("stop")],
     "reasoning-content": [
-        ThoughtChunk("9.8 is"),
-        ThoughtChunk(" more."),
+        ReasoningChunk("9.8 is"),
+        ReasoningChunk(" more."),
         TextChunk("9.8"),
         TextChunk(" is greater."),
         StopChunk("stop"),
-        UsageChunk(17, 31),
+        UsageChunk(17, 31, reasoning_tokens=20),
     ],
     "thought-and-text-in-one-delta": [
-        ThoughtChunk("Let me see"),
-        ThoughtChunk("."),
+        ReasoningChunk("Let me see"),
+        ReasoningChunk("."),
         TextChunk("Yes"),
         TextChunk("."),
         StopChunk("stop"),
@@ -135,12 +135,12 @@ CHUNKS: dict[str, list[Chunk]] = {
         StopChunk("stop"),
         UsageChunk(12, 3),
     ],
-    "reasoning": [ThoughtChunk("We need"), TextChunk("Hi"), StopChunk("stop"), UsageChunk(70, 25)],
+    "reasoning": [ReasoningChunk("We need"), TextChunk("Hi"), StopChunk("stop"), UsageChunk(70, 25)],
     "groq": [TextChunk("Hi"), StopChunk("stop"), UsageChunk(36, 2)],
     "ollama-tool-calls": [
         CallChunk(0, '{"a":1,"b":2}', "call_5dg1k2", "add"),
         CallChunk(1, '{"a":3,"b":4}', "call_9hh3x1", "add"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ],
     "llama-cpp": [TextChunk("Hi"), TextChunk("!"), StopChunk("stop"), UsageChunk(14, 3)],
     "calls-all-at-index-zero": [
@@ -151,7 +151,7 @@ CHUNKS: dict[str, list[Chunk]] = {
     "calls-without-an-index": [
         CallChunk(0, '{"city":"Oslo"}', "", "get_weather"),
         CallChunk(1, '{"city":"Rome"}', "", "get_weather"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ],
     "ids-in-every-delta": [
         UsageChunk(12, 0),
@@ -163,7 +163,7 @@ CHUNKS: dict[str, list[Chunk]] = {
         UsageChunk(12, 0),
         CallChunk(1, ":42}", "call_b", "set_size"),
         UsageChunk(12, 0),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(12, 20),
     ],
     "crlf-without-spaces": [TextChunk("Hi"), StopChunk("stop"), UsageChunk(3, 0)],
@@ -192,14 +192,14 @@ async def test_a_recorded_answer_becomes_chunks(name: str) -> None:
         ("ids-in-every-delta", [("set_color", '{"color":"red"}'), ("set_size", '{"size":42}')]),
     ],
 )
-async def test_calls_are_told_apart_however_a_server_numbers_them(name: str, calls: list[tuple[str, str]]) -> None:
+async def test_calls_are_distinguished_however_a_server_numbers_them(name: str, calls: list[tuple[str, str]]) -> None:
     async with model_of(recording(name)) as (model, _):
         events = [event async for event in frame(model.stream(PROMPT))]
 
-    ids = {event.call_id: event.name for event in events if isinstance(event, CallStarted)}
+    ids = {event.call_id: event.name for event in events if isinstance(event, ToolCallStarted)}
     arguments = dict.fromkeys(ids, "")
     for event in events:
-        if isinstance(event, CallDelta):
+        if isinstance(event, ToolCallDelta):
             arguments[event.call_id] += event.text
     assert [(ids[id], arguments[id]) for id in ids] == calls
 
@@ -215,14 +215,14 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", ERRORS)
-async def test_an_error_inside_an_answer_comes_after_what_was_said(name: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_error_inside_a_response_comes_after_its_chunks(name: str, caplog: pytest.LogCaptureFixture) -> None:
     async with model_of(recording(name)) as (model, server):
         chunks, error = await failure(model)
 
     assert chunks == ERRORS[name]
     assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server broke its answer off with an error."
-    assert "an error inside the answer" in caplog.text
+    assert error.message == "The model provider ended its response early with an error."
+    assert "an error inside the response" in caplog.text
     assert len(server.requests) == 1
 
 
@@ -236,13 +236,13 @@ async def test_an_error_inside_an_answer_is_in_the_debug_log_in_the_words_of_the
     assert "the engine is dead" in caplog.text
 
 
-async def test_an_answer_that_says_neither_how_it_ended_nor_that_it_did_is_broken() -> None:
-    async with model_of(recording("missing-finish-reason")) as (model, _):
+async def test_a_response_without_a_stop_reason_and_an_end_is_incomplete() -> None:
+    async with model_of(recording("missing-finish-reason")) as (model, _server):
         chunks, error = await failure(model)
 
     assert chunks == [TextChunk("Hello"), TextChunk(" wor")]
     assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server cannot be relied on: its answer broke off."
+    assert error.message == "The response of the model provider ended early."
 
 
 @pytest.mark.parametrize("how", ["closed", "reset"])
@@ -257,7 +257,10 @@ async def test_a_connection_that_ends_in_the_middle_is_an_error(how: str) -> Non
         _, error = await failure(model)
 
     assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server cannot be relied on: Its answer broke off."
+    assert (
+        error.message == "The request to the model server failed: "
+        "The connection was closed in the middle of the response."
+    )
     assert len(server.requests) == 1
 
 
@@ -430,7 +433,7 @@ async def test_a_tool_is_strict_where_its_schema_allows_it(tool: Tool, options: 
         ("auto", "auto"),
         ("none", "none"),
         ("required", "required"),
-        (Named("search"), {"type": "function", "function": {"name": "search"}}),
+        (NamedTool("search"), {"type": "function", "function": {"name": "search"}}),
     ],
 )
 async def test_a_choice_of_tools_is_passed_on(choice: ToolChoice, written: object) -> None:
@@ -439,7 +442,7 @@ async def test_a_choice_of_tools_is_passed_on(choice: ToolChoice, written: objec
     assert body["tool_choice"] == written
 
 
-async def test_without_tools_nothing_is_said_of_them() -> None:
+async def test_without_tools_the_prompt_does_not_mention_them() -> None:
     body = await request_for(Prompt((user("Hi"),), (), Parameters(tool_choice="required")))
 
     assert body.keys().isdisjoint({"tools", "tool_choice"})
@@ -474,8 +477,8 @@ async def test_a_limit_of_tokens_is_forwarded(asked: int | None, configured: int
         ({"base_url": "http://localhost:11434/v1"}, "max_tokens"),
         ({"base_url": "https://fakeapi.openai.com.evil.test/v1"}, "max_tokens"),
         ({"base_url": "https://notapi.openai.com/v1"}, "max_tokens"),
-        ({"token_field": "max_tokens"}, "max_tokens"),
-        ({"base_url": "http://localhost/v1", "token_field": "max_completion_tokens"}, "max_completion_tokens"),
+        ({"max_tokens_field": "max_tokens"}, "max_tokens"),
+        ({"base_url": "http://localhost/v1", "max_tokens_field": "max_completion_tokens"}, "max_completion_tokens"),
     ],
 )
 def test_the_limit_of_tokens_has_the_name_that_the_server_knows(options: dict[str, Any], field: str) -> None:
@@ -508,11 +511,11 @@ async def test_all_that_a_client_may_ask_of_a_model_is_forwarded() -> None:
     assert sent["response_format"] == {"type": "json_schema", "json_schema": form}
 
 
-async def test_what_is_not_asked_is_not_forwarded() -> None:
+async def test_unset_parameters_are_not_sent() -> None:
     assert set(await request_for(PROMPT)) == {"model", "messages", "stream", "stream_options"}
 
 
-async def test_parallel_calls_are_not_spoken_of_where_there_are_no_tools() -> None:
+async def test_parallel_tool_calls_is_not_sent_without_tools() -> None:
     """OpenAI refuses that."""
     assert "parallel_tool_calls" not in await request_for(Prompt((user("Hi"),), (), Parameters(parallel_calls=True)))
 
@@ -548,14 +551,14 @@ async def test_a_client_may_choose_among_the_models_it_is_allowed(
     assert not caplog.records
 
 
-async def test_a_model_that_is_not_allowed_is_not_used_and_the_log_says_so(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_model_that_is_not_allowed_is_not_used_and_this_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     body = await request_for(Prompt((user("Hi"),), (), Parameters(model="o9\nexpensive")), client_models=["o4"])
 
     assert body["model"] == "gpt-4o-mini"
     assert [(record.levelno, record.getMessage()) for record in caplog.records] == [
         (
             logging.WARNING,
-            "a client asked for the model 'o9\\nexpensive', which is not in client_models; 'gpt-4o-mini' answers",
+            "a client requested the model 'o9\\nexpensive', which is not in client_models; using 'gpt-4o-mini'",
         )
     ]
 
@@ -570,7 +573,7 @@ async def test_extra_fields_are_added_and_win() -> None:
 
 
 async def test_usage_is_not_asked_for_where_it_is_switched_off() -> None:
-    assert "stream_options" not in await request_for(PROMPT, usage=False)
+    assert "stream_options" not in await request_for(PROMPT, include_usage=False)
 
 
 async def test_headers_are_sent_and_replace_ours() -> None:
@@ -616,10 +619,10 @@ async def test_a_query_of_the_address_is_kept() -> None:
             "headers: {x-key: '${KEY}'}",
             "1:61: models.default.headers.x-key: should be one line of plain characters, not '${KEY}'.",
         ),
-        ("patience: 0", "1:54: models.default.patience: should be greater than 0, not 0."),
+        ("timeout: 0", "1:53: models.default.timeout: should be greater than 0, not 0."),
     ],
 )
-def test_options_that_cannot_work_are_told_with_their_place(options: str, said: str) -> None:
+def test_invalid_options_are_reported_with_their_path(options: str, said: str) -> None:
     with pytest.raises(ConfigError) as error:
         config.parse(f"models: {{default: {{type: openai, model: m, {options}}}}}", environ={"KEY": f"{KEY}\n"})
 
@@ -652,20 +655,28 @@ def test_building_opens_nothing_and_shows_no_key() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "message"),
     [
-        (401, ModelRefusedKey, "The model's server does not accept our key (HTTP 401)."),
-        (403, ModelRefusedKey, "The model's server does not accept our key (HTTP 403)."),
-        (400, ModelRefused, "The model's server does not accept the request (HTTP 400): no good"),
-        (404, ModelRefused, "The model's server does not accept the request (HTTP 404): no good"),
-        (413, ModelRefused, "The model's server does not accept the request (HTTP 413): no good"),
-        (301, ModelRefused, "The model's server does not accept the request (HTTP 301): no good"),
+        (
+            401,
+            ModelRefusedKey,
+            "The model provider returned HTTP 401: it does not accept {cure}",
+        ),
+        (
+            403,
+            ModelRefusedKey,
+            "The model provider returned HTTP 403: it does not accept {cure}",
+        ),
+        (400, ModelRefused, "The model provider returned HTTP 400: no good"),
+        (404, ModelRefused, "The model provider returned HTTP 404: no good. Check `base_url` of the model."),
+        (413, ModelRefused, "The model provider returned HTTP 413: no good"),
+        (301, ModelRefused, "The model provider returned HTTP 301: no good"),
         (
             429,
             ModelBusy,
-            "The model's server has too much to do for us right now (HTTP 429). Try again later.",
+            "The model provider returned HTTP 429 (rate limited): no good",
         ),
-        (500, ModelUnreachable, "The model's server failed (HTTP 500)."),
-        (502, ModelUnreachable, "The model's server failed (HTTP 502)."),
-        (503, ModelUnreachable, "The model's server failed (HTTP 503)."),
+        (500, ModelUnreachable, "The model provider returned HTTP 500."),
+        (502, ModelUnreachable, "The model provider returned HTTP 502."),
+        (503, ModelUnreachable, "The model provider returned HTTP 503."),
     ],
 )
 async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(
@@ -677,9 +688,10 @@ async def test_a_refusal_is_an_error_of_its_kind_and_nothing_is_tried_again(
 
     assert chunks == []
     assert type(error) is kind
-    assert error.message == message
+    cure = "the API key for 'gpt-4o-mini'. Check `api_key` of the model, or the environment variable that it names."
+    assert error.message == message.format(url=f"{server.url}/v1", cure=cure)
     assert getattr(error, "upstream_status", status) == status
-    assert f"{server.url}/v1 answered {status}: x" in caplog.text
+    assert f"{server.url}/v1 returned HTTP {status}: x" in caplog.text
     assert "no good" not in caplog.text
     assert "no good" not in error.log_message
     assert len(server.requests) == 1
@@ -694,7 +706,7 @@ async def test_a_refusal_leaves_its_connection_for_the_next_request() -> None:
     assert len(server.requests) == 2
 
 
-async def test_a_refusal_that_breaks_off_is_still_that_refusal() -> None:
+async def test_a_truncated_error_response_keeps_its_status() -> None:
     broken = b"HTTP/1.1 401 No\r\ncontent-length: 100\r\n\r\n{"
     async with model_of(once(broken)) as (model, _):
         _, error = await failure(model)
@@ -728,15 +740,36 @@ async def test_long_words_of_a_refusal_are_cut_and_made_one_line() -> None:
     assert ": much too long much too" in error.message
 
 
-async def test_nobody_at_the_address_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("path", "text", "hint"),
+    [
+        ("", "404 page not found", ". Check `base_url` of the model. Most servers need `/v1` at its end."),
+        ("/api/v1", "Not Found.", " Check `base_url` of the model."),
+        ("", "", ". Check `base_url` of the model. Most servers need `/v1` at its end."),
+        ("", "model 'llama9' not found, try pulling it first", ""),
+    ],
+)
+async def test_a_404_that_is_not_about_the_model_names_the_address(path: str, text: str, hint: str) -> None:
+    async with (
+        playing(answers(refusal("404 Not Found", text))) as server,
+        OpenAI("m", base_url=server.url + path) as model,
+    ):
+        _, error = await failure(model)
+
+    assert error.message == (
+        f"The model provider returned HTTP 404{': ' if text else ''}{text}{hint.format(url=server.url + path)}"
+    )
+
+
+async def test_a_refused_connection_is_an_error(caplog: pytest.LogCaptureFixture) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     async with OpenAI("m", base_url=f"http://127.0.0.1:{port}/v1") as model:
         _, error = await failure(model)
 
     assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server cannot be relied on: It takes no connection: Connection refused."
-    assert f"http://127.0.0.1:{port}/v1: It takes no connection" in caplog.text
+    assert error.message == "Cannot reach the model server: Connection refused. Is it running?"
+    assert f"http://127.0.0.1:{port}/v1: Connection refused" in caplog.text
 
 
 async def test_silence_is_an_error() -> None:
@@ -744,13 +777,13 @@ async def test_silence_is_an_error() -> None:
         await visit.request()
         await visit.gone()
 
-    async with model_of(script, patience=0.1) as (model, server):
+    async with model_of(script, timeout=0.1) as (model, server):
         _, error = await failure(model)
 
     assert isinstance(error, ModelTimeout)
     assert error.message == (
-        f"The model 'gpt-4o-mini' at {server.url}/v1 sent no content for 0.1 s, so the answer was ended. "
-        "Raise `patience` of the model if it needs longer."
+        f"The model 'gpt-4o-mini' at {server.url}/v1 sent no content for 0.1 s, so the run was stopped. "
+        "If it needs longer, raise `timeout` of the model."
     )
     assert len(server.requests) == 1
 
@@ -761,7 +794,9 @@ async def test_an_answer_that_is_no_stream_is_an_error(caplog: pytest.LogCapture
 
     assert chunks == []
     assert isinstance(error, ModelUnreachable)
-    assert error.message == "The model's server answered with application/json instead of a stream."
+    assert error.message == (
+        "The model provider returned application/json instead of a stream. Check `base_url` of the model."
+    )
     assert '"finish_reason":"stop"' not in caplog.text
 
 
@@ -769,7 +804,9 @@ async def test_a_web_page_is_no_stream() -> None:
     async with model_of(refusal("200 OK", "<html>Log in</html>", "text/html")) as (model, _):
         _, error = await failure(model)
 
-    assert error.message == "The model's server answered with text/html instead of a stream."
+    assert error.message == (
+        "The model provider returned text/html instead of a stream. Check `base_url` of the model."
+    )
 
 
 # Secrets

@@ -11,12 +11,12 @@ import pytest
 from openai.resources.chat.completions import AsyncCompletions
 from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam, ChatCompletionToolParam
 
-from rightseat.core.ask import Named, Parameters
+from rightseat.core.ask import NamedTool, Parameters
 from rightseat.core.errors import ModelError
-from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, TextDelta, ThoughtDelta
-from rightseat.core.framing import frame
+from rightseat.core.events import ModelResponseEnded, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStarted
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
 from rightseat.core.model import Prompt
+from rightseat.core.stream.framer import frame
 from rightseat.core.tools import Tool
 from rightseat.models.openai import OpenAI
 from tests.models.recorded import OPENAI, UPSTREAM, answer
@@ -84,19 +84,19 @@ def theirs(chunks: list[ChatCompletionChunk]) -> Said:
 async def ours(model: OpenAI) -> Said:
     said = Said()
     places: dict[str, int] = {}
-    reasons = {"calls": "tool_calls", "filtered": "content_filter"}
+    reasons = {"tool_calls": "tool_calls", "filtered": "content_filter"}
     async for event in frame(model.stream(Prompt((user("Hi"),)))):
         match event:
             case TextDelta(text=text):
                 said.text += text
-            case ThoughtDelta(text=text):
+            case ReasoningDelta(text=text):
                 said.thoughts += text
-            case CallStarted(call_id=id, name=name):
+            case ToolCallStarted(call_id=id, name=name):
                 places[id] = len(places)
                 said.calls[places[id]] = [id, name, ""]
-            case CallDelta(call_id=id, text=text):
+            case ToolCallDelta(call_id=id, text=text):
                 said.calls[places[id]][2] += text
-            case AnswerEnded(reason=reason, usage=usage):
+            case ModelResponseEnded(reason=reason, usage=usage):
                 said.reason = reasons.get(reason, reason)
                 said.usage = (usage.input_tokens, usage.output_tokens) if usage else None
     return said
@@ -228,9 +228,14 @@ async def test_tools_and_parameters_are_written_as_the_sdk_writes_them() -> None
         Prompt(
             (user("Hi"),),
             (SEARCH, SEARCH),
-            Parameters(model="o", temperature=0, max_tokens=9, stop=("a", "b"), tool_choice=Named("search")),
+            Parameters(model="o", temperature=0, max_tokens=9, stop=("a", "b"), tool_choice=NamedTool("search")),
         ),
-        {"client_models": ["*"], "token_field": "max_completion_tokens", "usage": False, "extra": {"seed": 7}},
+        {
+            "client_models": ["*"],
+            "max_tokens_field": "max_completion_tokens",
+            "include_usage": False,
+            "extra": {"seed": 7},
+        },
         lambda completions: completions.create(
             model="o",
             messages=HI,
@@ -251,7 +256,7 @@ async def test_tools_and_parameters_are_written_as_the_sdk_writes_them() -> None
 async def test_a_choice_of_tools_is_written_as_the_sdk_writes_it(choice: Any) -> None:
     mine, its = await sent(
         Prompt((user("Hi"),), (SEARCH,), Parameters(max_tokens=1, tool_choice=choice)),
-        {"usage": False},
+        {"include_usage": False},
         lambda completions: completions.create(
             model="m", messages=HI, stream=True, tools=[THEIR_SEARCH], tool_choice=choice, max_tokens=1
         ),

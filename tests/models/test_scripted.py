@@ -15,7 +15,7 @@ from tests.acme import tools as acme
 
 
 async def answer(*messages: Message, tools: Sequence[Tool] = (), parameters: Parameters | None = None) -> list[Chunk]:
-    model = build(Options(pause=0))
+    model = build(Options(chunk_delay=0))
     return [chunk async for chunk in model.stream(Prompt(messages, tools, parameters or Parameters()))]
 
 
@@ -23,11 +23,11 @@ def text(chunks: list[Chunk]) -> str:
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk))
 
 
-async def test_it_says_in_pieces_what_it_is_and_what_was_asked_and_how_to_get_a_real_one() -> None:
+async def test_the_demo_model_streams_the_question_and_how_to_configure_a_real_model() -> None:
     chunks = await answer(user("First?"), assistant("Yes."), user("How are you?"))
 
     assert len(chunks) > 10
-    assert text(chunks).startswith("You said: “How are you?” I am the built-in scripted model:")
+    assert text(chunks).startswith("You said: “How are you?” I am the built-in demo model:")
     assert "rightseat.yaml" in text(chunks)
     assert "OPENAI_API_KEY" in text(chunks)
     assert chunks[-1] == StopChunk("stop")
@@ -42,7 +42,7 @@ async def test_a_tool_that_the_question_names_is_called_with_the_words_behind_it
 
     assert isinstance(call, CallChunk)
     assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "for Paris"})
-    assert stop == StopChunk("calls")
+    assert stop == StopChunk("tool_calls")
 
 
 async def test_two_calls_have_two_ids() -> None:
@@ -63,13 +63,13 @@ async def test_no_tool_is_called_where_the_client_wants_none() -> None:
     assert text(await answer(user("add"), tools=acme.both, parameters=Parameters(tool_choice="none")))
 
 
-async def test_after_results_it_says_what_the_tools_said() -> None:
+async def test_after_tool_results_the_response_repeats_them() -> None:
     calls = Message("assistant", (Call("a", "add", "{}"), Call("b", "get_weather", "{}")))
     results = [Message("tool", (Result("a", "add", "3"),)), Message("tool", (Result("b", "get_weather", "clear"),))]
 
     chunks = await answer(user("add, get_weather"), calls, *results, tools=acme.both)
 
-    assert text(chunks) == "The tool add said: 3 The tool get_weather said: clear"
+    assert text(chunks) == "The tool add returned: 3 The tool get_weather returned: clear"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ async def test_arguments_are_made_from_what_the_schema_requires(schema: dict[str
 
 
 @pytest.mark.parametrize("parameters", [{}, {"type": "object"}, {"required": ["a"]}, {"properties": {"a": True}}])
-async def test_a_schema_that_says_nothing_gets_no_arguments(parameters: dict[str, JsonValue]) -> None:
+async def test_an_empty_schema_gets_no_arguments(parameters: dict[str, JsonValue]) -> None:
     call, *_ = await answer(user("try"), tools=[Tool("try", "", parameters)])
 
     assert isinstance(call, CallChunk)
@@ -109,3 +109,21 @@ async def test_a_schema_that_says_nothing_gets_no_arguments(parameters: dict[str
 
 async def test_silence_is_answered_too() -> None:
     assert text(await answer()).startswith("You said: “”")
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"properties": {"city": {"type": ["string", "null"]}}}, {"city": None}),
+        ({"properties": {"city": {"anyOf": [{"type": "string"}, {"type": "null"}]}}}, {"city": None}),
+        ({"properties": {"flow": {"enum": ["scan", "forecast", None]}}}, {"flow": "forecast"}),
+        ({"properties": {"flow": {"enum": ["scan", "report", None]}}}, {"flow": None}),
+        ({"properties": {"days": {"type": "integer"}}}, {"days": 3}),
+    ],
+)
+async def test_a_response_schema_gets_json_at_once(schema: dict[str, JsonValue], value: JsonValue) -> None:
+    chunk, stop = await answer(user("The forecast for 3 days"), parameters=Parameters(response_schema=schema))
+
+    assert isinstance(chunk, TextChunk)
+    assert json.loads(chunk.text) == value
+    assert stop == StopChunk("stop")

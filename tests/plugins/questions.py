@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 
 @dataclass(frozen=True)

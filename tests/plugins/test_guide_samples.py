@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins.cases.reading import Exchange
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Plugin
-from rightseat.plugins.operations.checking import flaws
-from rightseat.plugins.scene import Scene
+from rightseat.plugins.operations.validation import find_violations
+from rightseat.plugins.scope import Scope
+from rightseat.plugins.testing.cases import MockExchange
 from tests.plugins.flows.playing import Play
 from tests.plugins.loading.sample import codes, load
 from tests.plugins.loading.test_guide import GUIDE_FLOW, LIST, MINIMAL
@@ -38,22 +38,22 @@ def whole(document: str = DOCUMENT) -> Plugin:
     return found.plugin
 
 
-def test_R_17_2_the_sample_of_plugin_json_is_read_and_its_key_is_told() -> None:
+def test_R_17_2_the_sample_plugin_json_is_read_and_its_key_reported() -> None:
     found = load({"plugin.json": METADATA, "openapi.yaml": DOCUMENT, "flows/a.yaml": GUIDE_FLOW})
 
     assert set(codes(found)) == {"W101", "W112", "W226"}  # it stands in a folder of another name here
     assert "sk-1234" not in str(found.diagnostics)
     assert found.plugin is not None
-    assert found.plugin.words.name == "智能数据分析"
-    assert found.plugin.words.starters == ("请把这张报表写成报告。",)
+    assert found.plugin.texts.name == "智能数据分析"
+    assert found.plugin.texts.starters == ("请把这张报表写成报告。",)
 
 
 @pytest.mark.parametrize(("value", "fits"), [("0.1", True), ("1x2", True), ("10.1", False), ("a.b", False)])
-def test_R_17_2_R_4_3_the_pattern_of_the_sample_holds_for_the_whole_value(value: str, fits: bool) -> None:
+def test_R_17_2_R_4_3_the_pattern_of_the_sample_matches_the_whole_value(value: str, fits: bool) -> None:
     body = whole().operations["POST /url"].body
 
     assert body is not None
-    assert (flaws(body.schema, {"data": value}) == []) == fits
+    assert (find_violations(body.schema, {"data": value}) == []) == fits
 
 
 GOOD: dict[str, JsonValue] = {"id": 2, "name": "abc123", "gender": "female", "posts": [10, 15, 2, 3]}
@@ -70,23 +70,23 @@ GOOD: dict[str, JsonValue] = {"id": 2, "name": "abc123", "gender": "female", "po
         ({"posts": ["ten"]}, False),
     ],
 )
-def test_R_17_2_the_schema_of_the_sample_takes_the_data_that_it_describes(changed: Any, fits: bool) -> None:
+def test_R_17_2_the_schema_of_the_sample_accepts_its_data(changed: Any, fits: bool) -> None:
     start = DOCUMENT.index("schema:\n              type: object")
     plugin = whole(DOCUMENT[:start] + LIST + DOCUMENT[DOCUMENT.index("      responses:") :])
     body = plugin.operations["POST /url"].body
 
     assert body is not None
-    assert (flaws(body.schema, {**GOOD, **changed}) == []) == fits
+    assert (find_violations(body.schema, {**GOOD, **changed}) == []) == fits
 
 
 @pytest.mark.parametrize(
     ("chosen", "path"),
     [("report_gen", ["start", "flow_choice", "report_gen", "end"]), ("end", ["start", "flow_choice", "end"])],
 )
-async def test_R_17_2_the_flow_of_the_sample_takes_either_way(chosen: str, path: list[str]) -> None:
+async def test_R_17_2_the_flow_of_the_sample_takes_both_branches(chosen: str, path: list[str]) -> None:
     model = {"start": {"data": "0.1"}, "flow_choice": {"step": chosen}, "report_gen": "A report.", "answer": "Done."}
     play = await Play(
-        whole().flows["example_id"], model, [sent({"name": "test"})], Scene("Value 0.1, please."), sample()
+        whole().flows["example_id"], model, [sent({"name": "test"})], Scope("Value 0.1, please."), sample()
     ).run()
 
     assert play.problems == []
@@ -96,19 +96,19 @@ async def test_R_17_2_the_flow_of_the_sample_takes_either_way(chosen: str, path:
 
 async def test_R_17_2_an_error_of_the_sample_is_explained_with_its_data_and_context() -> None:
     model = {"start": {"data": "0.1"}, "on_error": "Sorry."}
-    play = await Play(whole().flows["example_id"], model, [sent({}, 503)], Scene("Value 0.1, please."), sample()).run()
+    play = await Play(whole().flows["example_id"], model, [sent({}, 503)], Scope("Value 0.1, please."), sample()).run()
 
     assert play.problems == []
     assert play.trace.status() == "failed_handled"
-    assert "It failed: " in play.voice.prompts[-1]
-    assert "{data}" not in play.voice.prompts[-1]
-    assert "503" in play.voice.prompts[-1]
+    assert "It failed: " in play.model_caller.prompts[-1]
+    assert "{data}" not in play.model_caller.prompts[-1]
+    assert "503" in play.model_caller.prompts[-1]
 
 
 def sample() -> Plugin:
     return replace(whole(), auth=())
 
 
-def sent(reply: JsonValue, status: int = 200) -> Exchange:
+def sent(reply: JsonValue, status: int = 200) -> MockExchange:
     request = {"method": "POST", "url": URL, "json": {"data": "0.1"}}
-    return Exchange.model_validate({"request": request, "reply": {"status": status, "json": reply}})
+    return MockExchange.model_validate({"request": request, "reply": {"status": status, "json": reply}})

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins.cases.playing import ScriptedVoice
-from rightseat.plugins.cases.reading import Exchange
-from rightseat.plugins.choosing import Search, suggest
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Plugin
-from rightseat.plugins.loading import Loaded
-from rightseat.plugins.operations.checking import flaws
-from rightseat.plugins.scene import Scene
+from rightseat.plugins.loading import LoadResult
+from rightseat.plugins.operations.validation import find_violations
+from rightseat.plugins.scope import Scope
+from rightseat.plugins.selection import FlowSearch, suggest_flows
+from rightseat.plugins.testing.cases import MockExchange
+from rightseat.plugins.testing.mocks import ScriptedModelCaller
 from tests.plugins.flows.playing import Play
 from tests.plugins.loading.sample import codes, load
 
@@ -43,7 +43,7 @@ def document(schema: str = "") -> str:
     return text + added("paths.yaml")
 
 
-def loaded(openapi: str = "") -> Loaded:
+def loaded(openapi: str = "") -> LoadResult:
     flows = {f"flows/example_{n}.yaml": added(f"example_{n}.yaml") for n in (2, 3)}
     files = {"plugin.json": sample("plugin.json"), "openapi.yaml": openapi or document()}
     return load(files | {"flows/example_flow.yaml": sample("flow.yaml")} | flows, id="data_analysis")
@@ -59,27 +59,27 @@ def unsigned() -> Plugin:
     return replace(plugin(), auth=())
 
 
-def exchange(method: str, path: str, reply: JsonValue, status: int = 200, **request: JsonValue) -> Exchange:
+def exchange(method: str, path: str, reply: JsonValue, status: int = 200, **request: JsonValue) -> MockExchange:
     url = f"http://example.com:8080/suffix{path}"
-    return Exchange.model_validate(
+    return MockExchange.model_validate(
         {"request": {"method": method, "url": url, **request}, "reply": {"json": reply, "status": status}}
     )
 
 
-def test_all_samples_together_are_a_plugin_with_warnings_for_its_key_and_its_backslash() -> None:
+def test_the_samples_together_load_with_warnings_for_the_key_and_the_backslash() -> None:
     found = loaded()
 
     assert set(codes(found)) == {"W112", "W226"}
     assert found.plugin is not None
     assert found.plugin.id == "data_analysis"
-    assert found.plugin.words.name == "智能数据分析"
-    assert found.plugin.words.description == "该插件接受用户文件，返回由外置智能数据分析工具生成的Word文档。"
-    assert found.plugin.words.starters == ("请帮我将该Excel报表转为Word报告。",)
+    assert found.plugin.texts.name == "智能数据分析"
+    assert found.plugin.texts.description == "该插件接受用户文件，返回由外置智能数据分析工具生成的Word文档。"
+    assert found.plugin.texts.starters == ("请帮我将该Excel报表转为Word报告。",)
     assert found.plugin.auth[0].args == {"Authorization": "sk-1234"}
     assert set(found.plugin.flows) == {"example_id", "example_2", "example_3"}
 
 
-def test_the_document_and_the_flow_alone_are_refused_for_what_they_leave_open() -> None:
+def test_the_document_and_the_flow_alone_are_refused_for_missing_parts() -> None:
     bare = {"plugin.json": sample("plugin.json"), "openapi.yaml": sample("openapi.yaml")}
 
     assert "E208" in codes(load(bare, id="data_analysis"))
@@ -94,13 +94,13 @@ async def test_the_request_of_the_sample_is_sent_as_printed_and_its_descriptions
     method, address, data = words[words.index("-X") + 1], words[3], words[words.index("-d") + 1]
     http = exchange(method, "/url", json.loads(sample("reply.json")), json=json.loads(data))
     play = await Play(
-        plugin().flows["example_2"], {"start": {"data": "0.1"}, "answer": "完成。"}, [http], Scene(QUESTION), unsigned()
+        plugin().flows["example_2"], {"start": {"data": "0.1"}, "answer": "完成。"}, [http], Scope(QUESTION), unsigned()
     ).run()
 
     assert address.replace(":port", ":8080") == "http://example.com:8080/suffix/url"
     assert play.problems == []
     assert play.outputs()["start"] == {"name": "test"}
-    filling, answering = "\n".join(play.voice.prompts[:2]), "\n".join(play.voice.prompts[2:])
+    filling, answering = "\n".join(play.model_caller.prompts[:2]), "\n".join(play.model_caller.prompts[2:])
     for text in ("API的描述信息", "API请求体的总描述", "字段的描述信息", "字段的样例值"):
         assert text in filling
     for text in ("API返回体的总描述", "- name (string): 字段的描述信息"):
@@ -111,14 +111,14 @@ async def test_the_request_of_the_sample_is_sent_as_printed_and_its_descriptions
     ("chosen", "path"),
     [("report_gen", ["start", "flow_choice", "report_gen", "end"]), ("end", ["start", "flow_choice", "end"])],
 )
-async def test_the_flow_of_the_sample_takes_either_way(chosen: str, path: list[str]) -> None:
+async def test_the_flow_of_the_sample_takes_both_branches(chosen: str, path: list[str]) -> None:
     model = {"flow_choice": {"step": chosen}, "report_gen": "# 报告", "answer": "完成。"}
     http = [exchange("GET", "/api/test", {"report": "负载为3"})]
-    play = await Play(plugin().flows["example_id"], model, http, Scene(QUESTION), unsigned()).run()
+    play = await Play(plugin().flows["example_id"], model, http, Scope(QUESTION), unsigned()).run()
 
     assert play.problems == []
     assert play.trace.path() == path
-    prompts = "\n".join(play.voice.prompts)
+    prompts = "\n".join(play.model_caller.prompts)
     for text in ("返回值是否为Markdown报告？", "返回值不是Markdown格式", "测试接口的返回信息", "负载为3"):
         assert text in prompts
     if chosen == "report_gen":
@@ -127,22 +127,24 @@ async def test_the_flow_of_the_sample_takes_either_way(chosen: str, path: list[s
         assert re.search(r"当前时间：\n\d{4}-\d\d-\d\d ", prompts)
 
 
-async def test_an_error_in_the_flow_of_the_sample_is_explained_as_it_says() -> None:
+async def test_an_error_in_the_flow_of_the_sample_is_explained_by_its_on_error() -> None:
     http = [exchange("GET", "/api/test", {}, 404)]
-    play = await Play(plugin().flows["example_id"], {"on_error": "抱歉。"}, http, Scene(QUESTION), unsigned()).run()
+    play = await Play(plugin().flows["example_id"], {"on_error": "抱歉。"}, http, Scope(QUESTION), unsigned()).run()
 
     assert play.problems == []
     assert play.trace.status() == "failed_handled"
-    assert "当前工具执行发生错误，原始错误信息为：" in play.voice.prompts[-1]
-    assert "404" in play.voice.prompts[-1]
+    assert "当前工具执行发生错误，原始错误信息为：" in play.model_caller.prompts[-1]
+    assert "404" in play.model_caller.prompts[-1]
 
 
 async def test_the_next_flows_of_the_sample_are_suggested() -> None:
     one = plugin()
-    voice = ScriptedVoice(
+    model_caller = ScriptedModelCaller(
         {"suggestions": {"data_analysis.example_2": "第二个？", "data_analysis.example_3": "第三个？"}}
     )
-    found = await suggest(one, one.flows["example_id"], Scene(QUESTION), {one.id: one}, Search(), voice)
+    found = await suggest_flows(
+        one, one.flows["example_id"], Scope(QUESTION), {one.id: one}, FlowSearch(), model_caller
+    )
 
     assert found == [
         {"flow": "data_analysis.example_2", "question": "第二个？"},
@@ -157,13 +159,11 @@ GOOD: dict[str, JsonValue] = json.loads(sample("schema-data.json"))
     ("changed", "fits"),
     [({}, True), ({"id": 3}, False), ({"name": "ABC"}, False), ({"gender": "x"}, False), ({"posts": ["十"]}, False)],
 )
-def test_the_schema_of_the_sample_takes_the_data_that_is_printed_with_it(
-    changed: dict[str, JsonValue], fits: bool
-) -> None:
+def test_the_schema_of_the_sample_accepts_the_data_printed_with_it(changed: dict[str, JsonValue], fits: bool) -> None:
     body = plugin(document(sample("schema.yaml"))).operations["POST /url"].body
 
     assert body is not None
-    assert (flaws(body.schema, GOOD | changed) == []) == fits
+    assert (find_violations(body.schema, GOOD | changed) == []) == fits
 
 
 async def test_the_descriptions_of_the_image_sample_reach_the_model() -> None:
@@ -175,8 +175,8 @@ async def test_the_descriptions_of_the_image_sample_reach_the_model() -> None:
     start = replace(flow.steps["start"], params={"endpoint": "POST /txt2img"})
     flow = replace(flow, steps={**flow.steps, "start": start})
     http = [exchange("POST", "/txt2img", {}, json={"prompt": "galaxy"})]
-    play = await Play(flow, {"start": {"prompt": "galaxy"}}, http, Scene("galaxy"), replace(one, auth=())).run()
+    play = await Play(flow, {"start": {"prompt": "galaxy"}}, http, Scope("galaxy"), replace(one, auth=())).run()
 
     assert play.problems == []
-    assert api in play.voice.prompts[1]
-    assert json.loads(field) in play.voice.prompts[1]
+    assert api in play.model_caller.prompts[1]
+    assert json.loads(field) in play.model_caller.prompts[1]

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Operation, Plugin, Step
 from rightseat.plugins.response_notes import MAX_FIELDS, MAX_NOTE_BYTES, describe_response
-from rightseat.plugins.scene import Scene
+from rightseat.plugins.scope import Scope
 from tests.plugins.flows.playing import Play, exchange, flow_of, get, none, plugin_of, post, speak
 
 RESPONSE: dict[str, JsonValue] = {
@@ -38,7 +38,7 @@ def described(**changes: Any) -> Plugin:
 async def played(*steps: Step, model: dict[str, Any], **rest: Any) -> Play:
     http = [exchange("GET", "/items", json={"name": "a", "open": []})]
     flow = flow_of(*steps, **rest)
-    play = await Play(flow, model, http, Scene("What is there?"), described()).run()
+    play = await Play(flow, model, http, Scope("What is there?"), described()).run()
     assert play.problems == []
     return play
 
@@ -52,11 +52,11 @@ def test_fields_of_a_response_are_listed_with_types_descriptions_and_values() ->
     assert '- open[].level (string): (one of "high", "low")' in text
 
 
-def test_a_response_without_a_word_has_no_note() -> None:
+def test_a_response_without_descriptions_has_no_note() -> None:
     assert describe_response(Operation("GET", "/a")) == ""
 
 
-def test_a_huge_response_schema_gives_a_short_note_that_says_what_is_left_out() -> None:
+def test_the_note_of_a_huge_response_schema_is_shortened_and_counts_the_omitted_fields() -> None:
     names: dict[str, JsonValue] = {f"field{n}": {"type": "string"} for n in range(300)}
     many = describe_response(Operation("GET", "/a", response={"type": "object", "properties": names}))
     long = describe_response(Operation("GET", "/a", response_description="字" * 5000))
@@ -66,41 +66,41 @@ def test_a_huge_response_schema_gives_a_short_note_that_says_what_is_left_out() 
     assert "more characters)" in long
 
 
-async def test_an_llm_step_reads_what_the_document_says_of_its_data() -> None:
+async def test_an_llm_step_receives_the_note_of_its_data() -> None:
     play = await played(get("start", "tell"), speak("tell", "{data}"), model={"tell": "Fine."})
 
-    assert SAID in play.voice.prompts[0]
-    assert "- name (string): The host's own name." in play.voice.prompts[0]
+    assert SAID in play.model_caller.prompts[0]
+    assert "- name (string): The host's own name." in play.model_caller.prompts[0]
 
 
-async def test_an_llm_step_without_the_data_reads_nothing_of_it() -> None:
+async def test_an_llm_step_without_the_data_receives_no_note() -> None:
     play = await played(get("start", "tell"), speak("tell", "{question}"), model={"tell": "Fine."})
 
-    assert "Response of" not in "".join(play.voice.prompts)
+    assert "Response of" not in "".join(play.model_caller.prompts)
 
 
-async def test_a_choice_reads_what_the_document_says_of_its_data() -> None:
+async def test_a_choice_receives_the_note_of_its_data() -> None:
     choices: list[JsonValue] = [{"step": name, "description": name} for name in ("a", "b")]
     step = Step("pick", "choice", {"instruction": "Which?", "choices": choices})
     play = await played(get("start", "pick"), step, none("a"), none("b"), model={"pick": "b"}, answer="none")
 
-    assert SAID in play.voice.prompts[0]
+    assert SAID in play.model_caller.prompts[0]
 
 
-async def test_the_call_that_words_the_answer_reads_what_the_document_says_of_the_data() -> None:
+async def test_the_call_that_composes_the_answer_receives_the_note_of_the_data() -> None:
     play = await played(get("start"), model={"answer": "Fine."})
 
-    assert SAID in play.voice.prompts[0]
+    assert SAID in play.model_caller.prompts[0]
 
 
-async def test_extracted_fields_keep_the_note_of_the_response_that_they_are_of() -> None:
+async def test_extracted_fields_keep_the_note_of_their_response() -> None:
     extract = Step("take", "extract", {"keys": ["name"]}, "tell")
     play = await played(get("start", "take"), extract, speak("tell", "{data}"), model={"tell": "Fine."})
 
-    assert SAID in play.voice.prompts[0]
+    assert SAID in play.model_caller.prompts[0]
 
 
-async def test_slots_are_filled_with_the_description_of_the_request_body_and_of_earlier_data() -> None:
+async def test_the_slot_filler_receives_the_descriptions_of_the_body_and_of_earlier_data() -> None:
     plugin = described()
     order = replace(plugin.operations["POST /orders"], request_description="The name is that of a host.")
     plugin = replace(plugin, operations={**plugin.operations, order.name: order})
@@ -109,24 +109,24 @@ async def test_slots_are_filled_with_the_description_of_the_request_body_and_of_
         exchange("POST", "/orders", json={}),
     ]
     flow = flow_of(get("start", "order"), post("order"), answer="none")
-    play = await Play(flow, {"order": {"name": "a", "count": None}}, http, Scene("Order."), plugin).run()
+    play = await Play(flow, {"order": {"name": "a", "count": None}}, http, Scope("Order."), plugin).run()
 
-    assert "Its request body: The name is that of a host." in play.voice.prompts[1]
-    assert SAID in play.voice.prompts[0]
+    assert "Its request body: The name is that of a host." in play.model_caller.prompts[1]
+    assert SAID in play.model_caller.prompts[0]
 
 
-async def test_an_error_is_not_explained_as_the_response_of_the_document() -> None:
+async def test_the_explanation_of_an_error_receives_no_response_note() -> None:
     play = await Play(flow_of(get("start")), {"on_error": "Sorry."}, [exchange("GET", "/items", 500)],
-                      Scene("What is there?"), described()).run()  # fmt: skip
+                      Scope("What is there?"), described()).run()  # fmt: skip
 
-    assert "Response of" not in "".join(play.voice.prompts)
+    assert "Response of" not in "".join(play.model_caller.prompts)
 
 
-async def test_a_note_never_takes_the_room_of_the_prompt() -> None:
-    scene = Scene("What is there?", window=1024)
+async def test_a_long_note_is_shortened_to_fit_the_window() -> None:
+    scope = Scope("What is there?", window=1024)
     http = [exchange("GET", "/items", json={"name": "a" * 5000})]
     plugin = described(response_description="字" * 5000)
-    play = await Play(flow_of(get("start", "tell"), speak("tell")), {"tell": "Fine."}, http, scene, plugin).run()
+    play = await Play(flow_of(get("start", "tell"), speak("tell")), {"tell": "Fine."}, http, scope, plugin).run()
 
     assert play.trace.status() == "succeeded"
-    assert sum(len(text.encode()) for text in play.voice.prompts) < 1024 * 3
+    assert sum(len(text.encode()) for text in play.model_caller.prompts) < 1024 * 3

@@ -1,4 +1,4 @@
-"""The smallest model on the real engine: what it says always fits, whether or not it is right.
+"""The smallest model on the real backend: what it says always fits, whether or not it is right.
 
 `pytest tests/plugins/test_small_model.py -s` prints the figures of docs/explanation/flows-on-a-small-model.md.
 """
@@ -15,21 +15,21 @@ from typing import Any
 
 import pytest
 
-from rightseat.models.completion import engines
-from rightseat.models.completion.engines.options import LlamaCppOptions, SessionOptions
+from rightseat.models.completion import backends
+from rightseat.models.completion.backends.options import LlamaCppOptions, PromptCacheOptions
 from rightseat.models.completion.model import Completion
-from rightseat.plugins import choosing, slots
+from rightseat.plugins import selection, slots
 from rightseat.plugins.definition import Operation, Plugin
 from rightseat.plugins.loading import load
-from rightseat.plugins.operations.checking import flaws
-from rightseat.plugins.scene import Scene, Upload
-from rightseat.plugins.speaking import ModelSpeaker, Said, Wanted
-from tests.models.completion.engines.test_real_engine import parts
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse, RoleModelCaller
+from rightseat.plugins.operations.validation import find_violations
+from rightseat.plugins.scope import Scope, Upload
+from tests.models.completion.backends.test_real_llama_cpp import parts
 from tests.plugins.questions import QUESTIONS, Asked
 
 __all__ = ["parts"]
 
-pytestmark = pytest.mark.engines
+pytestmark = pytest.mark.backends
 
 FOLDER = Path(__file__).parents[2] / "examples" / "plugins"
 KINDS = {"csv": "text/csv", "json": "application/json", "md": "text/markdown"}
@@ -38,17 +38,17 @@ WITH_REQUESTS = list(dict.fromkeys(one.flow for one in QUESTIONS if one.values i
 
 
 class Heard:
-    """A speaker that holds each answer against what was asked for."""
+    """A model caller that validates each response against the schema of its request."""
 
-    def __init__(self, speaker: ModelSpeaker) -> None:
-        self._speaker = speaker
+    def __init__(self, model: RoleModelCaller) -> None:
+        self._speaker = model
         self.calls = 0
 
-    async def say(self, wanted: Wanted) -> Said:
-        said = await self._speaker.say(wanted)
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
+        said = await self._speaker.call(wanted)
         self.calls += 1
         assert wanted.schema is not None
-        assert flaws(wanted.schema, said.value()) == [], said.text
+        assert find_violations(wanted.schema, said.value()) == [], said.text
         return said
 
 
@@ -75,22 +75,22 @@ def figures(counts: Counter[str]) -> str:
 
 @asynccontextmanager
 async def speaking(parts: Any, folder: Path) -> AsyncIterator[Heard]:
-    sessions = SessionOptions(folder=folder / "sessions")
-    engine = LlamaCppOptions(model=parts.model("smollm2"), binary=parts.binary(), threads=1, sessions=sessions)
-    async with asyncio.timeout(300), Completion(engines.build(engine), temperature=0.0, max_tokens=300) as model:
-        await model.ready()
-        yield Heard(ModelSpeaker(model))
+    prompt_cache = PromptCacheOptions(folder=folder / "prompt_cache")
+    backend = LlamaCppOptions(model=parts.model("smollm2"), binary=parts.binary(), threads=1, prompt_cache=prompt_cache)
+    async with asyncio.timeout(300), Completion(backends.build(backend), temperature=0.0, max_tokens=300) as model:
+        await model.wait_until_ready()
+        yield Heard(RoleModelCaller(model))
 
 
 @pytest.mark.parametrize("flow", FLOWS)
-async def test_a_choice_among_8_flows_is_one_of_them(
+async def test_a_small_model_chooses_one_of_8_flows(
     flow: str, plugins: dict[str, Plugin], parts: Any, tmp_path: Path, tally: Counter[str]
 ) -> None:
     every = [*plugins.values()]
-    assert len(choosing.candidates(every)) == 8
-    async with speaking(parts, tmp_path) as speaker:
+    assert len(selection.list_candidates(every)) == 8
+    async with speaking(parts, tmp_path) as model:
         for asked in questions(flow):
-            chosen = await choosing.choose(scene(asked), every, choosing.Search(), speaker, auto=True)
+            chosen = await selection.choose_flow(scope(asked), every, selection.FlowSearch(), model, auto=True)
             name = f"{chosen.plugin.id}.{chosen.flow}" if chosen.plugin else "none"
 
             assert name in (*chosen.candidates, "none")
@@ -99,23 +99,23 @@ async def test_a_choice_among_8_flows_is_one_of_them(
 
 
 @pytest.mark.parametrize("flow", WITH_REQUESTS)
-async def test_values_fit_the_schema_or_are_asked_for(
+async def test_values_of_a_small_model_fit_the_schema_or_are_reported_as_missing(
     flow: str, plugins: dict[str, Plugin], parts: Any, tmp_path: Path, tally: Counter[str]
 ) -> None:
     plugin, operation = first_request(plugins, flow)
-    async with speaking(parts, tmp_path) as speaker:
+    async with speaking(parts, tmp_path) as model:
         for asked in questions(flow):
-            found = await slots.fill(plugin, operation, {}, scene(asked), speaker)
+            found = await slots.fill_operation(plugin, operation, {}, scope(asked), model)
 
             if found.missing is None:
-                assert slots.check(plugin, operation, found.arguments, scene(asked)) == {}
+                assert slots.check_arguments(plugin, operation, found.arguments, scope(asked)) == {}
             wanted = asked.values or {}
             right = sum(found.arguments.get(name) == value for name, value in wanted.items())
             tally.update({"filled": 1, "complete": found.missing is None, "values": len(wanted), "right": right})
             tally.update({"all right": right == len(wanted)})
             tally.update({f"{flow} {name}": found.arguments.get(name) == value for name, value in wanted.items()})
             tally.update({f"{flow} {name} of": 1 for name in wanted})
-        tally.update({"calls": speaker.calls})
+        tally.update({"calls": model.calls})
 
 
 def questions(flow: str) -> list[Asked]:
@@ -129,7 +129,7 @@ def first_request(plugins: dict[str, Plugin], flow: str) -> tuple[Plugin, Operat
     return plugins[name], operation
 
 
-def scene(asked: Asked) -> Scene:
+def scope(asked: Asked) -> Scope:
     content = base64.b64encode(b"a,b\n1,2\n").decode()
     files = tuple(Upload(f"id-{name}", name, KINDS[name.rpartition(".")[2]], content) for name in asked.files)
-    return Scene(asked.text, files=files, window=8192, time=datetime(2026, 3, 2, 9, 30, tzinfo=UTC))
+    return Scope(asked.text, files=files, window=8192, time=datetime(2026, 3, 2, 9, 30, tzinfo=UTC))

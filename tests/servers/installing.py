@@ -29,7 +29,7 @@ def install(name: str) -> Path:
     with (CACHE / f".{name}.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         if not (home / ".installed").exists():
-            faulthandler.cancel_dump_traceback_later()  # it would end the test after a minute
+            faulthandler.cancel_dump_traceback_later()  # it would end the test after five minutes
             for earlier in CACHE.glob(f"{name}-{'?' * 16}"):
                 shutil.rmtree(earlier)
             run([sys.executable, "-m", "venv", home])

@@ -4,7 +4,7 @@ id that they saw; some are restless and do so all the time."""
 import asyncio
 from collections.abc import Callable, Sequence
 
-from rightseat.core.errors import EntriesGone, RunNotFound
+from rightseat.core.errors import LogTruncated, RunNotFound
 from rightseat.core.log import Entry
 from tests.simulation.clock import Loop
 from tests.simulation.replica import Connection, Replica, Told
@@ -60,7 +60,7 @@ class Client:
             self._resume = told.entries[-1].id
         if told.is_end:
             self.is_done = True
-        elif isinstance(told.error, EntriesGone):
+        elif isinstance(told.error, LogTruncated):
             self.told.append(repr(told.error))
             self.breaks.add(len(self.entries))
             self._resume = told.error.resume

@@ -1,6 +1,6 @@
 """The database, with the only clock that counts, and a process's way to it.
 
-The queries are those of `stores.queries`, on SQLite in memory: one transaction after the other. Leases are what
+The queries are those of `rightseat.stores`, on SQLite in memory: one transaction after the other. Leases are what
 `stores.leases` and `stores.postgresql` do, with the statements written anew for this clock: renewed four times in a
 lease by something that only stops with its process, judged where they are kept. What the store asks is asked once, as
 there: when the connection breaks, it may have been done. What the engine asks is asked until it is answered.
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, create_engine, delete
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StoreUnreachable
-from rightseat.stores import queries
+from rightseat.stores import process_queries
 from rightseat.stores.databases import Work
 from rightseat.stores.tables import metadata
 from tests.simulation.clock import Clock, Loop
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 LEASE = 4.0
 BEAT = LEASE / 4
-PATIENCE = 15.0  # seconds that a process waits for a database that is away
+UNAVAILABLE_TIMEOUT_S = 15.0  # seconds that a process waits for a database that is away
 
 
 @cache
@@ -65,7 +65,7 @@ class Database(Server):
         """Asked by everyone all the time, and the same until something is written."""
         if me not in self._others:
             with self._connection.begin():
-                self._others[me] = queries.others(self._connection, me)
+                self._others[me] = process_queries.list_other_processes(self._connection, me)
         return self._others[me]
 
     def renew(self, process: int) -> None:
@@ -78,13 +78,13 @@ class Connected:
     reap_every: float | None = min(BEAT, 1.0)
 
     def __init__(self, server: Database, link: Link, process: int, *, buries_first: bool) -> None:
-        self.process = process
+        self.process_id = process
         self.server = server
         self._link = link
         self._buries_first = buries_first
 
     async def open(self) -> None:
-        await self.call(self.server.renew, self.process)
+        await self.call(self.server.renew, self.process_id)
         self._beat()
 
     async def close(self) -> None: ...
@@ -93,32 +93,35 @@ class Connected:
         return await self._once(self.server.transact, work, *args, **kwargs)  # type: ignore[arg-type]  # a ParamSpec through two functions
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if work is queries.others:
+        if work is process_queries.list_other_processes:
             found: Any = await self._once(self._bury if self._buries_first else self._others)
             return cast(T, found)
         return await self.write(work, *args, **kwargs)
 
-    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
+
+    async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
 
     def _others(self) -> list[int]:
-        found, leases, now = self.server.others(self.process), self.server.leases, self.server.clock.now
+        found, leases, now = self.server.others(self.process_id), self.server.leases, self.server.clock.now
         if any(leases.get(process, 0.0) <= now for process in found):
-            self.server.reaped_by(self.process)
+            self.server.reaped_by(self.process_id)
         return found
 
     def _bury(self) -> list[int]:
         """A flaw: who is dead is struck from the list of the living, and only then are its runs looked for."""
         leases, now = self.server.leases, self.server.clock.now
-        dead = [process for process, until in leases.items() if until <= now and process != self.process]
+        dead = [process for process, until in leases.items() if until <= now and process != self.process_id]
         for process in dead:
             del leases[process]
         if dead:
-            self.server.reaped_by(self.process)
+            self.server.reaped_by(self.process_id)
         return dead
 
-    def is_gone(self, connection: Connection, process: int) -> bool:
-        return self.server.leases.get(process, 0.0) <= self.server.clock.now
+    def is_dead(self, connection: Connection, process_id: int) -> bool:
+        return self.server.leases.get(process_id, 0.0) <= self.server.clock.now
 
     def erase(self) -> None: ...
 
@@ -132,7 +135,7 @@ class Connected:
                 exchange.refuse(error)
 
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(UNAVAILABLE_TIMEOUT_S):
                 return await self._link.ask(work)
         except (Broken, TimeoutError) as error:
             raise StoreUnreachable from error
@@ -144,7 +147,7 @@ class Connected:
             try:
                 return await self._once(do, *args, **kwargs)
             except StoreUnreachable as error:
-                if self._link.clock.now - since >= PATIENCE:
+                if self._link.clock.now - since >= UNAVAILABLE_TIMEOUT_S:
                     raise OSError("the database is away") from error
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 1.0)
@@ -156,5 +159,5 @@ class Connected:
         loop.call_later(BEAT, self._beat)
 
     def _renew(self, exchange: "Exchange[None]") -> None:
-        self.server.renew(self.process)
+        self.server.renew(self.process_id)
         exchange.answer(None)

@@ -10,12 +10,12 @@ from typing import TypeVar
 
 import msgspec
 
-from rightseat.core import codec
 from rightseat.core.ask import Ask
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Perform, Resumed
 from rightseat.core.errors import StaleWriter
 from rightseat.core.events import Event
+from rightseat.core.stream import codec
 from tests.simulation.clock import Loop
 from tests.simulation.database import Connected
 
@@ -25,7 +25,7 @@ POLL = 0.2  # seconds
 
 
 class PlayedEngine:
-    is_lasting = True
+    supports_durable = True
 
     def __init__(self, loop: Loop, database: Connected, *, repeats_steps: bool = False) -> None:
         self.running: dict[str, asyncio.Task[None]] = {}
@@ -53,7 +53,7 @@ class PlayedEngine:
     async def cancel(self, run_id: str) -> bool:
         return False
 
-    async def forget(self, run_ids: Sequence[str]) -> None: ...
+    async def delete_runs(self, run_ids: Sequence[str]) -> None: ...
 
     async def unsettled(self) -> Sequence[str]:
         return ()
@@ -67,10 +67,10 @@ class PlayedEngine:
         server.known.add(run_id)
         if is_new:
             self._take(run_id)
-        return server.executors.get(run_id) == self._database.process
+        return server.executors.get(run_id) == self._database.process_id
 
     def _take(self, run_id: str) -> None:
-        self._database.server.executors[run_id] = self._database.process
+        self._database.server.executors[run_id] = self._database.process_id
 
     def _enqueue(self, asks: Sequence[Ask]) -> None:
         """Whoever had them keeps no step of them any more; whoever looks first goes on with them."""
@@ -93,7 +93,7 @@ class PlayedEngine:
 
     def _dequeue(self) -> list[Ask]:
         """What waits, and what is ours though we do not know of it: we have taken it, and the answer was lost."""
-        server, me = self._database.server, self._database.process
+        server, me = self._database.server, self._database.process_id
         lost = [ask for run_id, ask in server.taken.items() if server.executors.get(run_id) == me]
         waiting = list(server.queue.values())
         server.taken |= server.queue
@@ -105,7 +105,7 @@ class PlayedEngine:
     async def _run(self, ask: Ask, perform: Perform) -> None:
         """One that we began before we were taken for dead may still be there: it leaves first."""
         if old := self.running.get(ask.run_id):
-            self._steps[ask.run_id].is_leaving = True
+            self._steps[ask.run_id].is_shutting_down = True
             old.cancel()
             await asyncio.wait((old,))
         steps = self._steps[ask.run_id] = KeptSteps(ask.run_id, self._database, repeats=self._repeats_steps)
@@ -125,7 +125,7 @@ class PlayedEngine:
 
 class KeptSteps:
     def __init__(self, run_id: str, database: Connected, *, repeats: bool) -> None:
-        self.is_leaving = False
+        self.is_shutting_down = False
         self.resumed = None
         self._run_id = run_id
         self._database = database
@@ -146,7 +146,7 @@ class KeptSteps:
                 yield event
             return
         said: list[bytes] = []
-        async with closing(source()) as events:
+        async with aclosing(source()) as events:
             async for event in events:
                 said.append(codec.encode(event))
                 yield event
@@ -158,7 +158,7 @@ class KeptSteps:
 
     def _keep(self, name: str, result: bytes) -> None:
         server = self._database.server
-        if server.executors.get(self._run_id) != self._database.process:
+        if server.executors.get(self._run_id) != self._database.process_id:
             raise StaleWriter(self._run_id, 0, 0)
         kept = server.steps.setdefault((self._run_id, name), (server.clock.now, result))
         if kept[1] != result and not self._repeats:

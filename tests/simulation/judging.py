@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from rightseat.core.ask import ANYONE
 from rightseat.core.events import MessagesReplaced, RunFailed, RunFinished, RunStarted
-from rightseat.core.folding import Fold
 from rightseat.core.log import Entry, Position
 from rightseat.core.messages import Message
+from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunRow, Thread
-from rightseat.logs.pieces import Cursor, Piece
-from rightseat.logs.redis.replies import read_pieces
+from rightseat.logs.redis.replies import read_records
+from rightseat.logs.shared.records import Cursor, Record
 from rightseat.stores import queries
 from tests.simulation.clients import Client
 from tests.simulation.outside import WORDS
@@ -66,8 +66,8 @@ def look(world: World, run_ids: Sequence[str]) -> object:
     """What is kept of these runs. A request that its client gave up long ago may begin another one meanwhile."""
     rows = [run for thread in threads_of(world) for run in thread.runs if run.id in run_ids]
     said = [message for thread in threads_of(world) for message in thread.messages]
-    logs = [pieces_of(world.servers.redis, run_id) for run_id in run_ids]
-    of_these = {id for log in logs for piece in log for id in MESSAGE.findall(piece.content)}
+    logs = [records_of(world.servers.redis, run_id) for run_id in run_ids]
+    of_these = {id for log in logs for record in log for id in MESSAGE.findall(record.content)}
     return rows, logs, [message for message in said if message.id.encode() in of_these]
 
 
@@ -94,8 +94,8 @@ def problems_of_run(redis: Redis, run: RunRow, kept: Sequence[Message], clients:
     if run.outcome != "done":
         yield f"run {run.id} ended as {run.outcome}"
     cursor = Cursor(run.id)
-    entries = cursor.read(pieces_of(redis, run.id))
-    if cursor.gone or not cursor.is_ended:
+    entries = cursor.read(records_of(redis, run.id))
+    if cursor.truncated or not cursor.is_ended:
         yield f"the log of run {run.id} cannot be read to its end, though it ended as {run.outcome}"
         return
     yield from problems_of_log(run, entries, kept)
@@ -104,19 +104,19 @@ def problems_of_run(redis: Redis, run: RunRow, kept: Sequence[Message], clients:
             yield f"a reader of {run.id} saw something else than the log says"
 
 
-def pieces_of(redis: Redis, run_id: str) -> list[Piece]:
+def records_of(redis: Redis, run_id: str) -> list[Record]:
     stored = redis.streams.get(f"log:{run_id}".encode(), [])
-    return read_pieces([[str(at).encode(), [kind, content]] for at, kind, content in stored])
+    return read_records([[str(at).encode(), [kind, content]] for at, kind, content in stored])
 
 
 def problems_of_log(run: RunRow, entries: Sequence[Entry], kept: Sequence[Message]) -> Iterator[Problem]:
-    fold = Fold()
+    reducer = Reducer()
     for entry in entries:
-        fold.add(entry.event)
+        reducer.add(entry.event)
     endings = [entry for entry in entries if isinstance(entry.event, RunFinished | RunFailed)]
     if len(endings) != 1 or entries[-1] is not endings[0]:
         yield f"run {run.id} has {len(endings)} ends"
-    said = fold.messages()
+    said = reducer.messages()
     ids = {message.id for message in said}
     if run.outcome == "done" and [message for message in kept if message.id in ids] != list(said):
         yield f"the store has something else of run {run.id} than its log"

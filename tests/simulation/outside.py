@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from rightseat.core.ask import Ask
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.messages import Result
-from rightseat.core.model import Begun, CallChunk, CannotContinue, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.model import CallChunk, CannotContinue, Chunk, PartialOutput, Prompt, StopChunk, TextChunk
 from rightseat.core.tools import Invocation, Tool
 from tests.simulation.clock import Clock
 
@@ -49,16 +49,16 @@ class Speaker:
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         self._outside.generations += 1
-        async with closing(self._speak(prompt, self._outside.generations, 0)) as chunks:
+        async with aclosing(self._speak(prompt, self._outside.generations, 0)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
-    async def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+    async def continue_stream(self, prompt: Prompt, begun: PartialOutput) -> AsyncIterator[Chunk]:
         said = begun.text.split()
         if not said or self._outside.clock.random.random() < 0.25:
             raise CannotContinue("not this time")
         place = 0 if self._begins_again else len(said)
-        async with closing(self._speak(prompt, int(said[0].partition(".")[0]), place)) as chunks:
+        async with aclosing(self._speak(prompt, int(said[0].partition(".")[0]), place)) as chunks:
             async for chunk in chunks:
                 yield chunk
 
@@ -75,7 +75,7 @@ class Speaker:
             yield TextChunk(f"{mine}.{number} ")
         if not done:
             yield CallChunk(0, "{}", f"call-{thread}", "charge")
-        yield StopChunk("stop" if done else "calls")
+        yield StopChunk("stop" if done else "tool_calls")
 
 
 def is_result(parts: Sequence[object]) -> bool:

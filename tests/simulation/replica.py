@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.errors import RightseatError
 from rightseat.core.log import Entry
-from rightseat.core.loop import Loop as Agent
+from rightseat.core.loop.agent_loop import Loop as Agent
 from rightseat.core.messages import Message, Text
 from rightseat.core.runtime import Runtime
-from rightseat.logs.served import ServedLog
+from rightseat.logs.shared.log import SharedLog
 from rightseat.stores.sql import SqlThreads
 from tests.simulation.clock import Clock, Loop
 from tests.simulation.database import Connected, Database
 from tests.simulation.engine import PlayedEngine
 from tests.simulation.network import FASTEST, SLOWEST, Link
 from tests.simulation.outside import Outside, Shop, Speaker
-from tests.simulation.streams import PlayedKeeper, Redis, Rewrite
+from tests.simulation.streams import Redis, Rewrite, SimulatedBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Replica:
             buries_first=flaws.buries_first,
         )
         self.engine = PlayedEngine(self.loop, database, repeats_steps=flaws.repeats_steps)
-        self.log = ServedLog(PlayedKeeper(servers.redis, self.to_redis, flaws.rewrite), 60.0)
+        self.log = SharedLog(SimulatedBackend(servers.redis, self.to_redis, flaws.rewrite), 60.0)
         self.threads = SqlThreads(database)
         self.runtime = Runtime(
             {"default": Agent(speaker, [shop], durable=True)}, log=self.log, threads=self.threads, engine=self.engine

@@ -11,10 +11,10 @@ from typing import Any
 from redis.exceptions import ResponseError
 
 from rightseat.core.log import Position, position
-from rightseat.logs.keeper import Away
-from rightseat.logs.redis.hearing import RedisEar
-from rightseat.logs.redis.keeping import RedisKeeper
-from rightseat.logs.redis.line import ANSWER, Command, Reply
+from rightseat.logs.redis.backend import RedisBackend
+from rightseat.logs.redis.connection import RESPONSE_TIMEOUT_S, Command, Reply
+from rightseat.logs.redis.subscription import RedisSubscription
+from rightseat.logs.shared.backend import BackendUnavailable
 from tests.simulation.clock import Clock
 from tests.simulation.network import Broken, Exchange, Link, Server
 
@@ -130,42 +130,42 @@ def bound(id: bytes, open_end: Position) -> Position:
     return open_end if id in (b"-", b"+") else position(id.removeprefix(b"(").decode())
 
 
-class Line:
-    """As `logs.redis.line`, without a socket."""
+class SimulatedConnection:
+    """As `logs.redis.connection.RedisConnection`, without a socket."""
 
     def __init__(self, redis: Redis, link: Link, rewrite: Rewrite | None) -> None:
-        self.connected = 1
+        self.connects = 1
         self._client = b"%d" % link.clock.count()
         self._redis = redis
         self._link = link
         self._rewrite = rewrite
         self._lock = asyncio.Lock()
 
-    async def ask(self, *commands: Command, waits: float = 0.0) -> list[Reply]:
+    async def send(self, *commands: Command, blocks_s: float = 0.0) -> list[Reply]:
         if not commands:
             return []
         if self._rewrite:
             commands = tuple(map(self._rewrite, commands))
         try:
-            async with self._lock, asyncio.timeout(ANSWER + waits):
+            async with self._lock, asyncio.timeout(RESPONSE_TIMEOUT_S + blocks_s):
                 return await self._link.ask(lambda exchange: self._redis.serve(exchange, self._client, commands))
         except (Broken, TimeoutError) as error:
             self._client = b"%d" % self._link.clock.count()
-            self.connected += 1
-            raise Away(str(error)) from error
+            self.connects += 1
+            raise BackendUnavailable(str(error)) from error
 
     async def close(self) -> None: ...
 
 
-class PlayedKeeper(RedisKeeper):
-    """The real commands, on lines that are played."""
+class SimulatedBackend(RedisBackend):
+    """The real commands, over simulated connections."""
 
     def __init__(self, redis: Redis, link: Link, rewrite: Rewrite | None = None) -> None:
-        super().__init__("redis://played", prefix="", wait=0, keep=3600)
-        self._new_line: Callable[[], Any] = lambda: Line(redis, link, rewrite)
+        super().__init__("redis://played", prefix="", min_replicas=0, retention_seconds=3600)
+        self._connect: Callable[[], Any] = lambda: SimulatedConnection(redis, link, rewrite)
 
     async def open(self) -> None:
-        self._writing, self._asking, self._reading = self._new_line(), self._new_line(), self._new_line()
+        self._writing, self._control, self._reading = self._connect(), self._connect(), self._connect()
 
-    def ear(self) -> RedisEar:
-        return RedisEar(self._new_line(), self._asking, self.key, None)
+    def subscribe(self) -> RedisSubscription:
+        return RedisSubscription(self._connect(), self._control, self.key, None)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightseat.logs.redis.line import Command
+from rightseat.logs.redis.connection import Command
 from tests.simulation.replica import Flaws
 from tests.simulation.world import play_many
 
@@ -13,8 +13,8 @@ ENOUGH = 1_000
 def with_ids_of_its_own(command: Command) -> Command:
     """`XADD key *`: Redis makes the ids."""
     match command:
-        case (b"XADD", key, b"NOMKSTREAM", _, b"said", content):
-            return (b"XADD", key, b"*", b"said", content)
+        case (b"XADD", key, b"NOMKSTREAM", _, b"events", content):
+            return (b"XADD", key, b"*", b"events", content)
     return command
 
 

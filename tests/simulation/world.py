@@ -172,7 +172,7 @@ def unfinished(connection: Connection) -> bool:
 
 def play(seed: int, flaws: Flaws = Flaws(), *, losing_log: bool = False) -> Verdict:  # noqa: B008  # frozen
     """One schedule, from its beginning to its end."""
-    global_random.seed(seed)  # `logs.patience` draws from there
+    global_random.seed(seed)  # `logs.shared.backoff` draws from there
     world = World(seed, flaws, losing_log=losing_log)
     return Verdict(seed, world.run(), world.trace())
 

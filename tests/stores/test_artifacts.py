@@ -10,7 +10,7 @@ from sqlalchemy import Connection, text
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.events import RunFinished
 from rightseat.core.messages import user
-from rightseat.stores import keeping
+from rightseat.stores import rows
 from rightseat.stores.databases import connect
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.memory import MemoryThreads, Options, build
@@ -24,7 +24,7 @@ Threads = MemoryThreads | SqlThreads
 
 
 async def test_a_file_is_given_back_as_it_was_to_its_owner_alone(threads: Threads) -> None:
-    await threads.begin(ASK)
+    await threads.claim(ASK)
     content = bytes(range(256))
 
     id = await threads.artifacts.put(ASK, "报告.pdf", "application/pdf", content)
@@ -72,7 +72,7 @@ async def test_of_many_that_take_it_at_once_one_has_it(threads: Threads) -> None
 
 
 async def test_the_files_of_a_thread_go_with_it_and_no_others(threads: Threads) -> None:
-    await threads.begin(ASK)
+    await threads.claim(ASK)
     mine = await threads.artifacts.put(ASK, "a", "text/plain", b"a")
     loose = await threads.artifacts.put(LOOSE, "b", "text/plain", b"b")
     await threads.finish(ASK, (), None, RunFinished("done"))
@@ -86,7 +86,7 @@ async def test_the_files_of_a_thread_go_with_it_and_no_others(threads: Threads) 
 async def test_a_file_of_no_thread_is_kept_for_a_day(where: Path | str) -> None:
     database = connect(where)
     async with SqlThreads(database) as threads:
-        await threads.begin(ASK)
+        await threads.claim(ASK)
         old, kept, young = [await threads.artifacts.put(ask, "a", "text/plain", b"a") for ask in (LOOSE, ASK, LOOSE)]
         await database.write(date_back, old, kept)
 
@@ -97,7 +97,7 @@ async def test_a_file_of_no_thread_is_kept_for_a_day(where: Path | str) -> None:
 
 def date_back(connection: Connection, *ids: str) -> None:
     for id in ids:
-        yesterday = {"id": id, "then": keeping.now(ago=timedelta(hours=25))}
+        yesterday = {"id": id, "then": rows.now(ago=timedelta(hours=25))}
         connection.execute(text("UPDATE files SET created_at = :then WHERE id = :id"), yesterday)
 
 
@@ -105,7 +105,7 @@ async def test_another_process_finds_a_file_in_the_same_database(where: Path | s
     if isinstance(where, Path):
         pytest.skip("one process at a time owns a file")
     async with SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as other:
-        await one.begin(ASK)
+        await one.claim(ASK)
         id = await one.artifacts.put(ASK, "a", "text/plain", b"shared")
 
         found = await other.artifacts.get(id, ANNA)
@@ -115,7 +115,7 @@ async def test_another_process_finds_a_file_in_the_same_database(where: Path | s
 
 
 async def test_memory_keeps_the_newest_files_as_far_as_it_reaches() -> None:
-    artifacts = MemoryArtifacts(megabytes=1)
+    artifacts = MemoryArtifacts(max_mb=1)
 
     ids = [await artifacts.put(ASK, str(n), "text/plain", bytes(2**19)) for n in range(3)]
 
@@ -123,14 +123,14 @@ async def test_memory_keeps_the_newest_files_as_far_as_it_reaches() -> None:
 
 
 async def test_a_thread_that_memory_forgets_takes_its_files_along() -> None:
-    threads = build(Options(keep=1))
+    threads = build(Options(max_threads=1))
     assert isinstance(threads, MemoryThreads)
-    await threads.begin(ASK)
+    await threads.claim(ASK)
     id = await threads.artifacts.put(ASK, "a", "text/plain", b"a")
     await threads.finish(ASK, (), None, RunFinished("done"))
 
     other = Ask(messages=(user("Hi"),), thread_id="other", principal=ANNA)
-    await threads.begin(other)
+    await threads.claim(other)
     await threads.finish(other, (), None, RunFinished("done"))
 
     assert await threads.artifacts.get(id, ANNA) is None

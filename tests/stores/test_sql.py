@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,13 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import BadAsk, ConfigError, RunExists, StaleWriter, StoreUnreachable, ThreadBusy
+from rightseat.core.errors import BadRequest, ConfigError, RunExists, StaleWriter, StoreUnreachable, ThreadBusy
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import assistant, user
-from rightseat.stores import keeping, sql
-from rightseat.stores.databases import Database, connect
-from rightseat.stores.migrations import VERSIONS
+from rightseat.stores import rows as row_helpers
+from rightseat.stores import sql
+from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.migrations import VERSION_TABLE
 from rightseat.stores.sql import Options, SqlThreads, build
 from rightseat.stores.tables import metadata
 from tests.services import POSTGRES, proxy, schema
@@ -41,7 +43,7 @@ def ask(run_id: str = "r", thread_id: str = "t", text: str = "Hi") -> Ask:
 
 
 async def run(threads: SqlThreads, asked: Ask) -> None:
-    await threads.begin(asked)
+    await threads.claim(asked)
     await threads.finish(asked, (assistant("Hello!"),), {"n": 1}, DONE)
 
 
@@ -80,10 +82,10 @@ from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 
 async def main(where):
-    threads = await SqlThreads(connect(where if "://" in where else Path(where), lease=0.8)).__aenter__()
+    threads = await SqlThreads(connect(where if "://" in where else Path(where), lease_seconds=0.8)).__aenter__()
     for number in range(3):
         asked = Ask(messages=(user("Hi"),), thread_id=f"t{number}", run_id=f"r{number}", principal=Principal("anna"))
-        await threads.begin(asked)
+        await threads.claim(asked)
     print("ready", flush=True)
     await asyncio.sleep(60)
 
@@ -117,7 +119,7 @@ async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(whe
         await other.wait()
         async with SqlThreads(connect(where)) as threads:
             [first], second = await orphans_of(threads), await threads.orphans()
-            again = [(await threads.begin(orphan)).epoch for orphan in first]
+            again = [(await threads.claim(orphan)).epoch for orphan in first]
 
     assert [orphan.run_id for orphan in first] == ["r0", "r1", "r2"]
     assert [message.text for orphan in first for message in orphan.messages] == ["Hi"] * 3
@@ -132,7 +134,7 @@ async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
             await asyncio.sleep(2)  # longer than its lease
             found = await threads.orphans()
             with pytest.raises(ThreadBusy):
-                await threads.begin(ask("mine", "t0"))
+                await threads.claim(ask("mine", "t0"))
         other.kill()
         await other.wait()
 
@@ -172,7 +174,7 @@ async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> 
         other = await start_another(where)
         await holds_a_connection(where)
         other.send_signal(signal.SIGSTOP)
-        await change_leases(where, "expires_at = expires_at + 600, doubted_at = 0")
+        await change_leases(where, "expires_at = expires_at + 600, suspect_after = 0")
         standing_still = await threads.orphans()
         other.kill()
         await other.wait()
@@ -182,13 +184,15 @@ async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> 
     assert [orphan.run_id for orphan in found] == ["r0", "r1", "r2"]
 
 
-async def test_connections_that_ended_with_the_database_say_nothing_of_who_lives() -> None:
+async def test_connections_that_ended_with_the_database_do_not_mark_processes_as_dead() -> None:
     async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
         await holds_a_connection(where)
         other.kill()
         await other.wait()
-        await change_leases(where, "expires_at = expires_at + 600, doubted_at = 0, booted_at = booted_at - 60")
+        await change_leases(
+            where, "expires_at = expires_at + 600, suspect_after = 0, database_started_at = database_started_at - 60"
+        )
         unsure = await threads.orphans()
         await change_leases(where, "expires_at = 0")
         [found] = await orphans_of(threads)
@@ -197,7 +201,7 @@ async def test_connections_that_ended_with_the_database_say_nothing_of_who_lives
     assert len(found) == 3
 
 
-async def test_a_process_whose_connection_was_closed_says_over_another_that_it_lives() -> None:
+async def test_a_process_whose_connection_was_closed_sends_its_heartbeat_over_another() -> None:
     async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
         backend = await holds_a_connection(where)
@@ -214,7 +218,8 @@ async def test_a_process_whose_connection_was_closed_says_over_another_that_it_l
 async def holds_a_connection(where: str) -> int:
     """The backend of the process with runs, once it has said over a connection that it keeps that it lives."""
     connection = await asyncpg.connect(where)
-    query = "SELECT backend FROM processes WHERE id IN (SELECT process FROM runs) AND doubted_at < expires_at - 0.1"
+    owner = "id IN (SELECT process_id FROM runs)"
+    query = f"SELECT backend_pid FROM processes WHERE {owner} AND suspect_after < expires_at - 0.1"  # noqa: S608
     try:
         while (backend := await connection.fetchval(query)) is None:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
@@ -227,7 +232,7 @@ async def change_leases(where: str, change: str) -> None:
     """Of the process that has runs."""
     connection = await asyncpg.connect(where)
     try:
-        await connection.execute(f"UPDATE processes SET {change} WHERE id IN (SELECT process FROM runs)")  # noqa: S608
+        await connection.execute(f"UPDATE processes SET {change} WHERE id IN (SELECT process_id FROM runs)")  # noqa: S608
     finally:
         await connection.close()
 
@@ -259,9 +264,9 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
         schema() as where,
         asyncio.timeout(20),
         SqlThreads(connect(where)) as watching,
-        SqlThreads(connect(where, lease=0.5)) as busy,
+        SqlThreads(connect(where, lease_seconds=0.5)) as busy,
     ):
-        await busy.begin(ask())
+        await busy.claim(ask())
         time.sleep(1.5)  # noqa: ASYNC251  # the loop stands still
         found = await watching.orphans()
         await busy.finish(ask(), (), None, DONE)
@@ -271,8 +276,8 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
 
 async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
     async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
-        async with SqlThreads(connect(where, lease=600)) as other:
-            await other.begin(ask())
+        async with SqlThreads(connect(where, lease_seconds=600)) as other:
+            await other.claim(ask())
         found = await threads.orphans()
 
     assert [orphan.run_id for orphan in found] == ["r"]
@@ -285,7 +290,7 @@ async def test_whose_process_died_is_judged_by_the_clock_of_the_database(monkeyp
         SqlThreads(connect(where)) as threads,
         SqlThreads(connect(where)) as other,
     ):
-        await other.begin(ask())
+        await other.claim(ask())
         with monkeypatch.context() as later:
             later.setattr(time, "time", lambda: 4e9)
             found = await threads.orphans()
@@ -296,9 +301,9 @@ async def test_whose_process_died_is_judged_by_the_clock_of_the_database(monkeyp
 
 async def test_a_run_that_was_taken_over_is_not_finished_by_the_one_that_lost_it() -> None:
     async with schema() as where, SqlThreads(connect(where)) as old, SqlThreads(connect(where)) as new:
-        await old.begin(ask())
-        taken = await new.begin(ask())
-        with pytest.raises(StaleWriter, match="epoch 2 now"):
+        await old.claim(ask())
+        taken = await new.claim(ask())
+        with pytest.raises(StaleWriter, match="under epoch 2"):
             await old.finish(ask(), (assistant("Old"),), "old", DONE)
         await new.finish(ask(), (assistant("New"),), "new", DONE)
         thread = await new.load("t", ANNA)
@@ -313,14 +318,14 @@ async def test_a_run_that_was_left_unfinished_by_a_process_that_lives_becomes_an
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whoever had it could not tell the store how it ended. It is looked for twice, in case somebody is about to."""
-    monkeypatch.setattr(sql, "RECONCILE", 0.0)
+    monkeypatch.setattr(sql, "RECONCILE_INTERVAL_S", 0.0)
     async with schema() as where, SqlThreads(connect(where)) as threads:
-        first = (await threads.begin(ask())).epoch
+        first = (await threads.claim(ask())).epoch
         held = [await threads.orphans() for _ in range(3)]
-        second = await threads.advance(ask(), first)
-        threads.leave("r", first)  # by one who had it before, and is late
+        second = await threads.advance_epoch(ask(), first)
+        threads.release("r", first)  # by one who had it before, and is late
         still_held = [await threads.orphans() for _ in range(3)]
-        threads.leave("r", second)
+        threads.release("r", second)
         left = [await threads.orphans() for _ in range(2)]
 
     assert not any(held + still_held)
@@ -335,7 +340,7 @@ async def test_a_database_that_is_away_is_an_error_of_its_own_and_is_found_again
     ):
         way.cut()
         with pytest.raises(StoreUnreachable) as away:
-            await threads.begin(ask())
+            await threads.claim(ask())
         with pytest.raises(StoreUnreachable):
             await threads.load("t", ANNA)
         way.mend()
@@ -351,9 +356,9 @@ async def test_two_processes_that_begin_the_same_new_thread_agree_on_one() -> No
     async with schema() as where, SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as two:
         for number in range(20):
             asked = [ask(f"one{number}", f"t{number}"), ask(f"two{number}", f"t{number}")]
-            results = await asyncio.gather(one.begin(asked[0]), two.begin(asked[1]), return_exceptions=True)
+            results = await asyncio.gather(one.claim(asked[0]), two.claim(asked[1]), return_exceptions=True)
 
-            assert sorted(type(result).__name__ for result in results) == ["Beginning", "ThreadBusy"]
+            assert sorted(type(result).__name__ for result in results) == ["RunClaim", "ThreadBusy"]
 
 
 # What is kept of an ask
@@ -363,7 +368,7 @@ async def test_an_ask_is_kept_without_its_secrets_until_its_run_is_finished(wher
     database = connect(where)
     async with SqlThreads(database) as threads:
         asked = ask()
-        await threads.begin(asked)
+        await threads.claim(asked)
         [running] = await rows(database, "SELECT ask FROM runs")
         await threads.finish(asked, (), None, DONE)
         [finished] = await rows(database, "SELECT ask FROM runs")
@@ -373,7 +378,7 @@ async def test_an_ask_is_kept_without_its_secrets_until_its_run_is_finished(wher
     assert finished == (None,)
 
 
-async def rows(database: Database, query: str) -> list[Any]:
+async def rows(database: StoreDatabase, query: str) -> list[Any]:
     def fetch(connection: Connection) -> list[Any]:
         return [tuple(row) for row in connection.execute(text(query))]
 
@@ -385,14 +390,14 @@ async def test_the_id_of_a_run_that_is_over_is_not_used_again(where: Where) -> N
         await run(threads, ask())
 
         with pytest.raises(RunExists):
-            await threads.begin(ask())
-        await threads.begin(ask("another"))
+            await threads.claim(ask())
+        await threads.claim(ask("another"))
 
 
 async def test_an_id_that_cannot_be_kept_is_refused(where: Where) -> None:
     async with SqlThreads(connect(where)) as threads:
-        with pytest.raises(BadAsk):
-            await threads.begin(ask(thread_id="a\0b"))
+        with pytest.raises(BadRequest):
+            await threads.claim(ask(thread_id="a\0b"))
 
 
 async def test_a_name_is_kept_without_what_cannot_be_kept(where: Where) -> None:
@@ -407,7 +412,7 @@ async def test_a_name_is_kept_without_what_cannot_be_kept(where: Where) -> None:
 async def test_answers_are_kept_with_the_ask_so_that_a_cut_off_run_has_used_them(where: Where) -> None:
     asked = Ask(messages=(), thread_id="t", run_id="r", principal=ANNA, answers=(Answer("i", "resolved", True),))
     async with SqlThreads(connect(where)) as threads:
-        await threads.begin(asked)
+        await threads.claim(asked)
     async with SqlThreads(connect(where)) as threads:
         [orphan] = await threads.orphans()
 
@@ -417,26 +422,27 @@ async def test_answers_are_kept_with_the_ask_so_that_a_cut_off_run_has_used_them
 # Forgetting
 
 
-async def test_threads_that_nobody_touched_for_too_long_are_deleted(
+async def test_threads_that_were_not_used_for_too_long_are_deleted(
     where: Where, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    async with SqlThreads(connect(where), expire_days=7) as threads:
+    async with SqlThreads(connect(where), retention_days=7) as threads:
+        then = datetime.now(UTC) - timedelta(days=8)
         with monkeypatch.context() as last_week:
-            last_week.setattr(keeping, "now", lambda: keeping.written(datetime.now(UTC) - timedelta(days=8)))
+            last_week.setattr(row_helpers, "now", lambda: row_helpers.format_time(then))
             for number in range(3):
                 await run(threads, ask(f"old{number}", f"old{number}"))
-            await threads.begin(ask("busy", "busy"))
+            await threads.claim(ask("busy", "busy"))
         await run(threads, ask("new", "new"))
         run_ids = await threads.expire()
         left = await threads.list(ANNA)
 
     assert sorted(run_ids) == ["old0", "old1", "old2"]
     assert {summary.id for summary in left} == {"busy", "new"}
-    assert "deleted 3 threads that nobody touched for 7 days" in caplog.text
+    assert "deleted 3 threads that were not used for 7 days" in caplog.text
 
 
-async def test_nothing_expires_unless_it_is_said_to(where: Where) -> None:
+async def test_nothing_expires_by_default(where: Where) -> None:
     async with SqlThreads(connect(where)) as threads:
         await run(threads, ask())
 
@@ -464,37 +470,11 @@ async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where)
         def ours(name: str | None, kind: str, parents: Any) -> bool:
             return kind != "table" or name in metadata.tables
 
-        options = {"version_table": VERSIONS, "include_name": ours, "compare_type": True}
+        options = {"version_table": VERSION_TABLE, "include_name": ours, "compare_type": True}
         return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
     async with SqlThreads(database):
         assert await database.read(compare) == []
-
-
-async def test_a_database_of_an_earlier_version_is_brought_up_to_date_with_all_that_it_has(where: Where) -> None:
-    """Its runs were of processes without a lease, which do not live any more."""
-    database = connect(where)
-    async with SqlThreads(database) as threads:
-        await run(threads, ask("over"))
-        await threads.begin(ask("cut off"))
-        await database.write(to_version, "0001")
-    async with SqlThreads(connect(where)) as threads:
-        thread = await threads.load("t", ANNA)
-        [orphan] = await threads.orphans()
-
-    assert thread is not None
-    assert [message.text for message in thread.messages] == ["Hi", "Hello!"]
-    assert orphan.run_id == "cut off"
-
-
-def to_version(connection: Connection, version: str) -> None:
-    """As that version made it: there is no way back in the migrations themselves."""
-    connection.execute(text("DROP INDEX ix_runs_unfinished"))
-    connection.execute(text("DROP INDEX ix_interrupts_open"))
-    connection.execute(text("DROP TABLE processes"))
-    connection.execute(text("DROP TABLE files"))
-    connection.execute(text("DROP TABLE mcp_pins"))
-    connection.execute(text(f"UPDATE {VERSIONS} SET version_num = '{version}'"))  # noqa: S608
 
 
 async def test_several_processes_may_migrate_an_empty_database_at_once() -> None:
@@ -541,14 +521,14 @@ def test_a_url_that_is_not_for_postgresql_is_refused_without_being_repeated(url:
 async def test_a_database_that_is_not_there_is_one_clear_line() -> None:
     threads = SqlThreads(connect(f"{POSTGRES.rpartition('/')[0]}/there_is_no_such_database"))
 
-    with pytest.raises(ConfigError, match=r"cannot be reached: .*there_is_no_such_database.* does not exist\. Is it"):
+    with pytest.raises(ConfigError, match=r"Cannot reach .*: .*there_is_no_such_database.* does not exist\. Is it"):
         await threads.__aenter__()
 
 
 async def test_a_server_that_cannot_be_reached_is_one_clear_line() -> None:
     threads = SqlThreads(connect("postgresql://me:hush@127.0.0.1:1/db"))
 
-    with pytest.raises(ConfigError, match="cannot be reached") as caught:
+    with pytest.raises(ConfigError, match="Cannot reach") as caught:
         await threads.__aenter__()
     assert "hush" not in caught.value.message
 
@@ -585,9 +565,20 @@ async def test_a_url_may_be_written_as_other_tools_write_it(scheme: str) -> None
 
 async def test_a_failed_run_is_kept_as_failed(where: Where) -> None:
     async with SqlThreads(connect(where)) as threads:
-        await threads.begin(ask())
+        await threads.claim(ask())
         await threads.finish(ask(), (), None, RunFailed("cut_off", "The server was stopped."))
         thread = await threads.load("t", ANNA)
 
     assert thread is not None
     assert [one.outcome for one in thread.runs] == ["failed"]
+
+
+async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Path) -> None:
+    path = tmp_path / "threads.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE rightseat_version (version_num TEXT)")
+        connection.execute("INSERT INTO rightseat_version VALUES ('9999')")
+    threads: Any = build(Options(path=path))
+
+    with pytest.raises(ConfigError, match=r"threads\.db were made by another version of rightseat: .*'9999'.*empty"):
+        await threads.__aenter__()

@@ -11,7 +11,7 @@ from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
 from rightseat.core.threads import Expired, Pending, RunRow, Thread, Threads
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 ANNA, BEN = Principal("anna"), Principal("ben")
 DONE = RunFinished("done")
@@ -46,7 +46,7 @@ async def run(
     last: RunFinished | RunFailed = DONE,
 ) -> None:
     """A whole run."""
-    await threads.begin(asked)
+    await threads.claim(asked)
     await threads.finish(asked, said, state, last)
 
 
@@ -59,7 +59,7 @@ async def loaded(threads: Threads, thread_id: str = "t", principal: Principal = 
 # Runs, and what they leave behind
 
 
-async def test_a_thread_is_what_was_asked_and_what_was_said_to_it(threads: Threads) -> None:
+async def test_a_thread_has_the_messages_of_the_ask_and_of_the_run(threads: Threads) -> None:
     asked, said = user("Hi"), assistant("Hello!")
 
     await run(threads, ask(asked), said, state={"mood": "good"})
@@ -91,10 +91,10 @@ async def test_a_client_that_sends_the_whole_conversation_again_adds_what_is_new
     await run(threads, ask(first), answered, state={"count": 1})
 
     again = ask(first, answered, second, run_id="r2")
-    beginning = await threads.begin(again)
+    beginning = await threads.claim(again)
     await threads.finish(again, (assistant("Yes."),), {"count": 2}, DONE)
 
-    assert beginning.said == (second,)
+    assert beginning.new_messages == (second,)
     assert beginning.state == {"count": 1}
     thread = await loaded(threads)
     assert [message.text for message in thread.messages] == ["Hi", "Hello!", "Still there?", "Yes."]
@@ -118,7 +118,7 @@ async def test_the_runs_of_a_thread_are_in_their_order_with_what_became_of_them(
     ]
     for number, last in enumerate(outcomes):
         await run(threads, ask(run_id=f"r{number}"), last=last)
-    await threads.begin(ask(run_id="r4"))
+    await threads.claim(ask(run_id="r4"))
 
     runs = (await loaded(threads)).runs
     assert [one.id for one in runs] == ["r0", "r1", "r2", "r3", "r4"]
@@ -141,11 +141,11 @@ async def test_what_is_finished_without_being_begun_is_not_kept(threads: Threads
 # One run at a time
 
 
-async def test_a_second_run_is_told_which_one_has_the_thread(threads: Threads) -> None:
-    await threads.begin(ask(run_id="first"))
+async def test_a_second_run_gets_the_id_of_the_run_that_has_the_thread(threads: Threads) -> None:
+    await threads.claim(ask(run_id="first"))
 
     with pytest.raises(ThreadBusy) as caught:
-        await threads.begin(ask(run_id="second"))
+        await threads.claim(ask(run_id="second"))
 
     assert caught.value.run_id == "first"
 
@@ -153,41 +153,41 @@ async def test_a_second_run_is_told_which_one_has_the_thread(threads: Threads) -
 async def test_a_thread_is_free_again_when_its_run_has_finished(threads: Threads) -> None:
     await run(threads, ask(run_id="first"), last=RunFailed("model_unreachable", "gone"))
 
-    await threads.begin(ask(run_id="second"))
+    await threads.claim(ask(run_id="second"))
 
 
 async def test_of_many_runs_that_begin_at_once_one_gets_the_thread(threads: Threads) -> None:
     results = await asyncio.gather(
-        *(threads.begin(ask(run_id=f"r{number}")) for number in range(20)), return_exceptions=True
+        *(threads.claim(ask(run_id=f"r{number}")) for number in range(20)), return_exceptions=True
     )
 
-    assert sorted(type(result).__name__ for result in results) == ["Beginning", *["ThreadBusy"] * 19]
+    assert sorted(type(result).__name__ for result in results) == ["RunClaim", *["ThreadBusy"] * 19]
     assert len((await loaded(threads)).runs) == 1
 
 
-async def test_who_claims_a_run_again_gets_a_higher_epoch(threads: Threads) -> None:
-    epochs = [(await threads.begin(ask())).epoch for _ in range(3)]
+async def test_a_second_claim_of_a_run_gets_a_higher_epoch(threads: Threads) -> None:
+    epochs = [(await threads.claim(ask())).epoch for _ in range(3)]
 
     assert epochs[0] >= 1
     assert epochs == sorted(set(epochs))
 
 
-async def test_who_has_a_run_gets_its_next_epoch_and_nobody_else_does(threads: Threads) -> None:
-    first = (await threads.begin(ask())).epoch
+async def test_only_the_owner_of_a_run_gets_its_next_epoch(threads: Threads) -> None:
+    first = (await threads.claim(ask())).epoch
 
-    second = await threads.advance(ask(), first)
+    second = await threads.advance_epoch(ask(), first)
 
     assert second > first
     with pytest.raises(StaleWriter):
-        await threads.advance(ask(), first)
+        await threads.advance_epoch(ask(), first)
     await threads.finish(ask(), (), None, DONE)
     with pytest.raises(StaleWriter):
-        await threads.advance(ask(), second)
+        await threads.advance_epoch(ask(), second)
 
 
 async def test_a_run_that_has_lost_the_thread_changes_nothing_any_more(threads: Threads) -> None:
     late = ask(user("Too late"), run_id="late")
-    await threads.begin(late)
+    await threads.claim(late)
     await threads.delete("t", ANNA)
     await run(threads, ask(user("New"), run_id="new"))
 
@@ -201,7 +201,7 @@ async def test_a_run_that_has_lost_the_thread_changes_nothing_any_more(threads: 
 # Whose it is
 
 
-async def test_what_is_somebody_elses_is_not_there(threads: Threads) -> None:
+async def test_the_data_of_another_user_is_not_found(threads: Threads) -> None:
     question = RunFinished("waiting", (Interrupt("i", "approval", "May I?"),))
     await run(threads, ask(user("A secret"), principal=ANNA), last=question)
 
@@ -210,7 +210,7 @@ async def test_what_is_somebody_elses_is_not_there(threads: Threads) -> None:
     assert list(await threads.pending(BEN)) == []
     assert list(await threads.pending(BEN, "t")) == []
     for work in (
-        threads.begin(ask(principal=BEN, run_id="b")),
+        threads.claim(ask(principal=BEN, run_id="b")),
         threads.change("t", BEN, name="Mine"),
         threads.change("t", BEN, archived=True),
         threads.delete("t", BEN),
@@ -252,7 +252,7 @@ async def test_a_list_can_be_of_one_agent(threads: Threads) -> None:
     assert [one.id for one in await threads.list(ANNA, agent="news")] == ["b"]
 
 
-async def test_a_thread_is_named_after_the_first_words_that_were_said(threads: Threads) -> None:
+async def test_a_thread_is_named_after_the_first_words_of_its_messages(threads: Threads) -> None:
     long = "Please tell me about the weather  in Lisbon,\nand whether I should take an umbrella with me"
     await run(threads, ask(assistant("Welcome!"), user(long)))
     await run(threads, ask(user("Thanks"), run_id="r2"))
@@ -261,7 +261,7 @@ async def test_a_thread_is_named_after_the_first_words_that_were_said(threads: T
     assert summary.name == "Please tell me about the weather in Lisbon, and whether I"
 
 
-async def test_a_thread_in_which_nobody_said_a_word_gets_its_name_later(threads: Threads) -> None:
+async def test_a_thread_without_messages_gets_its_name_later(threads: Threads) -> None:
     await run(threads, ask(Message("user", (Image("image/png", "aGk="),))))
     [nameless] = await threads.list(ANNA)
     await run(threads, ask(user("What is it?"), run_id="r2"))
@@ -303,7 +303,7 @@ async def test_times_are_iso_8601_in_utc_and_move_on(threads: Threads) -> None:
     assert abs(datetime.now(UTC) - datetime.fromisoformat(after.updated_at)) < timedelta(minutes=1)
 
 
-async def test_a_deleted_thread_is_gone_and_says_which_runs_it_had(threads: Threads) -> None:
+async def test_deleting_a_thread_returns_the_runs_that_it_had(threads: Threads) -> None:
     await run(threads, ask(user("Hi"), run_id="r1"), last=RunFinished("waiting", (Interrupt("i", "r", "m"),)))
     await run(threads, ask(user("Ho"), run_id="r2"))
 
@@ -328,7 +328,7 @@ async def test_a_question_waits_with_its_call_until_it_is_answered(threads: Thre
     waiting = list(await threads.pending(ANNA))
 
     answered = ask(run_id="r2", answers=(Answer("i", "resolved", True),))
-    beginning = await threads.begin(answered)
+    beginning = await threads.claim(answered)
     still = list(await threads.pending(ANNA, "t"))
     await threads.finish(answered, (), None, DONE)
 
@@ -377,7 +377,7 @@ async def test_a_question_can_expire(threads: Threads, expires_at: str | None, i
     await run(threads, ask(), last=RunFinished("waiting", (interrupt,)))
 
     found = list(await threads.pending(ANNA))
-    beginning = await threads.begin(ask(run_id="r2"))
+    beginning = await threads.claim(ask(run_id="r2"))
 
     assert [pending.interrupt for pending in found] == [interrupt] * is_open
     assert list(beginning.pending) == found
@@ -401,7 +401,7 @@ async def test_a_question_that_is_just_being_answered_does_not_expire(threads: T
     late = msgspec.structs.replace(MAY_I, expires_at="2001-01-01T00:00:00Z")
     await run(threads, ask(), last=RunFinished("waiting", (late,)))
     answered = ask(run_id="r2", answers=(Answer("i", "resolved", True),))
-    await threads.begin(answered)
+    await threads.claim(answered)
 
     while_busy = await threads.expire_questions()
     await threads.finish(answered, (), None, DONE)
@@ -411,10 +411,77 @@ async def test_a_question_that_is_just_being_answered_does_not_expire(threads: T
 
 
 async def test_unfinished_runs_are_those_of_the_owner_and_the_thread(threads: Threads) -> None:
-    await threads.begin(ask(run_id="r1"))
-    await threads.begin(ask(run_id="r2", thread_id="t2"))
+    await threads.claim(ask(run_id="r1"))
+    await threads.claim(ask(run_id="r2", thread_id="t2"))
     await run(threads, ask(run_id="r3", thread_id="t3"))
 
     assert sorted(await threads.unfinished(ANNA)) == ["r1", "r2"]
     assert list(await threads.unfinished(ANNA, "t2")) == ["r2"]
     assert list(await threads.unfinished(BEN)) == []
+
+
+# Removing the end of a thread
+
+
+async def test_an_ask_that_truncates_its_thread_replaces_the_messages_from_there_on(threads: Threads) -> None:
+    first, second = Message("user", (Text("One"),), id="u1"), Message("user", (Text("Two"),), id="u2")
+    await run(threads, ask(first, run_id="r1"), Message("assistant", (Text("A"),), id="a1"))
+    await run(threads, ask(first, second, run_id="r2"), Message("assistant", (Text("B"),), id="a2"))
+    edited = Message("user", (Text("Two, edited"),), id="u2")
+    again = msgspec.structs.replace(ask(first, edited, run_id="r3"), truncate_at="u2")
+
+    claim = await threads.claim(again)
+    during = await loaded(threads)
+    await threads.finish(again, (Message("assistant", (Text("C"),), id="a3"),), None, DONE)
+
+    assert claim.new_messages == (edited,)
+    assert [message.id for message in during.messages] == ["u1", "a1", "u2", "a2"]  # until the run has ended
+    assert [message.id for message in (await loaded(threads)).messages] == ["u1", "a1", "u2", "a3"]
+    assert (await loaded(threads)).messages[2] == edited
+
+
+async def test_an_ask_that_truncates_at_an_unknown_message_removes_nothing(threads: Threads) -> None:
+    await run(threads, ask(Message("user", (Text("One"),), id="u1"), run_id="r1"))
+
+    await run(threads, msgspec.structs.replace(ask(user("Two"), run_id="r2"), truncate_at="never"))
+
+    assert [message.text for message in (await loaded(threads)).messages] == ["One", "Two"]
+
+
+async def test_truncating_closes_the_interrupts_of_removed_calls_and_no_others(threads: Threads) -> None:
+    for number in (1, 2):
+        call = Message("assistant", (Call(f"c{number}", "delete", "{}"),), id=f"a{number}")
+        waiting = RunFinished("waiting", (Interrupt(f"i{number}", "approval_required", "Delete?", f"c{number}"),))
+        question = Message("user", (Text("Delete it"),), id=f"u{number}")
+        await run(threads, ask(question, run_id=f"r{number}"), call, last=waiting)
+
+    again = ask(Message("user", (Text("Wait"),), id="u2"), run_id="r3")
+    await run(threads, msgspec.structs.replace(again, truncate_at="u2"))
+
+    assert [one.interrupt.id for one in await threads.pending(ANNA, "t")] == ["i1"]
+
+
+# Messages without a run
+
+
+async def test_messages_can_be_appended_without_a_run(threads: Threads) -> None:
+    await threads.append_messages(ask(first := user("One")))
+    await run(threads, ask(first, second := user("Two")), third := assistant("Three"))
+    await threads.append_messages(ask(first, fourth := user("Four")))
+
+    thread = await loaded(threads)
+    assert thread.messages == (first, second, third, fourth)
+    assert [one.id for one in thread.runs] == ["r"]
+    assert thread.summary is not None
+    assert thread.summary.name == "One"
+
+
+async def test_messages_are_appended_only_by_the_owner_and_between_runs(threads: Threads) -> None:
+    await threads.append_messages(ask(user("One")))
+    with pytest.raises(ThreadNotFound):
+        await threads.append_messages(ask(user("Two"), principal=BEN))
+    await threads.claim(ask(user("Three")))
+    with pytest.raises(ThreadBusy):
+        await threads.append_messages(ask(user("Four")))
+
+    assert [message.text for message in (await loaded(threads)).messages] == ["One"]

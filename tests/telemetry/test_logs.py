@@ -7,8 +7,8 @@ import httpx2
 import pytest
 
 from rightseat import app, config
-from rightseat.core.observing import ABOUT
-from rightseat.telemetry.logs import About, AsJson
+from rightseat.core.tracing import LOG_CONTEXT
+from rightseat.telemetry.logs import ContextFilter, JsonFormatter
 from tests.conftest import serving
 
 
@@ -16,8 +16,8 @@ class Kept(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[dict[str, str]] = []
-        self.addFilter(About())
-        self.setFormatter(AsJson())
+        self.addFilter(ContextFilter())
+        self.setFormatter(JsonFormatter())
 
     def emit(self, record: logging.LogRecord) -> None:
         self.lines.append(json.loads(self.format(record)))
@@ -32,7 +32,7 @@ SAID = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
 
 async def test_a_line_of_a_run_has_its_ids_and_the_requests() -> None:
     kept = Kept()
-    logger = logging.getLogger("rightseat.core.failing")
+    logger = logging.getLogger("rightseat.core.run.outcome")
     logger.addHandler(kept)
     try:
         async with (
@@ -67,7 +67,7 @@ def test_a_traceback_is_inside_the_object() -> None:
     except ValueError as error:
         record = logging.LogRecord("x", logging.ERROR, "", 0, "failed: %s", ("a\nb",), (ValueError, error, None))
 
-    written = AsJson().format(record)
+    written = JsonFormatter().format(record)
 
     assert "\n" not in written
     assert json.loads(written)["message"] == "failed: a\nb"
@@ -75,4 +75,4 @@ def test_a_traceback_is_inside_the_object() -> None:
 
 
 def test_nothing_is_said_outside_of_a_request() -> None:
-    assert ABOUT.get() == ("", "", "")
+    assert LOG_CONTEXT.get() == ("", "", "")

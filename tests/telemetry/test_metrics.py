@@ -5,23 +5,23 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rightseat import app, config
 from rightseat.core.ask import Ask, Parameters
-from rightseat.core.closing import closing
-from rightseat.core.loop import Loop
+from rightseat.core.concurrency import aclosing
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
-from rightseat.core.observing import observed
+from rightseat.core.tracing import trace_span
 from rightseat.telemetry.metrics import Metrics
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import serving
-from tests.core.test_loop import Steps
+from tests.core.loop.test_agent_loop import Steps
 
 
 def test_a_run_is_counted_with_its_outcome() -> None:
     metrics = Metrics()
-    with observed("run", "clerk", metrics) as run:
+    with trace_span("run", "clerk", metrics) as run:
         assert value(metrics, "rightseat_runs_running") == 1
-        with observed("model", "small") as model:
+        with trace_span("model", "small") as model:
             model.note(input_tokens=7, output_tokens=3)
-        with observed("tool", "get_weather") as tool:
+        with trace_span("tool", "get_weather") as tool:
             tool.note(error="tool_failed")
         run.note(outcome="waiting")
 
@@ -43,7 +43,7 @@ def value(metrics: Metrics, name: str, **labels: str) -> float | None:
 
 async def test_the_face_shows_what_the_server_did() -> None:
     read = config.parse(
-        "{models: {default: {type: scripted, pause: 0}}, log: {type: memory}, threads: {type: memory},"
+        "{models: {default: {type: scripted, chunk_delay: 0}}, log: {type: memory}, threads: {type: memory},"
         " faces: [{type: openai}, {type: metrics}]}",
         environ={},
     )
@@ -61,8 +61,8 @@ async def test_a_client_makes_no_labels_and_a_run_that_is_left_is_no_error() -> 
     metrics = Metrics()
     loop = Loop(ScriptedModel([says("Hello.", "Bye.")]))
     ask = Ask(messages=(user("Hi"),), parameters=Parameters(model="one-of-many"))
-    with observed("run", "clerk", metrics):
-        async with closing(loop.run(ask, Steps())) as events:
+    with trace_span("run", "clerk", metrics):
+        async with aclosing(loop.run(ask, Steps())) as events:
             await anext(events)
 
     assert value(metrics, "rightseat_model_calls_total", model="ScriptedModel", outcome="cancelled") == 1

@@ -13,7 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from rightseat import app, config
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Model, Prompt, TextChunk, UsageChunk
 from rightseat.core.runtime import Runtime
@@ -21,10 +21,10 @@ from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.memory import MemoryThreads
-from rightseat.telemetry.several import Several
+from rightseat.telemetry.composite import CompositeObserver
 from rightseat.telemetry.traces import Traces
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions, tool
+from rightseat.toolboxes.functions import FunctionToolbox, tool
 from tests.conftest import serving
 
 SECRET = "the launch code is 1234"
@@ -78,11 +78,11 @@ class Breaks:
 
 async def run(model: Model, traces: Traces) -> None:
     runtime = Runtime(
-        {"clerk": Loop(model, [Functions([get_weather])])},
+        {"clerk": Loop(model, [FunctionToolbox([get_weather])])},
         log=MemoryLog(),
         threads=MemoryThreads(),
         engine=LocalEngine(),
-        observer=Several([traces]),
+        observer=CompositeObserver([traces]),
     )
     ask = await runtime.start(Ask(messages=(user(SECRET),), agent="clerk", thread_id="t-1"))
     async for _ in runtime.follow(ask.run_id):
@@ -151,16 +151,16 @@ async def test_a_run_with_a_flow_a_tool_and_models_is_one_tree(tmp_path: Path) -
     (tmp_path / "house" / "flows" / "greet.yaml").write_text(FLOW)
     read = config.parse(CONFIG.format(folder=tmp_path / "house"), environ={})
     answers = [calls("house_greet", '{"question": "Anna"}'), says("Welcome"), says("Welcome, Anna."), says("Done.")]
-    supply = app.Supply({"default": ScriptedModel(answers)}, (), MemoryArtifacts())
+    registry = app.PartRegistry({"default": ScriptedModel(answers)}, (), MemoryArtifacts())
     part = read.toolboxes["house"]
     collector = Collector()
-    async with part.module.build(part.options, supply) as box, collector.opened() as traces:
+    async with part.module.build(part.options, registry) as box, collector.opened() as traces:
         runtime = Runtime(
-            {"clerk": Loop(supply.models["default"], [box, Functions([get_weather])])},
+            {"clerk": Loop(registry.models["default"], [box, FunctionToolbox([get_weather])])},
             log=MemoryLog(),
             threads=MemoryThreads(),
             engine=LocalEngine(),
-            observer=Several([traces]),
+            observer=CompositeObserver([traces]),
         )
         ask = await runtime.start(Ask(messages=(user("Greet Anna"),), agent="clerk"))
         async for _ in runtime.follow(ask.run_id):

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
+from rightseat.agents.copilotkit import EndpointAgents
 from rightseat.agents.copilotkit import Options as AgentOptions
-from rightseat.agents.copilotkit import Several
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentUnreachable
-from rightseat.core.events import CallReturned, Custom, Event, RunFinished, TextDelta
-from rightseat.core.loop import Loop
+from rightseat.core.events import Custom, Event, RunFinished, TextDelta, ToolCallReturned
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.egress.endpoint import Endpoint
-from rightseat.engines.local import _once
+from rightseat.engines.local import _direct_steps
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.copilotkit import Actions, Options
+from rightseat.toolboxes.copilotkit import ActionToolbox, Options
 from tests.servers.running import Start, start
 
 __all__ = ["start"]
@@ -34,7 +34,7 @@ class Shelf:
 
     def __init__(self, url: str) -> None:
         options = AgentOptions(url=url)
-        self.several = Several(options, Endpoint(options))
+        self.several = EndpointAgents(options, Endpoint(options))
         self.artifacts = MemoryArtifacts()
         self.pins = None
 
@@ -54,9 +54,9 @@ class Shelf:
 
 
 @asynccontextmanager
-async def actions(url: str, **options: Any) -> AsyncIterator[Actions]:
+async def actions(url: str, **options: Any) -> AsyncIterator[ActionToolbox]:
     shelf = Shelf(f"{url}/remote")
-    async with shelf.several, Actions(Options(url=f"{url}/remote", **options), shelf) as built:
+    async with shelf.several, ActionToolbox(Options(url=f"{url}/remote", **options), shelf) as built:
         yield built
 
 
@@ -86,7 +86,7 @@ async def test_actions_of_the_sdk_are_tools(start: Start, sdk: str) -> None:
 
 @pytest.mark.servers
 @pytest.mark.parametrize("sdk", SDKS)
-async def test_an_action_that_fails_says_so_and_keeps_its_insides_to_the_log(
+async def test_a_failed_action_is_reported_and_its_details_are_only_logged(
     start: Start, sdk: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = Ask(messages=(user("Hi"),))
@@ -105,9 +105,9 @@ async def test_a_model_hands_over_to_an_agent_which_has_the_last_word(start: Sta
     ask = Ask(messages=(user("hi"),))
     model = ScriptedModel([calls("graph")])
     async with actions(start("copilotkit 0.1.63").url, agents="remote") as built:
-        events = [event async for event in Loop(model, (built,)).run(ask, _once)]
+        events = [event async for event in Loop(model, (built,)).run(ask, _direct_steps)]
 
-    assert CallReturned("call_1", "graph", "graph agent started") in events
+    assert ToolCallReturned("call_1", "graph", "graph agent started") in events
     assert text_of(events) == "Hello from LangGraph"
     assert [event.name for event in events if isinstance(event, Custom)] == ["agent.entered", "agent.left"]
     assert events[-1] == RunFinished("done")
@@ -117,22 +117,22 @@ async def test_a_model_hands_over_to_an_agent_which_has_the_last_word(start: Sta
 @pytest.mark.parametrize("writes", [("nameOf",), ("*",)])
 @pytest.mark.servers
 async def test_actions_that_write_can_be_named(start: Start, writes: tuple[str, ...]) -> None:
-    async with actions(start("copilotkit 0.1.63").url, writes=writes) as built:
+    async with actions(start("copilotkit 0.1.63").url, write_tools=writes) as built:
         tools = await built.tools(Ask(messages=()))
 
     assert named(tools, "nameOf").effect == "write"
     assert named(tools, "explode").effect == ("write" if writes == ("*",) else "unknown")
 
 
-async def test_a_dead_endpoint_leaves_the_model_without_its_tools_and_says_so() -> None:
+async def test_an_unreachable_endpoint_removes_its_tools_and_is_reported() -> None:
     model = ScriptedModel([says("Hello")])
     async with actions("http://127.0.0.1:9") as built:
-        events = [event async for event in Loop(model, (built,)).run(Ask(messages=(user("Hi"),)), _once)]
+        events = [event async for event in Loop(model, (built,)).run(Ask(messages=(user("Hi"),)), _direct_steps)]
 
     missing = events[0]
     assert isinstance(missing, Custom)
-    assert missing.name == "loop.missing"
-    assert "takes no connection" in str(missing.value)
+    assert missing.name == "tools.unavailable"
+    assert "Connection refused" in str(missing.value)
     assert text_of(events) == "Hello"
 
 

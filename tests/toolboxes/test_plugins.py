@@ -12,51 +12,56 @@ import pytest
 
 from rightseat import app, config
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.events import CallReturned, Custom, Event, Interrupt, RunFinished, TextDelta
-from rightseat.core.loop import Loop
+from rightseat.core.events import Custom, Event, Interrupt, RunFinished, TextDelta, ToolCallReturned
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, user
 from rightseat.egress.redaction import Redactor
-from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, ScriptedVoice
-from rightseat.plugins.cases.reading import Exchange
-from rightseat.plugins.cases.running import Plainly
 from rightseat.plugins.collection import Collection
-from rightseat.plugins.flows import Means
-from rightseat.plugins.operations import Sender
-from rightseat.plugins.shelf import Shelf
+from rightseat.plugins.flows import Dependencies
+from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.registry import PluginRegistry
+from rightseat.plugins.testing.case_runner import UnrecordedSteps
+from rightseat.plugins.testing.cases import MockExchange
+from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
+from rightseat.plugins.workbench import Workbench, WorkbenchSettings
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.plugins import Plugins, in_vain, tool_name
+from rightseat.toolboxes.plugins import PluginToolbox, tool_name, unused_private_hosts
 from tests.plugins.flows.playing import plugin_of
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples/plugins"
-CVE = Exchange.model_validate(
+CVE = MockExchange.model_validate(
     {
         "request": {"method": "GET", "url": "http://127.0.0.1:39181/api/cves/CVE-2024-3094"},
         "reply": {"json": {"id": "CVE-2024-3094", "score": 10, "package": "xz", "fixed_in": "1", "summary": "Bad"}},
     }
 )
-SCAN = Exchange.model_validate(
+SCAN = MockExchange.model_validate(
     {"request": {"method": "POST", "url": "http://127.0.0.1:39181/api/scans"}, "reply": {"json": {"task_id": "s1"}}}
 )
 
 
 @asynccontextmanager
-async def looping(folder: Path, script: dict[str, Any], *http: Exchange, flow: str) -> AsyncIterator[Loop]:
+async def looping(folder: Path, script: dict[str, Any], *http: MockExchange, flow: str) -> AsyncIterator[Loop]:
     shutil.copytree(EXAMPLES / "host_security", folder / "plugins/host_security")
-    redactor, network = Redactor(), RecordedNetwork(list(http))
-    means = Means(ScriptedVoice(script), Sender(network, MadeUpSecrets(), redactor), redactor)
-    toolbox = Plugins(
-        Collection(Shelf([folder / "plugins"], folder / "state"), lambda model: means),
-        ScriptedModel([says("-")]),
+    redactor, network = Redactor(), MockNetwork(list(http))
+    dependencies = Dependencies(
+        ScriptedModelCaller(script), OperationClient(network, MockSecrets(), redactor), redactor
+    )
+    registry, model = PluginRegistry([folder / "plugins"], folder / "state"), ScriptedModel([says("-")])
+    toolbox = PluginToolbox(
+        Collection(registry, lambda model: dependencies),
+        model,
         redactor,
+        Workbench(registry, lambda model: dependencies, model, WorkbenchSettings()),
     )
     arguments = '{"question": "CVE-2024-3094 or a quick scan of db-01"}'
     async with toolbox:
         yield Loop(ScriptedModel([calls(flow, arguments), says("All done.")]), [toolbox])
-    assert [*network.problems, *network.left()] == []
+    assert [*network.problems, *network.list_unsent()] == []
 
 
 async def run(loop: Loop, **rest: Any) -> list[Event]:
-    return [event async for event in loop.run(Ask(messages=(user("Please"),), **rest), Plainly())]
+    return [event async for event in loop.run(Ask(messages=(user("Please"),), **rest), UnrecordedSteps())]
 
 
 async def test_the_text_of_a_flow_is_the_result_of_the_call(tmp_path: Path) -> None:
@@ -64,13 +69,13 @@ async def test_the_text_of_a_flow_is_the_result_of_the_call(tmp_path: Path) -> N
     async with looping(tmp_path, script, CVE, flow="host_security_cve_detail") as loop:
         events = await run(loop)
 
-    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+    (returned,) = [event for event in events if isinstance(event, ToolCallReturned)]
     assert (returned.content, returned.error) == ("A backdoor in xz.", None)
     assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "All done."
     assert any(isinstance(event, Custom) and event.name == "flow.step" for event in events)
 
 
-async def test_R_10_5_a_dangerous_step_asks_in_the_middle_of_the_loop_and_goes_on(tmp_path: Path) -> None:
+async def test_R_10_5_a_dangerous_step_asks_in_the_middle_of_the_loop_and_continues(tmp_path: Path) -> None:
     script = {"start": {"host_id": "db-01", "depth": "quick"}, "on_error": "It lacks the rest."}
     async with looping(tmp_path, script, SCAN, flow="host_security_scan_host") as loop:
         events = await run(loop)
@@ -80,7 +85,7 @@ async def test_R_10_5_a_dangerous_step_asks_in_the_middle_of_the_loop_and_goes_o
         later = await run(loop, answers=(answered(question),))
 
     assert question.call_id == "call_1"
-    (returned,) = [event for event in later if isinstance(event, CallReturned)]
+    (returned,) = [event for event in later if isinstance(event, ToolCallReturned)]
     assert returned.error == "extract_missing"
     assert returned.content == "It lacks the rest."
 
@@ -100,11 +105,11 @@ async def test_flows_that_need_code_which_is_not_allowed_are_no_tools(tmp_path: 
 
 async def test_a_tools_description_has_that_of_its_plugin(tmp_path: Path) -> None:
     async with looping(tmp_path, {}, flow="x") as loop:
-        (plugin,) = loop.toolboxes[0].collection.shelf.plugins().values()  # type: ignore[attr-defined]
+        (plugin,) = loop.toolboxes[0].collection.registry.plugins().values()  # type: ignore[attr-defined]
         tools = await loop.toolboxes[0].tools(Ask(messages=()))
 
     for tool in tools:
-        assert tool.description.endswith(f"\n\nThe plugin {plugin.words.name}: {plugin.words.description}")
+        assert tool.description.endswith(f"\n\nThe plugin {plugin.texts.name}: {plugin.texts.description}")
 
 
 @pytest.mark.parametrize("flow", ["forecast", "x" * 64, "天气", "a b"])
@@ -132,12 +137,14 @@ agents:
     assert events[-1] == RunFinished("done")
 
 
-def test_a_private_place_that_no_plugin_asks_for_is_told() -> None:
+def test_an_allowed_private_host_that_no_plugin_requests_is_reported() -> None:
     asking = plugin_of(id="shop")
     asking = replace(asking, allow_private=("127.0.0.1:1",))
 
-    (other, unknown) = in_vain({"shop": ("127.0.0.1:1", "127.0.0.1:2"), "none": ("10.0.0.1:80",)}, {"shop": asking})
+    (other, unknown) = unused_private_hosts(
+        {"shop": ("127.0.0.1:1", "127.0.0.1:2"), "none": ("10.0.0.1:80",)}, {"shop": asking}
+    )
 
     assert "127.0.0.1:2" in other
     assert "network.allow_private" in other
-    assert "no such plugin" in unknown
+    assert "does not exist" in unknown

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from rightseat.wire.eventstream import Decoder
+from rightseat.wire.eventstream import EventStreamDecoder
 from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong
 from rightseat.wire.sse import StreamError
 
@@ -60,7 +60,7 @@ def test_frames_are_written_as_aws_writes_them(head: bytes, payload: bytes, writ
 def test_events_come_whole_however_they_are_cut(size: int) -> None:
     said = [b'{"type": "ping"}', '{"text": "Grüße 👋🏽"}'.encode(), b"x" * 5000]
     stream = b"".join(map(chunk, said))
-    decoder = Decoder()
+    decoder = EventStreamDecoder()
 
     found = [data for at in range(0, len(stream), size) for data in decoder.feed(stream[at : at + size])]
 
@@ -72,7 +72,7 @@ def test_headers_of_every_kind_are_read_past() -> None:
     others = b"".join(b"\1" + bytes([65 + kind, kind]) + value for kind, value in kinds.items())
     head = others + b"\1u\x09" + b"u" * 16 + b"".join(header(name, value) for name, value in CHUNK.items())
 
-    found = list(Decoder().feed(raw_frame(head, b'{"bytes": "SGk="}')))
+    found = list(EventStreamDecoder().feed(raw_frame(head, b'{"bytes": "SGk="}')))
 
     assert found == [b"Hi"]
 
@@ -80,7 +80,7 @@ def test_headers_of_every_kind_are_read_past() -> None:
 def test_an_event_of_a_new_kind_is_passed_over() -> None:
     new = frame({":event-type": "new", ":message-type": "event"}, b"{}")
 
-    assert list(Decoder().feed(new + chunk(b"Hi"))) == [b"Hi"]
+    assert list(EventStreamDecoder().feed(new + chunk(b"Hi"))) == [b"Hi"]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +110,10 @@ def test_an_event_of_a_new_kind_is_passed_over() -> None:
         ),
     ],
 )
-def test_a_failure_comes_after_what_was_said(frame: bytes, said: str, is_busy: bool, is_refusal: bool) -> None:
-    stream = Decoder().feed(chunk(b"Hi") + frame)
+def test_an_error_frame_raises_after_the_chunks_before_it(
+    frame: bytes, said: str, is_busy: bool, is_refusal: bool
+) -> None:
+    stream = EventStreamDecoder().feed(chunk(b"Hi") + frame)
 
     assert next(iter(stream)) == b"Hi"
     with pytest.raises(StreamError) as wrong:
@@ -128,7 +130,7 @@ def test_no_damaged_byte_goes_unnoticed(place: int) -> None:
     damaged[place] ^= 0x10
 
     with pytest.raises(StreamError, match="CRC"):
-        list(Decoder().feed(bytes(damaged)))
+        list(EventStreamDecoder().feed(bytes(damaged)))
 
 
 @pytest.mark.parametrize(("total", "headers"), [(15, 0), (20, 5), (16, 2**32 - 1), (0, 0)])
@@ -136,14 +138,14 @@ def test_lengths_that_cannot_be_are_refused_before_anything_is_kept(total: int, 
     prelude = struct.pack(">II", total, headers)
 
     with pytest.raises(StreamError, match="cannot be"):
-        list(Decoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
+        list(EventStreamDecoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
 
 
 def test_a_frame_that_is_too_long_is_refused_before_it_is_kept() -> None:
     prelude = struct.pack(">II", MAX_LINE_BYTES + 1, 0)
 
     with pytest.raises(LineTooLong, match="longer than 4 MB"):
-        list(Decoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
+        list(EventStreamDecoder().feed(prelude + struct.pack(">I", zlib.crc32(prelude))))
 
 
 @pytest.mark.parametrize(
@@ -160,19 +162,19 @@ def test_a_frame_that_is_too_long_is_refused_before_it_is_kept() -> None:
 )
 def test_headers_that_do_not_add_up_are_refused(head: bytes) -> None:
     with pytest.raises(StreamError, match="headers of a frame"):
-        list(Decoder().feed(raw_frame(head, b"")))
+        list(EventStreamDecoder().feed(raw_frame(head, b"")))
 
 
 @pytest.mark.parametrize(
     "payload", [b"", b"[]", b"{}", b'{"bytes": 1}', b'{"bytes": "SGk"}', b'{"bytes": "S*k="}', b"\xff"]
 )
-def test_a_payload_that_is_none_is_refused(payload: bytes) -> None:
+def test_an_invalid_payload_is_refused(payload: bytes) -> None:
     with pytest.raises(StreamError, match="payload of a chunk"):
-        list(Decoder().feed(frame(CHUNK, payload)))
+        list(EventStreamDecoder().feed(frame(CHUNK, payload)))
 
 
 def test_half_a_frame_is_no_event() -> None:
-    decoder = Decoder()
+    decoder = EventStreamDecoder()
 
     assert list(decoder.feed(WHOLE[:-1])) == []
     assert list(decoder.rest()) == []

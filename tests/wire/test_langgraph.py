@@ -6,10 +6,6 @@ import pytest
 
 from rightseat.core.ask import Answer, Ask, Context, ToolOffer
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Custom,
     Event,
     Interrupt,
@@ -20,14 +16,18 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, user
-from rightseat.wire.langgraph import Reader, unknown, write_command, write_input
+from rightseat.wire.langgraph import LangGraphDecoder, select_new, write_command, write_input
 
 NODE = {"langgraph_node": "chat"}
 
 
-def read(reader: Reader, *streamed: tuple[str, Any]) -> list[Event]:
+def read(reader: LangGraphDecoder, *streamed: tuple[str, Any]) -> list[Event]:
     return [event for mode, data in streamed for event in reader.read(mode, data)]
 
 
@@ -36,7 +36,7 @@ def piece(**fields: Any) -> tuple[str, Any]:
 
 
 def test_pieces_of_an_answer_and_the_end_of_its_node() -> None:
-    events = read(Reader(), piece(content="Hel"), piece(content="lo"), ("updates", {"chat": {"count": 1}}))
+    events = read(LangGraphDecoder(), piece(content="Hel"), piece(content="lo"), ("updates", {"chat": {"count": 1}}))
 
     assert events == [
         StepStarted("chat"),
@@ -51,7 +51,7 @@ def test_a_call_in_pieces_and_its_result() -> None:
     result = {"type": "tool", "tool_call_id": "c1", "name": "look", "content": "seen", "id": "t1"}
 
     events = read(
-        Reader(),
+        LangGraphDecoder(),
         piece(tool_call_chunks=[first]),
         piece(tool_call_chunks=[rest]),
         ("messages", [result, {"langgraph_node": "tools"}]),
@@ -59,52 +59,52 @@ def test_a_call_in_pieces_and_its_result() -> None:
 
     assert events == [
         StepStarted("chat"),
-        *(CallStarted("c1", "look", "run-1"), CallDelta("c1", "{}"), CallEnded("c1")),
+        *(ToolCallStarted("c1", "look", "run-1"), ToolCallDelta("c1", "{}"), ToolCallEnded("c1")),
         *(StepEnded("chat"), StepStarted("tools")),
-        CallReturned("c1", "look", "seen"),
+        ToolCallReturned("c1", "look", "seen"),
     ]
 
 
 def test_blocks_of_content_are_read_for_their_text() -> None:
-    events = read(Reader(), piece(content=[{"type": "text", "text": "Hi"}, {"type": "image_url"}]))
+    events = read(LangGraphDecoder(), piece(content=[{"type": "text", "text": "Hi"}, {"type": "image_url"}]))
 
     assert TextDelta("run-1", "Hi") in events
 
 
-def test_a_message_that_was_not_streamed_is_said_once() -> None:
+def test_a_message_that_was_not_streamed_is_emitted_once() -> None:
     whole = {"type": "ai", "id": "m1", "content": "Hello Ada", "tool_calls": []}
 
-    events = read(Reader(), ("messages", [whole, NODE]), ("values", {"messages": [whole], "name": "Ada"}))
+    events = read(LangGraphDecoder(), ("messages", [whole, NODE]), ("values", {"messages": [whole], "name": "Ada"}))
 
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["Hello Ada"]
     assert events[-1] == StateReplaced({"name": "Ada"})
 
 
-def test_what_the_thread_had_and_what_it_was_sent_is_not_said_again() -> None:
+def test_messages_that_the_thread_had_or_was_sent_are_not_emitted_again() -> None:
     before = [{"type": "ai", "id": "old", "content": "Earlier", "tool_calls": [{"id": "c0", "name": "f", "args": {}}]}]
     result = {"type": "tool", "tool_call_id": "c0", "name": "f", "content": "done", "id": "t"}
     sent = Message("tool", (Result("c0", "f", "done"),))
 
-    events = read(Reader(before, (sent,)), ("values", {"messages": [*before, result]}))
+    events = read(LangGraphDecoder(before, (sent,)), ("values", {"messages": [*before, result]}))
 
     assert events == [StateReplaced({})]
 
 
 def test_a_question_is_asked_once() -> None:
     asked = [{"id": "i1", "value": {"field": "name"}}]
-    reader = Reader()
+    reader = LangGraphDecoder()
 
     read(reader, ("values", {"__interrupt__": asked}), ("updates", {"__interrupt__": asked}))
 
     memo: Any = {"kind": "langgraph", "value": {"field": "name"}}
-    assert reader.asked == [Interrupt("i1", "on_interrupt", '{"field": "name"}', memo=memo)]
+    assert reader.interrupts == [Interrupt("i1", "on_interrupt", '{"field": "name"}', memo=memo)]
 
 
-def test_what_a_client_may_foresee_is_told_once() -> None:
+def test_the_rules_for_predicted_state_are_emitted_once() -> None:
     rules = [{"state_key": "story", "tool": "write", "tool_argument": "text"}]
     data = [{"type": "AIMessageChunk", "id": "run-1", "content": "a"}, {"copilotkit:emit-intermediate-state": rules}]
 
-    events = read(Reader(), ("messages", data), ("messages", data))
+    events = read(LangGraphDecoder(), ("messages", data), ("messages", data))
 
     assert [event for event in events if isinstance(event, Custom)] == [
         Custom("PredictState", rules)  # type: ignore[arg-type]  # a list is invariant
@@ -112,13 +112,17 @@ def test_what_a_client_may_foresee_is_told_once() -> None:
 
 
 def test_custom_data_and_failures() -> None:
-    events = read(Reader(), ("custom", {"n": 1}), ("error", {"error": "ValueError", "message": "no"}), ("metadata", {}))
+    events = read(
+        LangGraphDecoder(), ("custom", {"n": 1}), ("error", {"error": "ValueError", "message": "no"}), ("metadata", {})
+    )
 
     assert events == [Custom("langgraph.custom", {"n": 1}), RunFailed("agent_failed", "ValueError: no")]
 
 
 def test_a_subgraphs_stream_is_read_like_its_parents() -> None:
-    events = read(Reader(), ("messages|sub:1", [{"type": "AIMessageChunk", "id": "r", "content": "Hi"}, NODE]))
+    events = read(
+        LangGraphDecoder(), ("messages|sub:1", [{"type": "AIMessageChunk", "id": "r", "content": "Hi"}, NODE])
+    )
 
     assert TextDelta("r", "Hi") in events
 
@@ -148,7 +152,7 @@ def test_a_call_that_the_graph_made_is_known_by_its_own_id() -> None:
     result = Message("tool", (Result("c1", "f", "done"),))
     known = {"messages": [{"type": "ai", "id": "run-1", "tool_calls": [{"id": "c1", "name": "f", "args": {}}]}]}
 
-    assert unknown((call, result), known) == [result]
+    assert select_new((call, result), known) == [result]
 
 
 def test_pictures_are_sent_as_langchain_reads_them() -> None:
@@ -183,8 +187,8 @@ def test_answers_become_a_command(answers: tuple[Answer, ...], command: Any) -> 
 
 
 def test_a_question_whose_id_is_no_text_gets_one_of_its_own() -> None:
-    reader = Reader()
+    reader = LangGraphDecoder()
     read(reader, ("updates", {"__interrupt__": [{"id": 4, "value": "sure?"}]}))
 
-    (asked,) = reader.asked
+    (asked,) = reader.interrupts
     assert asked.id.startswith("interrupt_")

@@ -6,7 +6,7 @@ from rightseat.wire import lines, sse
 
 
 def test_lines_come_out_whole_however_they_come_in() -> None:
-    decoder = lines.Decoder()
+    decoder = lines.LineDecoder()
 
     found = [line for piece in (b'{"a"', b': 1}\n\n{"b"', b": 2}") for line in decoder.feed(piece)]
 
@@ -16,12 +16,12 @@ def test_lines_come_out_whole_however_they_come_in() -> None:
 
 @pytest.mark.parametrize("line", [b"[1]", b"nonsense", b'"text"', b'{"":"\x81"}'])
 def test_a_line_that_is_no_object_is_refused(line: bytes) -> None:
-    with pytest.raises(ValueError, match="no JSON"):
+    with pytest.raises(ValueError, match="a line is not "):
         lines.read(line)
 
 
 def test_events_come_out_with_their_names() -> None:
-    decoder = sse.Named()
+    decoder = sse.NamedSseDecoder()
 
     found = [
         event

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from rightseat.core.ask import Named
+from rightseat.core.ask import NamedTool
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.wire.openai_chat import Reader, read_error, write_format, write_tool, write_tool_choice
+from rightseat.wire.openai_chat import ChatCompletionDecoder, read_error, write_format, write_tool, write_tool_choice
 from rightseat.wire.sse import StreamError
 
 
 def read(**choice: Any) -> list[Chunk]:
-    return list(Reader().read(json.dumps({"choices": [choice]}).encode()))
+    return list(ChatCompletionDecoder().read(json.dumps({"choices": [choice]}).encode()))
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_the_form_of_an_answer_is_written(schema: dict[str, Any], strict: bool |
 
 
 @pytest.mark.parametrize("strict", [None, True, False])
-def test_a_tool_says_strict_only_if_it_was_said(strict: bool | None) -> None:
+def test_a_tool_has_strict_only_if_it_was_set(strict: bool | None) -> None:
     function: Any = write_tool(Tool("t", "T.", {"type": "object"}, strict=strict))["function"]
 
     assert function.get("strict") is strict
@@ -43,7 +43,7 @@ def test_a_tool_says_strict_only_if_it_was_said(strict: bool | None) -> None:
 
 def test_a_choice_of_a_tool_is_written_by_name() -> None:
     assert write_tool_choice("required") == "required"
-    assert write_tool_choice(Named("t")) == {"type": "function", "function": {"name": "t"}}
+    assert write_tool_choice(NamedTool("t")) == {"type": "function", "function": {"name": "t"}}
 
 
 def test_log_probabilities_come_before_their_text() -> None:
@@ -66,13 +66,13 @@ def test_all_that_a_delta_holds_is_read() -> None:
     assert read(delta={"content": "Hi", "tool_calls": [call]}, finish_reason="tool_calls") == [
         TextChunk("Hi"),
         CallChunk(2, "{}", "c", "t"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ]
 
 
 def test_an_error_inside_of_an_answer_is_raised() -> None:
     with pytest.raises(StreamError, match="overloaded"):
-        Reader().read(b'{"error": {"message": "overloaded"}}')
+        ChatCompletionDecoder().read(b'{"error": {"message": "overloaded"}}')
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,10 @@ def test_an_error_inside_of_an_answer_is_raised() -> None:
         ([1], 0, 0),
     ],
 )
-def test_tokens_of_the_cache_are_read_and_what_is_no_number_fails_nothing(
-    details: Any, cached: int, written: int
-) -> None:
+def test_cached_tokens_are_read_and_invalid_counts_ignored(details: Any, cached: int, written: int) -> None:
     usage = {"prompt_tokens": 10, "completion_tokens": 3, "prompt_tokens_details": details}
 
-    found = list(Reader().read(json.dumps({"choices": [], "usage": usage}).encode()))
+    found = list(ChatCompletionDecoder().read(json.dumps({"choices": [], "usage": usage}).encode()))
 
     assert found == [UsageChunk(10, 3, cached, written)]
 
@@ -100,7 +98,7 @@ def test_tokens_of_the_cache_are_read_and_what_is_no_number_fails_nothing(
 @pytest.mark.parametrize("data", [b'{"message": {"\x80": 1}}', b'{"message": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"])
 def test_an_event_that_cannot_be_read_is_an_error_of_the_server(data: bytes) -> None:
     with pytest.raises(StreamError):
-        Reader().read(data)
+        ChatCompletionDecoder().read(data)
 
 
 def test_the_words_of_a_refusal_that_are_no_json_are_taken_as_they_are() -> None:

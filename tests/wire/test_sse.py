@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rightseat.wire import lines
 from rightseat.wire.lines import LineTooLong
-from rightseat.wire.sse import Decoder, Named
+from rightseat.wire.sse import NamedSseDecoder, SseDecoder
 
 STREAM = (
     ": a comment before anything\n\n"
@@ -38,7 +38,7 @@ EVENTS = [
 
 
 def decode(*pieces: bytes) -> list[bytes]:
-    decoder = Decoder()
+    decoder = SseDecoder()
     return [data for piece in pieces for data in decoder.feed(piece)] + decoder.rest()
 
 
@@ -76,7 +76,7 @@ def test_whatever_is_written_is_read(events: list[list[str]], end: str, size: in
 
 
 def test_an_event_is_given_with_the_piece_that_ends_it() -> None:
-    decoder = Decoder()
+    decoder = SseDecoder()
 
     assert decoder.feed(b"data: 1\n\ndata: 2\n") == [b"1"]
     assert decoder.feed(b"\n") == [b"2"]
@@ -105,8 +105,10 @@ def test_a_carriage_return_alone_ends_no_line() -> None:
     assert decode(b"data: 1\rdata: 2\n\n") == [b"1\rdata: 2"]
 
 
-@pytest.mark.parametrize("make", [Decoder, Named, lines.Decoder])
-def test_a_line_without_an_end_is_cut_at_its_bound(make: type[Decoder] | type[Named] | type[lines.Decoder]) -> None:
+@pytest.mark.parametrize("make", [SseDecoder, NamedSseDecoder, lines.LineDecoder])
+def test_a_line_without_an_end_is_cut_at_its_bound(
+    make: type[SseDecoder] | type[NamedSseDecoder] | type[lines.LineDecoder],
+) -> None:
     decoder = make(1000)
 
     decoder.feed(b"data: " + b"a" * 900)
@@ -114,16 +116,16 @@ def test_a_line_without_an_end_is_cut_at_its_bound(make: type[Decoder] | type[Na
         decoder.feed(b"a" * 200)
 
 
-@pytest.mark.parametrize("make", [Decoder, Named])
-def test_an_event_of_many_lines_is_cut_at_its_bound(make: type[Decoder] | type[Named]) -> None:
+@pytest.mark.parametrize("make", [SseDecoder, NamedSseDecoder])
+def test_an_event_of_many_lines_is_cut_at_its_bound(make: type[SseDecoder] | type[NamedSseDecoder]) -> None:
     decoder = make(1000)
 
     with pytest.raises(LineTooLong, match="an event of the stream is longer than"):
         decoder.feed(b"data: %b\n" % (b"a" * 300) * 4)
 
 
-@pytest.mark.parametrize("make", [Decoder, Named])
-def test_many_events_may_be_longer_together_than_one(make: type[Decoder] | type[Named]) -> None:
+@pytest.mark.parametrize("make", [SseDecoder, NamedSseDecoder])
+def test_many_events_may_be_longer_together_than_one(make: type[SseDecoder] | type[NamedSseDecoder]) -> None:
     decoder = make(1000)
 
     assert len(decoder.feed(b"data: %b\ndata: b\n\n" % (b"a" * 300) * 100)) == 100
@@ -132,7 +134,7 @@ def test_many_events_may_be_longer_together_than_one(make: type[Decoder] | type[
 def test_the_work_for_a_long_line_grows_with_its_length_and_not_with_its_square() -> None:
     """Counted in bytes that are copied: a line in 4,000 pieces would be copied 4,000 times."""
     pieces = [bytes(1000)] * 4000
-    decoder = Decoder()
+    decoder = SseDecoder()
 
     tracemalloc.start()
     for piece in pieces:

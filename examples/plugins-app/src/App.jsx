@@ -2,6 +2,7 @@
 import { CopilotChat, CopilotKitProvider } from "@copilotkit/react-core/v2";
 import { useState } from "react";
 import { Flow } from "./Flow.jsx";
+import { explain } from "./problem.js";
 import { Questions } from "./Questions.jsx";
 
 const RUNTIME = import.meta.env.VITE_RUNTIME_URL ?? "http://127.0.0.1:8000/copilotkit";
@@ -15,13 +16,13 @@ export function App() {
       runtimeUrl={RUNTIME}
       showDevConsole={false}
       enableInspector={false}
-      onError={({ error }) => setProblem(`The server at ${RUNTIME} does not answer as it should: ${error.message}`)}
+      onError={({ error }) => setProblem(explain(error, RUNTIME))}
     >
-      {problem && <p className="problem" role="alert">{problem} <button onClick={() => setProblem("")}>Dismiss</button></p>}
       <div className="page">
         <main>
           <Questions />
           <CopilotChat threadId={thread} labels={LABELS} attachments={{ enabled: true, accept: ".csv,.json,.md" }} />
+          {problem && <p className="problem" role="alert">{problem} <button onClick={() => setProblem("")}>Dismiss</button></p>}
         </main>
         <Flow />
       </div>

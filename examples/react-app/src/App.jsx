@@ -3,6 +3,7 @@ import { CopilotKitProvider, CopilotSidebar } from "@copilotkit/react-core/v2";
 import { useState } from "react";
 import { Board } from "./Board.jsx";
 import { Copilot } from "./Copilot.jsx";
+import { explain } from "./problem.js";
 
 const RUNTIME = import.meta.env.VITE_RUNTIME_URL ?? "http://127.0.0.1:8000/copilotkit";
 const LABELS = {
@@ -26,16 +27,16 @@ export function App() {
       runtimeUrl={RUNTIME}
       showDevConsole={false}
       enableInspector={false}
-      onError={({ error }) => setProblem(`The copilot at ${RUNTIME} does not answer as it should: ${error.message}`)}
+      onError={({ error }) => setProblem(explain(error, RUNTIME))}
     >
+      <Copilot onMark={setMarked} />
+      <Board marked={marked} onUnmark={() => setMarked([])} onStartOver={startOver} />
+      <CopilotSidebar threadId={thread} labels={LABELS} width={420} />
       {problem && (
         <p className="problem" role="alert">
           {problem} <button onClick={() => setProblem("")}>Dismiss</button>
         </p>
       )}
-      <Copilot onMark={setMarked} />
-      <Board marked={marked} onUnmark={() => setMarked([])} onStartOver={startOver} />
-      <CopilotSidebar threadId={thread} labels={LABELS} width={420} />
     </CopilotKitProvider>
   );
 }

@@ -1,11 +1,13 @@
-"""Who may. A credential → the `Principal` that it stands for, or a refusal.
+"""Authentication and authorization: from a request's credential to a `Principal`, or an error.
 
-door        one face's door: admits or refuses, and guards routes
-carriers    where a request may carry its credential: the one extractor
-keys        API keys, shown once and kept as hashes
-tokens      JWTs, checked against the keys of their issuer
-jwks        those keys, fetched and kept
-scopes      what a credential is for
-threads     hides the threads of agents that it is not for
-hosts       which names a server answers for
+authenticator   authenticates requests, and protects the routes of faces
+credentials     reads the credential of a request: the one extractor
+keys            API keys, stored as hashes
+tokens          JWTs, verified with the public keys of their issuer
+jwks            those public keys, fetched and cached
+scopes          the faces and agents that a credential allows
+threads         hides threads of agents that a principal may not use
+hosts           the host names that a server responds to
+origins         the web pages that may call a face
+request_limits  the size of a request's head
 """

@@ -1,9 +1,9 @@
-"""An issuer's public keys, from its address or from a file, kept for a while.
+"""The public keys of a token issuer, fetched from its URL or read from a file, and cached.
 
-younger than FRESH       used as they are
-older                    read again; if that fails, used all the same until they are STALE, and the log says so
-a key that is not there  read again, but not more often than every PAUSE: who invents keys causes no traffic
-none at all              nobody is let in, and they are asked for again, but not more often than every RETRY
+younger than FRESH_S     used from the cache
+older                    read again; if that fails, used until they are older than STALE_S, with a warning in the log
+an unknown key id        read again, but at most every UNKNOWN_KEY_INTERVAL_S: invented ids cause no traffic
+no keys at all           every token is refused, and keys are read again at most every RETRY_INTERVAL_S
 """
 
 import asyncio
@@ -18,23 +18,24 @@ import msgspec
 from joserfc.errors import JoseError
 from joserfc.jwk import JWKRegistry, Key
 
-from rightseat.core.errors import Unverifiable
-from rightseat.egress.client import Client, Unreachable
+from rightseat.core.errors import IssuerUnavailable
+from rightseat.egress.client import Client
 from rightseat.egress.request import parse_base_url
+from rightseat.egress.transport import TransportError
 
 logger = logging.getLogger(__name__)
 
-FRESH = 600.0  # seconds
-STALE = 3600.0
-PAUSE = 30.0
-RETRY = 1.0
-PATIENCE = 5.0
-LARGEST = 2**20  # bytes
+FRESH_S = 600.0
+STALE_S = 3600.0
+UNKNOWN_KEY_INTERVAL_S = 30.0
+RETRY_INTERVAL_S = 1.0
+READ_TIMEOUT_S = 5.0
+MAX_JWKS_BYTES = 2**20
 
-UNREADABLE = (OSError, Unreachable, msgspec.DecodeError, ValueError)
+READ_ERRORS = (OSError, TransportError, msgspec.DecodeError, ValueError)
 
 
-class _Set(msgspec.Struct):
+class _JwkSet(msgspec.Struct):
     keys: list[dict[str, object]]
 
 
@@ -47,7 +48,7 @@ class Jwks:
         self._keys: Mapping[str | None, Key] = {}
         self._read_at: float | None = None
         self._tried_at: float | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         self._is_open = True
@@ -62,30 +63,33 @@ class Jwks:
             self._client = None
 
     async def find(self, kid: str | None) -> Key | None:
-        """The key, or None if the issuer has no such key. A token that names none may mean the only one there is.
+        """The key, or None if the issuer has no such key. A token without a key id matches the only key.
 
-        Raises `Unverifiable` where nobody can say.
+        Raises `IssuerUnavailable` if the keys cannot be read.
         """
-        if self._since(self._read_at) > FRESH:
+        if self._since(self._read_at) > FRESH_S:
             await self._refresh()
-        if kid not in self._keys and self._since(self._tried_at) > PAUSE:
+        if kid not in self._keys and self._since(self._tried_at) > UNKNOWN_KEY_INTERVAL_S:
             await self._refresh()
-        if self._since(self._read_at) > STALE or (kid not in self._keys and self._tried_at != self._read_at):
-            raise Unverifiable("The token cannot be checked now: the keys of its issuer cannot be had. Try again soon.")
+        if self._since(self._read_at) > STALE_S or (kid not in self._keys and self._tried_at != self._read_at):
+            raise IssuerUnavailable(
+                "Cannot check the token: the public keys of its issuer are unavailable. Try again later."
+            )
         return self._keys.get(kid)
 
     async def _refresh(self) -> None:
-        """One at a time: who waited for another's turn takes what that one found."""
+        """One at a time: a caller that waited uses the result of the other."""
         began = self._clock()
-        async with self._turn:
+        async with self._lock:
             if self._tried_at is not None and self._tried_at >= began:
                 return
-            if self._tried_at != self._read_at and self._since(self._tried_at) < (PAUSE if self._keys else RETRY):
-                return  # it failed a moment ago
+            interval = UNKNOWN_KEY_INTERVAL_S if self._keys else RETRY_INTERVAL_S
+            if self._tried_at != self._read_at and self._since(self._tried_at) < interval:
+                return  # the last attempt failed recently
             try:
                 keys = read_keys(await self._read())
-            except UNREADABLE as error:
-                logger.warning("the keys at %s cannot be had: %s", self._source, str(error) or type(error).__name__)
+            except READ_ERRORS as error:
+                logger.warning("cannot read the keys at %s: %s", self._source, str(error) or type(error).__name__)
                 self._tried_at = self._clock()
             else:
                 self._keys = keys
@@ -95,21 +99,21 @@ class Jwks:
         if "://" not in self._source:
             return await asyncio.to_thread(Path(self._source).read_bytes)
         if not self._is_open:
-            raise OSError("this server has not been started")
+            raise OSError("the server has not started")
         parts = parse_base_url(self._source)
         if self._client is None:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "rightseat"}
             origin = f"{parts.scheme}://{parts.netloc}"
-            self._client = Client(origin, headers, timeout=PATIENCE, connect_timeout=PATIENCE)
+            self._client = Client(origin, headers, timeout=READ_TIMEOUT_S, connect_timeout=READ_TIMEOUT_S)
         body = b""
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        async with asyncio.timeout(2 * PATIENCE), self._client.get(path) as response:
+        async with asyncio.timeout(2 * READ_TIMEOUT_S), self._client.get(path) as response:
             if response.status != 200:
-                raise ValueError(f"the answer is {response.status}")
-            async for piece in response:
-                body += piece
-                if len(body) > LARGEST:
-                    raise ValueError(f"the answer is larger than {LARGEST:,} bytes")
+                raise ValueError(f"HTTP status {response.status}")
+            async for chunk in response:
+                body += chunk
+                if len(body) > MAX_JWKS_BYTES:
+                    raise ValueError(f"the response is larger than {MAX_JWKS_BYTES:,} bytes")
         return body
 
     def _since(self, moment: float | None) -> float:
@@ -117,19 +121,19 @@ class Jwks:
 
 
 def read_keys(body: bytes) -> Mapping[str | None, Key]:
-    """The keys that can check a signature, by their ids; if there is one only, it is found without its id too.
+    """The keys that can verify a signature, by their ids; a single key is also found without its id.
 
-    A key that we do not understand is left out, and one that is no public key: a secret that both sides share would let
-    its holders make tokens themselves.
+    Unsupported keys are skipped, and so are symmetric ones: a shared secret would let its holders sign tokens
+    themselves.
     """
     found: dict[str | None, Key] = {}
-    for data in msgspec.json.decode(body, type=_Set).keys:
+    for data in msgspec.json.decode(body, type=_JwkSet).keys:
         if data.get("use", "sig") != "sig" or data.get("kty") == "oct":
             continue
         try:
-            key = JWKRegistry.import_key(data)  # type: ignore[arg-type]  # it says itself what it cannot take
+            key = JWKRegistry.import_key(data)  # type: ignore[arg-type]  # it validates the data itself
         except (JoseError, ValueError, TypeError, KeyError):
-            logger.warning("a key of the set cannot be read, and is left out")
+            logger.warning("skipping a key of the set that cannot be read")
             continue
         found.setdefault(str(data["kid"]) if "kid" in data else f"no id, {len(found)}", key)
     if len(found) == 1:

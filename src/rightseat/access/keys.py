@@ -1,9 +1,9 @@
-"""API keys. A key is shown once, when it is made; afterwards only its prefix and its hash are known.
+"""API keys. A key is shown once, when it is created; a server stores only its prefix and its hash.
 
-    rs_5fJq0aXe_7mD3…      the whole key: 8 characters to find it by, and 40 that nobody guesses
-    5fJq0aXe, sha256 …     what a server keeps
+    rs_5fJq0aXe_7mD3…      the key: 8 characters to find it by, and 40 random ones
+    5fJq0aXe, sha256 …     what a server stores
 
-A fast hash is enough: what is hashed is random and 238 bits long.
+A fast hash is enough, because keys have 238 random bits.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 ALPHABET = string.ascii_letters + string.digits
-OURS = re.compile(r"rs_([A-Za-z0-9]{8})_[A-Za-z0-9]{32,}")
+KEY_PATTERN = re.compile(r"rs_([A-Za-z0-9]{8})_[A-Za-z0-9]{32,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """What is known of a key. `prefix` is empty for a secret that was not made by us."""
+class AccessKey:
+    """A configured key. `prefix` is empty for a secret that `rightseat keys new` did not create."""
 
     name: str
     prefix: str
@@ -30,30 +30,39 @@ class Key:
     scopes: tuple[str, ...] = ("*",)
 
 
-NONE = (Key("nobody", "", "0" * 64, "", ()),)
-"""Compared with where there is nothing to compare with, so that it takes as long."""
+NO_KEYS = (AccessKey("none", "", "0" * 64, "", ()),)
+"""Compared with if the prefix is unknown, so that the time is the same."""
 
 
 class Keys:
     """All keys of a server."""
 
-    def __init__(self, keys: Iterable[Key] = ()) -> None:
-        self._by_prefix: defaultdict[str, list[Key]] = defaultdict(list)
+    def __init__(self, keys: Iterable[AccessKey] = ()) -> None:
+        self._by_prefix: defaultdict[str, list[AccessKey]] = defaultdict(list)
         for key in keys:
-            self._by_prefix[key.prefix].append(key)
+            self.add(key)
 
     def __len__(self) -> int:
         return sum(len(keys) for keys in self._by_prefix.values())
 
-    def find(self, credential: str) -> Key | None:
-        """How long it takes says nothing about how much of a key was right."""
+    def add(self, key: AccessKey) -> None:
+        self._by_prefix[key.prefix].append(key)
+
+    def remove(self, key: AccessKey) -> None:
+        self._by_prefix[key.prefix].remove(key)
+
+    def named(self, name: str) -> AccessKey | None:
+        return next((key for keys in self._by_prefix.values() for key in keys if key.name == name), None)
+
+    def find(self, credential: str) -> AccessKey | None:
+        """Takes the same time however much of the credential matches."""
         hashed = digest(credential)
-        known = self._by_prefix.get(prefix_of(credential), NONE)
+        known = self._by_prefix.get(prefix_of(credential), NO_KEYS)
         matching = [key for key in known if hmac.compare_digest(key.hash, hashed)]
         return matching[0] if matching and credential else None
 
 
-def new() -> str:
+def generate() -> str:
     return f"rs_{_random(8)}_{_random(40)}"
 
 
@@ -62,8 +71,8 @@ def digest(key: str) -> str:
 
 
 def prefix_of(key: str) -> str:
-    """The part of a key that is no secret; nothing of a secret that was not made by us."""
-    match = OURS.fullmatch(key)
+    """The public part of a key; empty for a secret that `rightseat keys new` did not create."""
+    match = KEY_PATTERN.fullmatch(key)
     return match[1] if match else ""
 
 

@@ -1,28 +1,70 @@
-"""What a credential is for: faces and agents, as `face:agent`. Either may be `*`, and `*` alone is everything."""
+"""Scopes of credentials, as `face:agent`. Either half may be `*`; `*` alone allows every face and every agent.
 
-from collections.abc import Iterable
+The rights of operators are scopes too, and no other scope includes them.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+
+from rightseat.core.ask import AgentNames
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Whom a credential stands for, and what it is for. `by` is what the audit log calls it.
+class AuthenticatedUser:
+    """The user that a credential authenticates. `credential` describes it in the audit log.
 
-    `token` is the credential itself, where it is a token of the user's: an issuer's, and no key of ours.
+    `token` is the user's own token if an issuer signed it; it is None for our API keys.
     """
 
-    user: str
+    id: str
     scopes: tuple[str, ...]
-    by: str
+    credential: str
     token: str | None = field(default=None, repr=False)
+    expires_at: float | None = field(default=None, compare=False)
+    """When the token expires, in seconds since 1970."""
 
 
-def agents(scopes: Iterable[str], face: str) -> tuple[str, ...] | None:
-    """The agents that the scopes open at this face; None is all of them."""
+def agents(scopes: Iterable[str], face: str) -> AgentNames:
+    """The agents that the scopes allow at this face; None means all of them."""
+    return _named_agents(scopes, ("*", face, f"{face}.*"))
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRights:
+    """What a credential allows at the operator face with the data of other users, each for these agents.
+
+    `watch` shows runs without any text, `read` adds the text, `act` allows to answer questions and to stop runs, and
+    `author` to change plugins.
+    """
+
+    watch: AgentNames = ()
+    read: AgentNames = ()
+    act: AgentNames = ()
+    author: AgentNames = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return self == OperatorRights()
+
+
+ALL_RIGHTS = OperatorRights(None, None, None, None)
+"""Without keys there is one user, who sees everything anyway."""
+
+
+def read_rights(scopes: Sequence[str]) -> OperatorRights:
+    """A right must be named, as `operator.watch:AGENT`; `operator.*:AGENT` names all of them.
+
+    The scope `*` includes none, so that a key of a user never becomes that of an operator.
+    """
+    named = ("watch", "read", "act", "author")
+    return OperatorRights(*(_named_agents(scopes, (f"operator.{right}", "operator.*")) for right in named))
+
+
+def _named_agents(scopes: Iterable[str], faces: Sequence[str]) -> AgentNames:
     found: list[str] = []
     for scope in scopes:
-        its_face, _, agent = scope.partition(":")
-        if its_face not in ("*", face):
+        face, _, agent = scope.partition(":")
+        if face not in faces:
             continue
         if agent in ("*", ""):
             return None

@@ -1,4 +1,4 @@
-"""Threads, for principals who may not use every agent: those of other agents do not exist for them."""
+"""Hides the threads of agents that a principal may not use, as if they did not exist."""
 
 from collections.abc import Sequence
 
@@ -6,34 +6,44 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread, Threads
-from rightseat.core.values import JsonValue
+from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, Threads
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
 
 
-class Scoped:
-    """Stands in front of any store. Whose a thread is, the store itself looks after."""
+class ScopedThreads:
+    """Wraps any store, which checks the owner of a thread itself."""
 
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
 
-    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
+    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
         await self._check(ask.thread_id, ask.principal)
-        return await (self._threads.begin(ask, again=True) if again else self._threads.begin(ask))
+        return await (self._threads.claim(ask, again=True) if again else self._threads.claim(ask))
 
     async def finish(
-        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+        self,
+        ask: Ask,
+        messages: tuple[Message, ...],
+        state: JsonValue,
+        last: RunFinished | RunFailed,
+        totals: RunTotals | None = None,
     ) -> None:
-        await self._threads.finish(ask, said, state, last)
+        await self._threads.finish(ask, messages, state, last, totals)
 
-    async def advance(self, ask: Ask, epoch: int) -> int:
-        return await self._threads.advance(ask, epoch)
+    async def advance_epoch(self, ask: Ask, epoch: int) -> int:
+        return await self._threads.advance_epoch(ask, epoch)
 
-    def leave(self, run_id: str, epoch: int) -> None:
-        self._threads.leave(run_id, epoch)
+    def release(self, run_id: str, epoch: int) -> None:
+        self._threads.release(run_id, epoch)
+
+    async def append_messages(self, ask: Ask) -> None:
+        await self._check(ask.thread_id, ask.principal)
+        await self._threads.append_messages(ask)
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         thread = await self._threads.load(thread_id, principal)
-        return thread if thread is None or is_for(thread, principal) else None
+        return thread if thread is None or is_visible(thread, principal) else None
 
     async def list(
         self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
@@ -82,11 +92,11 @@ class Scoped:
         if principal.agents is None:
             return
         thread = await self._threads.load(thread_id, principal)
-        if thread is not None and not is_for(thread, principal):
+        if thread is not None and not is_visible(thread, principal):
             raise ThreadNotFound(thread_id)
 
 
-def is_for(thread: Thread, principal: Principal) -> bool:
-    """All that was said in it is an agent's that the principal may use."""
-    began = [thread.summary.agent] if thread.summary else []
-    return all(principal.may_use(agent) for agent in (*began, *(run.agent for run in thread.runs)))
+def is_visible(thread: Thread, principal: Principal) -> bool:
+    """Whether the principal may use all agents that took part in the thread."""
+    first = [thread.summary.agent] if thread.summary else []
+    return all(principal.may_use(agent) for agent in (*first, *(run.agent for run in thread.runs)))

@@ -1,7 +1,7 @@
-"""JWTs of one issuer, for one audience, signed with a key pair.
+"""Verifies JWTs of one issuer, for one audience, with asymmetric signatures.
 
-A token is good if all of it is: the algorithm is one that is allowed, the signature is by a key of the issuer, issuer
-and audience are the configured ones, it has an end that is not over, and it says who it is about.
+A valid token has an allowed algorithm, a signature by a key of the issuer, the configured issuer and audience, an
+expiry in the future, and a user id.
 """
 
 import time
@@ -22,35 +22,35 @@ from joserfc.errors import (
 from joserfc.jwa import JWSAlgModel
 
 from rightseat.access.jwks import Jwks
-from rightseat.access.scopes import Holder
+from rightseat.access.scopes import AuthenticatedUser
 from rightseat.core.ask import ANYONE
-from rightseat.core.errors import Refused
+from rightseat.core.errors import Unauthenticated
 
 MALFORMED = (JoseError, ValueError, TypeError, KeyError, RecursionError)
-LONGEST_USER = 255
+MAX_USER_CHARS = 255
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """What a token must be, and what of it is read."""
+    """The requirements for tokens, and the claims that are read."""
 
     issuer: str
     audience: str
     algorithms: Collection[str]
-    user: str = "sub"
+    user_claim: str = "sub"
     scopes: tuple[str, ...] = ("*",)
     scopes_claim: str | None = None
-    leeway: int = 30
+    leeway_seconds: int = 30
 
 
 class Tokens:
     def __init__(self, rules: Rules, jwks: Jwks, clock: Callable[[], float] = time.time) -> None:
         self._rules = rules
         self._jwks = jwks
-        self._signatures = Signatures(algorithms=rules.algorithms, strict_check_header=False)
+        self._algorithms = AllowedAlgorithms(algorithms=rules.algorithms, strict_check_header=False)
         self._claims = jwt.JWTClaimsRegistry(
             now=lambda: int(clock()),
-            leeway=rules.leeway,
+            leeway=rules.leeway_seconds,
             iss={"essential": True, "value": rules.issuer},
             aud={"essential": True, "value": rules.audience},
             exp={"essential": True},
@@ -65,31 +65,32 @@ class Tokens:
     ) -> None:
         await self._jwks.__aexit__(kind, error, trace)
 
-    async def check(self, token: str) -> Holder:
-        """Raises `Refused`, or `Unverifiable` where the issuer's keys cannot be had. Nothing of the token is told."""
+    async def check(self, token: str) -> AuthenticatedUser:
+        """Raises `Unauthenticated`, or `IssuerUnavailable` if the issuer's keys cannot be read. Errors never quote the
+        token."""
         try:
-            header = jws.extract_compact(token.encode(), registry=self._signatures).headers()
-            self._signatures.get_alg(header["alg"])
+            header = jws.extract_compact(token.encode(), registry=self._algorithms).headers()
+            self._algorithms.get_alg(header["alg"])
             key = await self._jwks.find(header.get("kid"))
             if key is None:
                 raise BadSignatureError
-            claims = jwt.decode(token, key, registry=self._signatures).claims
+            claims = jwt.decode(token, key, registry=self._algorithms).claims
             self._claims.validate(claims)
         except MALFORMED as error:
-            raise Refused(explain(error)) from None  # its text may hold what the token says
-        user = read_user(claims, self._rules.user)
-        return Holder(user, self._scopes(claims), f"a token of {user!r}")
+            raise Unauthenticated(explain(error)) from None  # its text may quote the token
+        user = read_user(claims, self._rules.user_claim)
+        return AuthenticatedUser(user, self._scopes(claims), f"a token of {user!r}", expires_at=float(claims["exp"]))
 
     def _scopes(self, claims: dict[str, Any]) -> tuple[str, ...]:
         if self._rules.scopes_claim is None:
             return self._rules.scopes
-        said = claims.get(self._rules.scopes_claim)
-        named = said.split() if isinstance(said, str) else said if isinstance(said, list) else ()
-        return tuple(scope for scope in named if isinstance(scope, str))
+        value = claims.get(self._rules.scopes_claim)
+        scopes = value.split() if isinstance(value, str) else value if isinstance(value, list) else ()
+        return tuple(scope for scope in scopes if isinstance(scope, str))
 
 
-class Signatures(jws.JWSRegistry):
-    """The algorithms that are allowed. EdDSA may be one: joserfc warns of its name, but issuers go on using it."""
+class AllowedAlgorithms(jws.JWSRegistry):
+    """The allowed algorithms. EdDSA may be one: joserfc deprecates the name, but issuers still use it."""
 
     def get_alg(self, name: str) -> JWSAlgModel:
         if name not in (self.allowed or ()):
@@ -100,28 +101,28 @@ class Signatures(jws.JWSRegistry):
 def explain(error: Exception) -> str:
     match error:
         case UnsupportedAlgorithmError():
-            return "The token is signed in a way that is not allowed here."
+            return "The signature algorithm of the token is not allowed."
         case BadSignatureError():
             return "The token is not signed by a key of its issuer."
         case ExpiredTokenError():
             return "The token has expired. Sign in again."
         case InvalidClaimError(claim="iss") | MissingClaimError(claim="iss"):
-            return "The token is of another issuer."
+            return "The token has another issuer."
         case InvalidClaimError(claim="aud") | MissingClaimError(claim="aud"):
             return "The token is for another audience."
         case InvalidClaimError(claim="nbf" | "iat"):
             return "The token is not valid yet."
         case MissingClaimError():
-            return "The token lacks a claim: it should have iss, aud and exp."
+            return "The token lacks a claim: iss, aud and exp are required."
         case _:
             return "The token is malformed."
 
 
 def read_user(claims: dict[str, Any], claim: str) -> str:
-    """Not a name that stands for somebody else here: whoever comes through an open door, or the holder of a key."""
+    """Refuses ids that are reserved for unauthenticated requests and for API keys."""
     user = claims.get(claim)
-    if not isinstance(user, str) or not 0 < len(user) <= LONGEST_USER:
-        raise Refused(f"The token does not say who it is about: {claim!r} should be a text.")
+    if not isinstance(user, str) or not 0 < len(user) <= MAX_USER_CHARS:
+        raise Unauthenticated(f"The token has no user id: the claim {claim!r} should be a non-empty string.")
     if user == ANYONE.id or user.startswith("key:"):
-        raise Refused("The token is about a name that is reserved here.")
+        raise Unauthenticated("The user id of the token is reserved.")
     return user

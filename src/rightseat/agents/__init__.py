@@ -1,1 +1,1 @@
-"""What answers. The name of a module is the `type:` of an agent in the configuration."""
+"""The built-in agents. The name of a module is the `type:` of an agent in the configuration."""

@@ -1,4 +1,4 @@
-"""An agent that speaks AG-UI over HTTP, whatever it is made with: it is sent the ask, and answers with events."""
+"""A remote agent behind an AG-UI endpoint: each run is one HTTP request, and the response streams its events."""
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -9,83 +9,83 @@ from typing import Any, Self
 import msgspec
 from pydantic import ConfigDict, Field
 
-from rightseat.agents.keeping import Keeper, decoding
+from rightseat.agents.event_normalizer import EventNormalizer, decoding
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import (
-    CallReturned,
-    CallStarted,
     Event,
     Interrupt,
     RunFailed,
     RunFinished,
     TextDelta,
     TextStarted,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Result
-from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.client import Response
+from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.headers import RequestHeaders
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.options import Address, HeaderName, Sendable
-from rightseat.egress.service import Service
+from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
+from rightseat.egress.service import RemoteService
+from rightseat.egress.transport import Response
 from rightseat.parts import Parts, Reference
 from rightseat.wire import sse
-from rightseat.wire.agui import BadEvent, Reader
-from rightseat.wire.agui.asking import LEGACY, write_input
-from rightseat.wire.agui.reading import read_interrupt
-from rightseat.wire.agui.snapshots import Said, unsaid
+from rightseat.wire.agui import AguiDecoder, BadEvent
+from rightseat.wire.agui.decoder import read_interrupt
+from rightseat.wire.agui.request import LEGACY, write_input
+from rightseat.wire.agui.snapshots import StreamHistory, find_unstreamed
 from rightseat.wire.agui.versions import Json
 from rightseat.wire.lines import MAX_AGENT_LINE_BYTES
 
 logger = logging.getLogger(__name__)
 
-WHAT = "The agent's server"
+WHAT = "The agent server"
 FAILED = "The agent failed. The server's log has more."
 
 
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-    url: Address
-    """Where the agent takes runs: what an AG-UI client would `POST` to."""
+    url: BaseUrl
+    """The URL of the agent's AG-UI endpoint, to which AG-UI clients send `POST` requests."""
     description: str = ""
-    """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
-    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
-    """Sent with every request, such as a key of the agent's server."""
+    """The purpose of the agent: users read it to choose an agent, models to decide whether to hand over to it."""
+    headers: dict[HeaderName, HeaderSecret] = Field(default_factory=dict)
+    """Sent with every request, such as an API key of the agent server."""
     forward: tuple[HeaderName, ...] = ()
-    """Headers of the client's request that the agent gets too, of those that the face passes on with its `headers`."""
+    """Headers of the client's request that are forwarded to the agent, of those listed in `headers` of the face."""
     header_hook: Reference | None = None
-    """An async function of yours, as `module:function`. It gets the ask before each request, and returns headers."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before a run is given up."""
+    """An async function of yours, as `module:function`: it receives the ask before each request and returns headers."""
+    timeout: float = Field(default=300.0, gt=0)
+    """The longest time without an event, in seconds, before a run fails."""
     client_node: bool = False
-    """Pass on the node at which the client believes the agent to be, which CopilotKit's clients send as
-    `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
+    """Whether the agent receives the node that CopilotKit's clients send as `nodeName`. A graph continues after that
+    node, so a client could skip a node that checks something."""
     show_errors: bool = False
-    """Whether clients see the agent's own words when it fails. Many agents put the text of an exception there, so
-    without it these words go to the server's log alone."""
+    """Whether clients receive the agent's own error message when it fails. Many agents send the text of an exception;
+    by default it is only logged."""
     raw: bool = False
-    """Whether the `RAW` events of the agent are kept and passed on: what its framework said, beside what it means."""
+    """Whether clients receive the `RAW` events of the agent, which are the original events of its framework."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
-    return AGUI(options)
+    return AguiAgent(options)
 
 
-class AGUI:
+class AguiAgent:
     def __init__(self, options: Options) -> None:
         self.description = options.description
         self._options = options
         self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
-        self._service = Service(
+        self._service = RemoteService(
             options.url,
             options.headers,
             what=WHAT,
             accept="text/event-stream",
-            patience=options.patience,
+            timeout=options.timeout,
             network=options,
         )
 
@@ -98,106 +98,109 @@ class AGUI:
         await self._service.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        given = write_input(ask, ask.node if self._options.client_node else None)
+        run_input = write_input(ask, ask.node if self._options.client_node else None)
         headers = await self._headers.make(ask)
-        hearing = Hearing(ask, self._options, partial(self._service.said, headers=headers))
+        run = AguiRun(ask, self._options, partial(self._service.redact, headers=headers))
         with self._service.deadlines() as deadlines:
-            async with self._service.post("", given, headers) as answer:
-                check_kind(answer)
-                decoder = sse.Decoder(MAX_AGENT_LINE_BYTES)
-                async for piece in answer:
+            async with self._service.post("", run_input, headers) as response:
+                check_media_type(response, self._service.url)
+                decoder = sse.SseDecoder(MAX_AGENT_LINE_BYTES)
+                async for piece in response:
                     deadlines.pause()
                     events = decoder.feed(piece)
                     for data in events:
-                        for event in hearing.hear(data):
+                        for event in run.read(data):
                             yield event
-                    if hearing.is_over:
-                        await answer.finish()
+                    if run.is_over:
+                        await response.finish()
                         return
                     deadlines.resume(bool(events))
                 deadlines.pause()
                 for data in decoder.rest():
-                    for event in hearing.hear(data):
+                    for event in run.read(data):
                         yield event
-        if not hearing.is_over:
-            raise AgentUnreachable(f"{WHAT} cannot be relied on: its answer broke off.")
+        if not run.is_over:
+            raise AgentUnreachable(f"{WHAT} at {self._service.url} closed its response before the end of the run.")
 
 
-def check_kind(response: Response) -> None:
+def check_media_type(response: Response, url: str) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
-        raise AgentUnreachable(f"{WHAT} answered with {kind or 'no content type'} instead of a stream of events.")
+        raise AgentUnreachable(
+            f"{WHAT} at {url} sent {kind or 'no content type'} instead of text/event-stream. "
+            "Check that `url` is its AG-UI endpoint."
+        )
 
 
-class Hearing:
-    """Feed it what an agent sends; take what the run says. Nothing follows once it `is_over`."""
+class AguiRun:
+    """Converts the AG-UI events of one run into `core.events`. Events after the end of the run are ignored."""
 
     def __init__(self, ask: Ask, options: Options, redact: Callable[[str], str]) -> None:
         self._options = options
         self._redact = redact
         self._run_id = ask.run_id
-        self._reader = Reader()
-        self._keeper = Keeper()
+        self._reader = AguiDecoder()
+        self._normalizer = EventNormalizer()
         parts = [part for message in ask.messages for part in message.parts]
         results = {part.call_id for part in parts if isinstance(part, Result)}
-        self._said = Said({message.id for message in ask.messages} | results)
+        self._streamed = StreamHistory({message.id for message in ask.messages} | results)
         self._names = {part.id: part.name for part in parts if isinstance(part, Call)}
         self._waiting: set[str] = set()  # calls of this run without a result
-        self._asked: list[Interrupt] = []
+        self._interrupts: list[Interrupt] = []
         self.is_over = False
 
-    def hear(self, data: bytes) -> Iterator[Event]:
-        """Raises `BadEvent` or `Confused` for what cannot be understood, or comes where it may not."""
+    def read(self, data: bytes) -> Iterator[Event]:
+        """Raises `BadEvent` or `InvalidAgentEvent` for an event that is malformed or out of order."""
         if not self.is_over:
             with decoding():
-                yield from self._hear(read(data))
+                yield from self._read(read(data))
 
-    def _hear(self, raw: Json) -> Iterator[Event]:
+    def _read(self, raw: Json) -> Iterator[Event]:
         match raw:
             case {"type": "RAW"} if not self._options.raw:
                 return
             case {"type": "MESSAGES_SNAPSHOT"}:
-                for event in unsaid(raw.get("messages"), self._said):
-                    yield from self._say(event)
+                for event in find_unstreamed(raw.get("messages"), self._streamed):
+                    yield from self._normalize(event)
             case {"type": "CUSTOM", "name": "on_interrupt"}:
-                self._asked.append(read_question(raw))
+                self._interrupts.append(read_question(raw))
         for event in self._reader.read(raw):
-            yield from self._say(event)
+            yield from self._normalize(event)
 
-    def _say(self, event: Event) -> Iterator[Event]:
-        for kept in self._keeper.keep(event):
-            yield self._noted(kept)
+    def _normalize(self, event: Event) -> Iterator[Event]:
+        for normalized in self._normalizer.normalize(event):
+            yield self._track(normalized)
 
-    def _noted(self, event: Event) -> Event:
+    def _track(self, event: Event) -> Event:
         match event:
             case TextStarted(message_id=id):
-                self._said.ids.add(id)
-                self._said.texts[id] = ""
+                self._streamed.ids.add(id)
+                self._streamed.texts[id] = ""
             case TextDelta(message_id=id, text=text):
-                self._said.texts[id] += text
-            case CallStarted(call_id=id, name=name):
-                self._said.ids.add(id)
+                self._streamed.texts[id] += text
+            case ToolCallStarted(call_id=id, name=name):
+                self._streamed.ids.add(id)
                 self._names[id] = name
                 self._waiting.add(id)
-            case CallReturned(call_id=id):
-                self._said.ids.add(f"result-{id}")
+            case ToolCallReturned(call_id=id):
+                self._streamed.ids.add(f"result-{id}")
                 self._waiting.discard(id)
                 return msgspec.structs.replace(event, name=event.name or self._names.get(id, ""))
             case RunFinished():
                 self.is_over = True
-                return self._finished(event)
+                return self._convert_finish(event)
             case RunFailed():
                 self.is_over = True
-                return self._failed(event)
+                return self._convert_failure(event)
         return event
 
-    def _finished(self, event: RunFinished) -> RunFinished:
+    def _convert_finish(self, event: RunFinished) -> RunFinished:
         if event.outcome == "cancelled":
             return event
-        asked = event.interrupts or tuple(self._asked)
-        return RunFinished("waiting" if asked or self._waiting else "done", asked, event.result)
+        interrupts = event.interrupts or tuple(self._interrupts)
+        return RunFinished("waiting" if interrupts or self._waiting else "done", interrupts, event.result)
 
-    def _failed(self, event: RunFailed) -> RunFailed:
+    def _convert_failure(self, event: RunFailed) -> RunFailed:
         if self._options.show_errors:
             return event
         logger.warning("run %s: the agent failed: %s: %s", self._run_id, event.code, self._redact(event.message))
@@ -208,15 +211,15 @@ def read(data: bytes) -> Json:
     try:
         raw: Any = msgspec.json.decode(data)
     except JSON_ERRORS as error:
-        raise BadEvent(f"An event of the agent is no JSON: {error}") from error
+        raise BadEvent(f"The agent sent an event that is not JSON: {error}") from error
     if not isinstance(raw, dict):
-        raise BadEvent("An event of the agent is no JSON object.")
+        raise BadEvent("The agent sent an event that is not a JSON object.")
     return raw
 
 
 def read_question(raw: Json) -> Interrupt:
-    """LangGraph's own way to ask, from before AG-UI had one. CrewAI has only the name from it: what it asks is AG-UI's,
-    and is answered as AG-UI says."""
+    """Decode an `on_interrupt` event. LangGraph has used it since before AG-UI had interrupts. CrewAI uses the same
+    name for an AG-UI interrupt, which is decoded and answered as one."""
     value, origin = raw.get("value"), raw.get("rawEvent")
     if not origin and isinstance(value, dict) and isinstance(value.get("id"), str) and "reason" in value:
         return read_interrupt(value)

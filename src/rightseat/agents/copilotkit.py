@@ -1,7 +1,7 @@
-"""Agents of a CopilotKit remote endpoint: those that its Python SDK serves in JSON lines.
+"""Agents of a CopilotKit remote endpoint, which CopilotKit's Python SDK serves as JSON lines.
 
-With `agent` the part is that one. Without, it stands for all that the endpoint has: a client of CopilotKit finds them
-listed, and names the one that it wants.
+With `agent`, the part is that agent. Without, it represents all agents of the endpoint: CopilotKit clients list them
+and name the one to run.
 """
 
 import logging
@@ -11,49 +11,49 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.agents.keeping import Keeper, decoding
+from rightseat.agents.event_normalizer import EventNormalizer, decoding
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
-from rightseat.core.calling import calls_in, read_arguments
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
-from rightseat.core.errors import AgentNotFound, AgentRefused, Misuse, RightseatError, TooManyRounds
-from rightseat.core.events import CallReturned, Event, RunFailed, RunFinished
-from rightseat.core.folding import Fold
+from rightseat.core.errors import AgentNotFound, AgentRefused, MaxTurnsExceeded, NotConfigured, RightseatError
+from rightseat.core.events import Event, RunFailed, RunFinished, ToolCallReturned
+from rightseat.core.loop.tool_calls import calls_in, read_arguments
 from rightseat.core.messages import Call, Message, Result
+from rightseat.core.stream.reducer import Reducer
 from rightseat.egress import endpoint
 from rightseat.egress.endpoint import Endpoint
 from rightseat.parts import Parts
 from rightseat.wire.copilotkit import langgraph, runtime
-from rightseat.wire.copilotkit.asking import write_execution
-from rightseat.wire.copilotkit.describing import Info
+from rightseat.wire.copilotkit.descriptions import EndpointInfo
 from rightseat.wire.copilotkit.messages import text_of
+from rightseat.wire.copilotkit.request import write_execution
 
 logger = logging.getLogger(__name__)
 
-ROUNDS = 16
+MAX_REQUESTS = 16
 FAILED = "The agent failed. The server's log has more."
 
 
 class Options(endpoint.Options):
     agent: str | None = None
-    """The endpoint's name for the agent. Left out: all that it has."""
+    """The name of the agent at the endpoint. Default: all agents of the endpoint."""
     description: str = ""
-    """What the agent is good for. Left out, where all are meant: what the endpoint says of each."""
+    """The purpose of the agent. Without this and `agent`, each agent has the endpoint's description."""
     client_node: bool = False
-    """Pass on the node at which the client believes the agent to be, which CopilotKit's clients send as
-    `nodeName`. A graph goes on behind that node: a client could skip one that checks something."""
+    """Whether the agent receives the node that CopilotKit's clients send as `nodeName`. A graph continues after that
+    node, so a client could skip a node that checks something."""
     show_errors: bool = False
-    """Whether clients see the agent's own words when it fails. They are the text of an exception, so without it they go
-    to the server's log alone."""
+    """Whether clients receive the agent's own error message when it fails. It is the text of an exception; by default
+    it is only logged."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
     service = Endpoint(options)
-    return Several(options, service) if options.agent is None else Remote(options.agent, options, service)
+    return EndpointAgents(options, service) if options.agent is None else EndpointAgent(options.agent, options, service)
 
 
-class Remote:
+class EndpointAgent:
     """One agent of an endpoint."""
 
     def __init__(self, name: str, options: Options, service: Endpoint) -> None:
@@ -71,82 +71,84 @@ class Remote:
         await self._endpoint.aclose()
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        """The agent's answer; again with the results, where it has called actions of its own endpoint."""
+        """If the agent calls actions of its own endpoint, run them and send the results in another request."""
         info = await self._endpoint.info(ask)
-        messages, keeper = ask.messages, Keeper()
-        for _ in range(ROUNDS):
-            fold = Fold(ask.state)
-            async with closing(self._answer(ask, info, messages, keeper)) as events:
+        messages, normalizer = ask.messages, EventNormalizer()
+        for _ in range(MAX_REQUESTS):
+            reducer = Reducer(ask.state)
+            async with aclosing(self._stream_response(ask, info, messages, normalizer)) as events:
                 async for event in events:
-                    fold.add(event)
+                    reducer.add(event)
                     yield event
                     if isinstance(event, RunFinished | RunFailed):
                         return
-            said = fold.messages()
-            calls = waiting(said)
+            new_messages = reducer.messages()
+            calls = pending_calls(new_messages)
             mine = [call for call in calls if any(one.name == call.name for one in info.actions)]
-            results = [await self._act(call, ask) for call in mine]
+            results = [await self._run_action(call, ask) for call in mine]
             for result in results:
                 yield result
             if not mine or len(mine) < len(calls):
                 yield RunFinished("waiting" if calls and len(mine) < len(calls) else "done")
                 return
-            messages += (*said, *(message_of(result) for result in results))
-            ask = msgspec.structs.replace(ask, state=fold.state, answers=())
-        raise TooManyRounds(ROUNDS)
+            messages += (*new_messages, *(result_message(result) for result in results))
+            ask = msgspec.structs.replace(ask, state=reducer.state, answers=())
+        raise MaxTurnsExceeded(MAX_REQUESTS)
 
-    async def _answer(
-        self, ask: Ask, info: Info, messages: tuple[Message, ...], keeper: Keeper
+    async def _stream_response(
+        self, ask: Ask, info: EndpointInfo, messages: tuple[Message, ...], normalizer: EventNormalizer
     ) -> AsyncIterator[Event]:
-        """What one request gives. It ends with `RunFinished` where there are questions, with `RunFailed` or nothing."""
+        """The events of one request. The last is `RunFinished` if there are interrupts, or `RunFailed` on failure."""
         reader = self._reader(info, messages)
         node = ask.node if self._options.client_node else None
         body = write_execution(self._name, ask, info, messages, node)
-        headers = await self._endpoint.headers(ask)
-        async with closing(self._endpoint.execute(body, headers)) as lines:
+        headers = await self._endpoint.make_headers(ask)
+        async with aclosing(self._endpoint.run_agent(body, headers)) as lines:
             async for line in lines:
                 with decoding():
                     events = list(reader.read(line))
                 for event in events:
-                    for kept in keeper.keep(event):
-                        yield self._frank(kept, ask, headers)
+                    for normalized in normalizer.normalize(event):
+                        yield self._hide_error(normalized, ask, headers)
                     if isinstance(event, RunFailed):
                         return
-        for ending in keeper.endings():
+        for ending in normalizer.close():
             yield ending
-        if reader.asked:
-            yield RunFinished("waiting", tuple(reader.asked))
+        if reader.interrupts:
+            yield RunFinished("waiting", tuple(reader.interrupts))
 
-    def _reader(self, info: Info, messages: tuple[Message, ...]) -> "langgraph.Reader | runtime.Reader":
+    def _reader(
+        self, info: EndpointInfo, messages: tuple[Message, ...]
+    ) -> "langgraph.LangGraphLineDecoder | runtime.RuntimeLineDecoder":
         member = info.agent(self._name)
         if member is None:
             raise AgentNotFound(self._name, [one.name for one in info.agents])
         match member.type:
             case "langgraph":
-                return langgraph.Reader(set(ids_in(messages)))
+                return langgraph.LangGraphLineDecoder(set(ids_in(messages)))
             case "crewai":
-                return runtime.Reader()
+                return runtime.RuntimeLineDecoder()
         raise AgentRefused(
-            f"The agent {self._name!r} is of the type {member.type!r}, which remote endpoints list and cannot run. "
-            "Give it a route of its own that speaks AG-UI, and an agent of the type `agui` with its address."
+            f"The agent {self._name!r} has the type {member.type!r}, which remote endpoints list but cannot run. "
+            "Serve it at an AG-UI route of its own, and configure an agent with `type: agui` and the URL of that route."
         )
 
-    async def _act(self, call: Call, ask: Ask) -> CallReturned:
+    async def _run_action(self, call: Call, ask: Ask) -> ToolCallReturned:
         try:
-            result = await self._endpoint.act(call.name, read_arguments(call.arguments) or {}, ask)
+            result = await self._endpoint.run_action(call.name, read_arguments(call.arguments) or {}, ask)
         except RightseatError as error:
-            return CallReturned(call.id, call.name, error.message, error.code)
-        return CallReturned(call.id, call.name, text_of(result))
+            return ToolCallReturned(call.id, call.name, error.message, error.code)
+        return ToolCallReturned(call.id, call.name, text_of(result))
 
-    def _frank(self, event: Event, ask: Ask, headers: Mapping[str, str]) -> Event:
+    def _hide_error(self, event: Event, ask: Ask, headers: Mapping[str, str]) -> Event:
         if not isinstance(event, RunFailed) or self._options.show_errors:
             return event
         logger.warning("run %s: the agent failed: %s", ask.run_id, self._endpoint.redact(event.message, headers))
         return RunFailed(event.code, FAILED)
 
 
-class Several:
-    """All agents of an endpoint: a `core.agent.Roster`."""
+class EndpointAgents:
+    """All agents of an endpoint: a `core.agent.AgentGroup`."""
 
     def __init__(self, options: Options, service: Endpoint) -> None:
         self.description = options.description
@@ -165,19 +167,21 @@ class Several:
         return {one.name: one.description or "" for one in (await self._endpoint.info(ask)).agents}
 
     def member(self, name: str) -> Agent:
-        return Remote(name, self._options, self._endpoint)
+        return EndpointAgent(name, self._options, self._endpoint)
 
     def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        raise Misuse(f"{ask.agent!r} stands for all agents of a remote endpoint. Name one of them: {ask.agent}/NAME.")
+        raise NotConfigured(
+            f"{ask.agent!r} stands for all agents of a remote endpoint. Use the name of one of them: {ask.agent}/NAME."
+        )
 
 
-def waiting(messages: tuple[Message, ...]) -> list[Call]:
+def pending_calls(messages: tuple[Message, ...]) -> list[Call]:
     """Calls without a result."""
     results = {part.call_id for message in messages for part in message.parts if isinstance(part, Result)}
     return [call for call in calls_in(messages) if call.id not in results]
 
 
-def message_of(result: CallReturned) -> Message:
+def result_message(result: ToolCallReturned) -> Message:
     content = Result(result.call_id, result.name, result.content, result.error)
     return Message("tool", (content,), id=f"result-{result.call_id}")
 

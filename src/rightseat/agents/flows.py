@@ -1,4 +1,4 @@
-"""An agent that answers with the flows of plugins: it chooses one for the question and runs it, or just answers."""
+"""An agent that runs the plugin flow that fits the question. If none fits, the model responds directly."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -7,20 +7,21 @@ from functools import partial
 
 from pydantic import BaseModel, ConfigDict
 
-from rightseat.core import continuing
 from rightseat.core.agent import Agent, PluginSummary
-from rightseat.core.ask import Ask, Named, Principal
-from rightseat.core.closing import closing
+from rightseat.core.ask import Ask, NamedTool, Principal
+from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.core.events import Custom, Event, RunFinished
-from rightseat.core.framing import frame
-from rightseat.core.history import mended
-from rightseat.core.loop import introduced
+from rightseat.core.flows import FlowGraph, FlowSummary
+from rightseat.core.loop import continuation
+from rightseat.core.loop.agent_loop import prepend_instructions
+from rightseat.core.loop.history import repair_history
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk
+from rightseat.core.stream.framer import frame
 from rightseat.parts import ModelName, Parts, ToolboxName
-from rightseat.plugins.choosing import Chosen
-from rightseat.plugins.collection import Collection, Selection, collection_of
+from rightseat.plugins.collection import Collection, PluginSelection, find_collection
+from rightseat.plugins.selection import FlowChoice
 
 MAX_STARTERS = 3
 
@@ -30,32 +31,32 @@ class Options(BaseModel):
     toolbox: ToolboxName
     """The toolbox of the type `plugins` whose flows it runs."""
     model: ModelName = "default"
-    """Which of the models chooses, speaks in flows, and answers where no flow fits."""
+    """The model that chooses the flow, generates the text of flows, and responds if no flow fits."""
     plugins: tuple[str, ...] | None = None
-    """The plugins that may be chosen from, by id; all of the toolbox if it is not set."""
+    """The ids of the plugins to choose from. Default: all plugins of the toolbox."""
     flow: str | None = None
-    """The one flow that it runs, as `plugin.flow`; then nothing is chosen."""
+    """The only flow to run, as `plugin.flow`, without choosing one."""
     instructions: str | None = None
-    """What the model is told before everything else, where it answers without a flow."""
+    """Sent to the model before the conversation, as a system message, when it responds without a flow."""
     description: str = ""
-    """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
+    """The purpose of the agent: users read it to choose an agent, models to decide whether to hand over to it."""
     suggestions: bool = True
-    """Whether questions that the user could ask next are offered after a flow."""
+    """Whether the client receives suggested next questions after a flow."""
     durable: bool = False
-    """Whether its runs go on when the server that has them dies: each step of a flow is then kept when it is finished,
-    which takes an `engine` that can: `dbos`."""
+    """Whether another process resumes its runs when their process dies. Each finished step of a flow is then stored,
+    which requires the `engine` `dbos`."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
-    collection = collection_of(parts.toolbox(options.toolbox), options.toolbox)
+    collection = find_collection(parts.toolbox(options.toolbox), options.toolbox)
     return Flows(collection, parts.model(options.model), options)
 
 
 class Flows:
-    """A client may say in `properties` what it wants: `plugins` (a list of ids, `auto` or `none`), or a `flow`."""
+    """A client may select `plugins` (a list of ids, `auto` or `none`) or a `flow` in its `properties`."""
 
     takes_files = True
-    """Files are sent on as they are: a face must not keep to itself what the user attached."""
+    """Flows use files as they are, so a face must pass on the user's attachments."""
 
     def __init__(self, collection: Collection, model: Model, options: Options) -> None:
         self._collection = collection
@@ -68,8 +69,8 @@ class Flows:
         if tool := suggestions_tool(ask):
             source = self._call_with_suggestions(tool, ask)
         else:
-            source = self._go_on(ask, steps) or self._begin(ask, steps)
-        async with closing(source) as events:
+            source = self._resume(ask, steps) or self._begin(ask, steps)
+        async with aclosing(source) as events:
             async for event in events:
                 yield event
 
@@ -77,13 +78,28 @@ class Flows:
         only = self._options.flow.partition(".")[0] if self._options.flow is not None else None
         return self._collection.summaries(principal, language, self._options.plugins if only is None else (only,))
 
-    # Suggestions for a client that asks for them in a run of its own
+    def list_flows(self, principal: Principal) -> Sequence[FlowSummary]:
+        return [one for one in self._collection.list_flows(principal) if self._may_run(one.plugin, one.flow)]
+
+    async def find_graph(
+        self, principal: Principal, plugin: str, flow: str, digest: str | None = None
+    ) -> FlowGraph | None:
+        found = await self._collection.find_graph(principal, plugin, flow, digest)
+        return found if found is not None and self._may_run(plugin, found.name) else None
+
+    def _may_run(self, plugin: str, flow: str) -> bool:
+        """Whether the operator's selection has the flow."""
+        if self._options.flow is not None:
+            return self._options.flow.casefold() == f"{plugin}.{flow}".casefold()
+        return self._options.plugins is None or plugin in self._options.plugins
+
+    # Suggestions for a client that requests them in a separate run
 
     async def _call_with_suggestions(self, tool: str, ask: Ask) -> AsyncIterator[Event]:
-        """No model is asked: before the first question these are the plugins' own, then those of the last flow."""
-        asked = [one.id for one in ask.messages if one.role == "user"]
-        if len(asked) > 1:  # the last is the wish for suggestions
-            questions = await self._collection.suggestions(ask, asked[-2])
+        """Without a model call: the starters of the plugins before the first question, then those of the last flow."""
+        question_ids = [one.id for one in ask.messages if one.role == "user"]
+        if len(question_ids) > 1:  # the last one requests the suggestions
+            questions = await self._collection.suggestions(ask, question_ids[-2])
         else:
             language = ask.properties.get("language")
             plugins = self.list_plugins(ask.principal, language if isinstance(language, str) else None)
@@ -92,25 +108,25 @@ class Flows:
 
         async def chunks() -> AsyncIterator[Chunk]:
             yield CallChunk(0, json.dumps({"suggestions": suggestions}, ensure_ascii=False), name=tool)
-            yield StopChunk("calls")
+            yield StopChunk("tool_calls")
 
         async for event in frame(chunks()):
             yield event
         yield RunFinished("waiting")
 
-    def _go_on(self, ask: Ask, steps: Steps) -> AsyncIterator[Event] | None:
-        """The flow that waited for what a person has answered now."""
+    def _resume(self, ask: Ask, steps: Steps) -> AsyncIterator[Event] | None:
+        """Resume the flow that waited for one of the answers."""
         for answer in ask.answers:
-            if answer.call is None and (waiting := self._collection.waiting(answer, ask.principal)):
-                plugin, flow, progress = waiting
+            if answer.call is None and (waiting := self._collection.find_waiting(answer, ask.principal)):
+                plugin, flow, checkpoint = waiting
                 return self._collection.run(
                     plugin,
                     flow,
-                    self._collection.scene(ask),
+                    self._collection.build_scope(ask),
                     ask,
                     steps,
                     self._model,
-                    progress=progress,
+                    checkpoint=checkpoint,
                     answer=answer,
                     suggests=self._suggests(ask),
                 )
@@ -119,57 +135,59 @@ class Flows:
     async def _begin(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         selection = self._selection(ask)
         if selection is None:
-            chosen = Chosen(why="the client wants no plugin")
+            chosen = FlowChoice(why="the client selected no plugin")
         else:
-            chosen = await steps.do("choose", Chosen, partial(self._collection.choose, ask, selection, self._model))
+            chosen = await steps.do("choose", FlowChoice, partial(self._collection.choose, ask, selection, self._model))
         yield Custom("flow.chosen", chosen.record())
-        answer = self._plain(ask, steps) if chosen.plugin is None else self._flow(chosen, ask, steps)
-        async with closing(answer) as events:
+        answer = self._respond_without_flow(ask, steps) if chosen.plugin is None else self._run_flow(chosen, ask, steps)
+        async with aclosing(answer) as events:
             async for event in events:
                 yield event
 
-    def _selection(self, ask: Ask) -> Selection | None:
-        """What the client wants, within what the operator allows; None for no plugin at all. Raises `BadAsk`."""
+    def _selection(self, ask: Ask) -> PluginSelection | None:
+        """The client's selection, within the operator's; None for no plugin at all. Raises `BadRequest`."""
         wanted, flow = ask.properties.get("plugins"), ask.properties.get("flow")
         allowed = self._options.plugins
         if self._options.flow is not None:
-            return Selection(allowed, self._options.flow)
+            return PluginSelection(allowed, self._options.flow)
         if isinstance(flow, str):
-            return Selection(allowed, flow)
+            return PluginSelection(allowed, flow)
         if wanted == "none":
             return None
         if wanted is None or wanted == "auto":
-            return Selection(allowed)
+            return PluginSelection(allowed)
         names = tuple(name for name in wanted if isinstance(name, str)) if isinstance(wanted, list) else ()
         if not names:
-            raise BadAsk("`plugins` should be a list of ids, `auto` or `none`.")
+            raise BadRequest("`plugins` should be a list of ids, `auto` or `none`.")
         if allowed is not None and (others := set(names) - set(allowed)):
-            raise BadAsk(f"This agent has no plugin {sorted(others)[0]!r}. It has: {', '.join(allowed)}.")
-        return Selection(names)
+            raise BadRequest(f"This agent has no plugin {sorted(others)[0]!r}. It has: {', '.join(allowed)}.")
+        return PluginSelection(names)
 
-    def _flow(self, chosen: Chosen, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        assert chosen.plugin is not None  # noqa: S101  # said by the caller
-        plugin, scene = self._collection.shelf.find(chosen.plugin), self._collection.scene(ask)
-        if not scene.question and plugin.words.starters:
-            words = plugin.i18n.get(str(ask.properties.get("language")), plugin.words)
-            scene = replace(scene, question=(words.starters or plugin.words.starters)[0])
+    def _run_flow(self, chosen: FlowChoice, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        assert chosen.plugin is not None  # noqa: S101  # checked by the caller
+        plugin, scope = self._collection.registry.find(chosen.plugin), self._collection.build_scope(ask)
+        if not scope.question and plugin.texts.starters:
+            words = plugin.i18n.get(str(ask.properties.get("language")), plugin.texts)
+            scope = replace(scope, question=(words.starters or plugin.texts.starters)[0])
         flow = plugin.flows[chosen.flow]
-        return self._collection.run(plugin, flow, scene, ask, steps, self._model, suggests=self._suggests(ask))
+        return self._collection.run(plugin, flow, scope, ask, steps, self._model, suggests=self._suggests(ask))
 
     def _suggests(self, ask: Ask) -> bool:
-        """Suggestions take a call of a model, so they are made only for a client that can show them."""
+        """Suggestions require a model call, so they are generated only for a client that can show them."""
         return self._options.suggestions and ask.supports_suggestions
 
-    def _plain(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
-        history = introduced(self._options.instructions, ask.context, mended(ask.messages))
+    def _respond_without_flow(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        history = prepend_instructions(self._options.instructions, ask.context, repair_history(ask.messages))
         prompt = Prompt(history, (), ask.parameters, ask.thread_id)
-        return steps.stream("answer", lambda: continuing.answer(self._model, prompt, steps, renamed=ask.durable))
+        return steps.stream(
+            "answer", lambda: continuation.stream_response(self._model, prompt, steps, renamed=ask.durable)
+        )
 
 
 def suggestions_tool(ask: Ask) -> str | None:
-    """The tool of the client that must be called with suggestions, and nothing else: so CopilotKit's chat gets them."""
+    """The client's tool for suggestions, if the request forces it. CopilotKit's chat requests suggestions this way."""
     choice = ask.parameters.tool_choice
-    if not isinstance(choice, Named):
+    if not isinstance(choice, NamedTool):
         return None
     offered = next((tool for tool in ask.tools if tool.name == choice.name), None)
     properties = offered.parameters.get("properties") if offered is not None else None

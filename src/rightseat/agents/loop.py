@@ -1,13 +1,13 @@
-"""The loop of a model and its tools, as the configuration names it."""
+"""The agent type `loop`: a model that calls tools until it responds."""
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core import gathering
 from rightseat.core.agent import Agent
-from rightseat.core.approving import Policy
-from rightseat.core.framing import ANSWER_LIMIT
-from rightseat.core.handing import Colleagues
-from rightseat.core.loop import Loop
+from rightseat.core.loop import toolset
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.loop.subagents import AgentToolbox
+from rightseat.core.loop.toolset import ApprovalPolicy
+from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.tools import Toolbox
 from rightseat.parts import AgentName, ModelName, Parts, Reference, ToolboxName
 
@@ -15,49 +15,49 @@ from rightseat.parts import AgentName, ModelName, Parts, Reference, ToolboxName
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
     model: ModelName = "default"
-    """Which of the models answers."""
+    """The model that responds."""
     instructions: str | None = None
-    """What the model is told before everything else."""
+    """Sent to the model before every conversation, as a system message."""
     description: str = ""
-    """What the agent is good for: read by people who choose one, and by models that may hand over to it."""
-    rounds: int = Field(default=16, ge=1)
-    """How often the model may be asked in one run; each time, it may call tools."""
-    answer_limit: int = Field(default=ANSWER_LIMIT, ge=1)
-    """How many characters one answer of the model may have, with its thoughts and the arguments of its calls. It is in
-    memory until it has come to its end; one that goes on beyond this is ended with the error `answer_too_long`."""
+    """The purpose of the agent: users read it to choose an agent, models to decide whether to hand over to it."""
+    max_turns: int = Field(default=16, ge=1)
+    """The maximum number of model calls in one run."""
+    max_response_chars: int = Field(default=MAX_RESPONSE_CHARS, ge=1)
+    """The most characters of one model response, with its reasoning and the arguments of its calls. A response is kept
+    in memory until it ends; a longer one is ended with the error `response_too_long`."""
     tools: tuple[Reference, ...] = ()
     """Python functions that the model may call, as `module:name` of a tool or of several."""
     toolboxes: tuple[ToolboxName, ...] = ()
-    """Which of the toolboxes the model gets its tools from, beside `tools`."""
+    """Toolboxes whose tools the model may call, beside `tools`."""
     agents: tuple[AgentName, ...] = ()
-    """Other agents that the model may ask, each as a tool of its name. What they say is heard by the client, and their
-    last words are what the model gets."""
-    approve: Policy = "write"
-    """Which tools ask a person before they run: `always` all that do more than look at or show what is there, `write`
+    """Other agents that the model may ask, each as a tool of its name. The client receives their events; the model
+    receives their last text."""
+    approval: ApprovalPolicy = "writes"
+    """Which tools ask a person before they run: `always` all that do more than read or show the conversation, `writes`
     those that change something, `never` none."""
     durable: bool = False
-    """Whether its runs go on when the server that has them dies. Each answer and each call of a tool is then kept when
-    it is finished, which takes an `engine` that can: `dbos`."""
+    """Whether another process resumes its runs when their process dies. Each finished model response and tool call is
+    then stored, which requires the `engine` `dbos`."""
 
 
 def build(options: Options, parts: Parts) -> Agent:
     toolboxes = (
         *parts.toolboxes(options.tools),
-        *colleagues(options, parts),
+        *agent_toolboxes(options, parts),
         *map(parts.toolbox, options.toolboxes),
     )
-    gathering.check(toolboxes)
+    toolset.check(toolboxes)
     return Loop(
         parts.model(options.model),
         toolboxes,
         instructions=options.instructions,
         description=options.description,
-        rounds=options.rounds,
-        approve=options.approve,
+        max_turns=options.max_turns,
+        approval=options.approval,
         durable=options.durable,
-        answer_limit=options.answer_limit,
+        max_response_chars=options.max_response_chars,
     )
 
 
-def colleagues(options: Options, parts: Parts) -> tuple[Toolbox, ...]:
-    return (Colleagues({name: parts.agent(name) for name in options.agents}),) if options.agents else ()
+def agent_toolboxes(options: Options, parts: Parts) -> tuple[Toolbox, ...]:
+    return (AgentToolbox({name: parts.agent(name) for name in options.agents}),) if options.agents else ()

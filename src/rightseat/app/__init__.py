@@ -1,32 +1,33 @@
-"""Puts the parts together into a FastAPI application. The only package that knows all of them.
+"""Builds a FastAPI application from the parts of a configuration. The only package that imports all of them.
 
-config → Assembly (everything built, nothing open) → router (its routes and its lifespan) → FastAPI application
+config → Assembly (built, not opened) → router (routes and lifespan) → FastAPI application
 """
 
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from rightseat.access.door import Door
-from rightseat.app import docs
+from rightseat.access.authenticator import RouteAuth
+from rightseat.app import docs, home
 from rightseat.app.application import Application
-from rightseat.app.assembling import Assembly, artifacts_of, assemble, pins_of
-from rightseat.app.hiring import hire
-from rightseat.app.routing import door_of, router
-from rightseat.app.supplying import Supply
+from rightseat.app.authentication import build_authenticator
+from rightseat.app.builder import Assembly, artifacts_of, assemble, pins_of
+from rightseat.app.part_registry import PartRegistry
+from rightseat.app.routing import build_route_auth, build_router
+from rightseat.app.unknown_paths import CODES, UnknownPaths
 from rightseat.config import Config, Server
-from rightseat.faces.answers import answer
+from rightseat.faces._shared.responses import json_response
 
 __all__ = [
     "Assembly",
-    "Supply",
+    "PartRegistry",
     "application",
     "artifacts_of",
     "assemble",
     "build",
-    "door_of",
-    "hire",
+    "build_authenticator",
+    "build_route_auth",
+    "build_router",
     "pins_of",
-    "router",
 ]
 
 
@@ -35,7 +36,7 @@ def build(config: Config) -> FastAPI:
 
 
 def application(assembly: Assembly, server: Server) -> FastAPI:
-    """The router with what a server of its own needs: who may call, whether it lives, and whether it can work."""
+    """The router with what a server of its own adds: checks of hosts and origins, `/`, `/health` and `/ready`."""
     app = Application(server)
 
     @app.get("/health")
@@ -45,13 +46,19 @@ def application(assembly: Assembly, server: Server) -> FastAPI:
     @app.get("/ready")
     async def ready() -> Response:
         problems = [problem._asdict() for problem in await assembly.readiness.problems()]
-        if assembly.runtime.is_leaving:
+        if assembly.runtime.is_shutting_down:
             problems.append({"dependency": "server", "address": "", "cause": "shutting down"})
         body = {"status": "not ready", "problems": problems} if problems else {"status": "ready"}
-        return answer(body, 503 if problems else 200)
+        return json_response(body, 503 if problems else 200)
 
-    faces = router(assembly)
+    faces = build_router(assembly)
     if server.docs:
-        app.routes.extend(docs.routes(app, faces.routes, Door("docs", assembly.doorman)))
+        app.routes.extend(docs.routes(app, faces.routes, RouteAuth("docs", assembly.authenticator)))
+    has_keys = assembly.authenticator is not None
+    app.routes.extend(home.routes(app.version, assembly.faces, has_keys=has_keys, taken=faces.routes))
+    for status in CODES:
+        app.add_exception_handler(status, UnknownPaths(assembly.faces).refuse)
     app.serve(faces)
+    if assembly.own_server is not None:
+        assembly.own_server.application = app
     return app

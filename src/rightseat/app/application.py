@@ -1,4 +1,4 @@
-"""The application that a server runs: for whom it answers, and the short way to the faces."""
+"""The ASGI application of a server: checks hosts and origins, and calls the routes of faces on a fast path."""
 
 from importlib.metadata import version
 
@@ -9,24 +9,25 @@ from starlette.requests import Request
 from starlette.routing import Match, Route
 from starlette.types import Receive, Scope, Send
 
-from rightseat.access.door import guard_of
-from rightseat.access.heads import check_head
+from rightseat.access.authenticator import find_route_auth
 from rightseat.access.hosts import Hosts
-from rightseat.access.pages import Pages
-from rightseat.app.numbering import Numbered
-from rightseat.app.pages import cors
+from rightseat.access.origins import AllowedOrigins
+from rightseat.access.request_limits import check_head
+from rightseat.app.cors import RefusedOrigins, cors_options
+from rightseat.app.request_id import RequestIdSend
 from rightseat.config import Server
-from rightseat.core.errors import ForeignPage, RightseatError
-from rightseat.faces.answers import answer
-from rightseat.faces.streaming import STRAIGHT
+from rightseat.core.errors import OriginNotAllowed, RightseatError
+from rightseat.faces._shared.base_url import PUBLIC_URL
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces._shared.run_response import RAW_SEND
 
 
 class Application(FastAPI):
-    """FastAPI, for the hosts that it should answer for, with a shorter way to the faces.
+    """FastAPI with checks of `Host` and `Origin`, and a fast path to the routes of faces.
 
-    Every layer that a request passes on its way in stays in memory until its answer has ended, and is asked again for
-    each piece of it. So a face's plain routes are called right behind the check of who may call, and find the server's
-    own `send` in the scope. Middleware that was added to the application takes all of them back to the usual way.
+    Every middleware layer stays in memory until a response ends, and is called again for each chunk. So a face's plain
+    routes are called right behind the checks, and find the server's own `send` in the scope. If the application has
+    middleware of its own, all routes take the usual path.
     """
 
     def __init__(self, server: Server) -> None:
@@ -34,91 +35,105 @@ class Application(FastAPI):
             title="rightseat",
             version=version("rightseat"),
             openapi_url=None,  # see `app.docs`
-            redirect_slashes=False,  # a redirect would repeat whatever host the request claims
+            redirect_slashes=False,  # a redirect would repeat the host that the request claims
         )
-        self._plain: dict[tuple[str, str], Route] = {}
-        self._below: list[tuple[str, Route]] = []  # with parts of their path open, behind how they begin
-        self._own: set[str] = set()  # paths that are no face's, whatever a face has open
-        self._hosts = Hosts((server.host, *server.hosts))
+        self._plain_routes: dict[tuple[str, str], Route] = {}
+        self._parametrized_routes: list[tuple[str, Route]] = []  # by the literal prefix of their path
+        self._own_paths: set[str] = set()  # of the application; a parametrized route of a face never shadows them
+        self._hosts = Hosts(server.names)
         self._server = server
-        self._pages = CORSMiddleware(self._inside, **cors(server))
-        self._pages_of: dict[str, CORSMiddleware] = {}  # routes whose face lets others in too, by their path
-        self._pages_below: list[tuple[Route, CORSMiddleware]] = []
+        self._refused_origins = RefusedOrigins(server)
+        self._cors = CORSMiddleware(self._handle, **cors_options(server))
+        self._closed_cors = CORSMiddleware(self._handle)  # of faces that no page of another origin may call
+        self._cors_by_path: dict[str, CORSMiddleware] = {}  # of faces that allow more origins
+        self._cors_by_route: list[tuple[Route, CORSMiddleware]] = []
 
     def serve(self, faces: APIRouter) -> None:
-        self._own |= {getattr(route, "path", "") for route in self.routes}
+        self._own_paths |= {getattr(route, "path", "") for route in self.routes}
         self.include_router(faces)
         for route in faces.routes:
-            if (door := guard_of(getattr(route, "endpoint", None))) and door.pages and type(route) is Route:
-                self._let_in(route, door.pages)
+            if (
+                (auth := find_route_auth(getattr(route, "endpoint", None)))
+                and auth.allowed_origins
+                and type(route) is Route
+            ):
+                self._allow_origins(route, auth.allowed_origins)
             if type(route) is Route and route.param_convertors:
-                self._below.append((route.path.partition("{")[0], route))
+                self._parametrized_routes.append((route.path.partition("{")[0], route))
             elif type(route) is Route:
-                self._plain |= {(route.path, method): route for method in route.methods or ()}
+                self._plain_routes |= {(route.path, method): route for method in route.methods or ()}
 
-    def _let_in(self, route: Route, pages: Pages) -> None:
-        rules = CORSMiddleware(self._inside, **cors(self._server, pages))
+    def _allow_origins(self, route: Route, allowed: AllowedOrigins) -> None:
+        cors = self._closed_cors
+        if not allowed.is_closed:
+            cors = CORSMiddleware(self._handle, **cors_options(self._server, allowed))
         if route.param_convertors:
-            self._pages_below.append((route, rules))
+            self._cors_by_route.append((route, cors))
         else:
-            self._pages_of[route.path] = rules
+            self._cors_by_path[route.path] = cors
 
-    def _rules(self, scope: Scope) -> CORSMiddleware:
-        """Which pages may call what the request is for, whatever its method is."""
+    def _find_cors(self, scope: Scope) -> CORSMiddleware:
+        """The CORS rules of the path, for every method."""
         path = scope["path"]
-        if rules := self._pages_of.get(path):
-            return rules
-        for route, rules in self._pages_below:
+        if cors := self._cors_by_path.get(path):
+            return cors
+        for route, cors in self._cors_by_route:
             if route.path_regex.match(path):
-                return rules
-        return self._pages
+                return cors
+        return self._cors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            return await self._pages(scope, receive, send)
-        pages = self._rules(scope)
+            return await self._cors(scope, receive, send)
+        cors = self._find_cors(scope)
         origin = Headers(scope=scope).get("origin")
-        if "app" not in scope:  # an application around us checks for itself
+        if "app" not in scope:  # mounted in another application, which has checks of its own
             try:
                 check_head(scope)
                 self._hosts.check(scope)
-                self._check_page(scope, pages, origin)
+                self._check_origin(scope, cors, origin)
             except RightseatError as error:
-                refusal = answer({"error": error.code, "message": error.message}, error.status)
+                refusal = json_response({"error": error.code, "message": error.message}, error.status)
                 return await refusal(scope, receive, send)
-            if not self.user_middleware:  # neither around us nor inside
-                scope[STRAIGHT] = send
-        plain = self._find(scope) if origin is None and STRAIGHT in scope else None
-        send = Numbered(scope, send, is_any_origin=plain is not None)
+            if self._server.public_url:
+                scope[PUBLIC_URL] = self._server.public_url
+            if not self.user_middleware:  # no middleware, neither around nor inside
+                scope[RAW_SEND] = send
+        plain = self._find(scope) if origin is None and RAW_SEND in scope else None
+        send = RequestIdSend(scope, send, varies_by_origin=plain is not None)
         if plain is None:
-            await pages(scope, receive, send)
+            await cors(scope, receive, send)
         else:
             await respond(plain, scope, receive, send)
 
-    def _check_page(self, scope: Scope, pages: CORSMiddleware, origin: str | None) -> None:
-        """A page of a foreign origin may not change anything, not even by a request that needs no leave to be sent."""
-        if origin is None or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+    def _check_origin(self, scope: Scope, cors: CORSMiddleware, origin: str | None) -> None:
+        """Pages of other origins may not change anything, not even by a request that needs no preflight (CSRF)."""
+        if origin is None or is_same_origin(origin, scope) or cors.is_allowed_origin(origin):
             return
-        if origin.partition("://")[2] == Headers(scope=scope).get("host"):
+        if origin == self._server.public_origin:
             return
-        if not pages.is_allowed_origin(origin):
-            raise ForeignPage(f"Pages of {origin} may not call. An operator can let them with `server.origins`.")
+        if cors is self._closed_cors:
+            raise OriginNotAllowed("Pages of other origins may not call this address, whatever `server.origins` lists.")
+        self._refused_origins.log(origin, scope["path"])
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            shown = repr(origin[:255])
+            raise OriginNotAllowed(f"The origin {shown} is not allowed. An operator can add it to `server.origins`.")
 
-    async def _inside(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         plain = self._find(scope) if scope["type"] == "http" and not self.user_middleware else None
         if plain is None:
             await super().__call__(scope, receive, send)
-        elif STRAIGHT in scope:
+        elif RAW_SEND in scope:
             await respond(plain, scope, receive, send)
         else:
             await plain.handle(scope, receive, send)
 
     def _find(self, scope: Scope) -> Route | None:
         path = scope["path"]
-        if plain := self._plain.get((path, scope["method"])):
+        if plain := self._plain_routes.get((path, scope["method"])):
             return plain
-        for beginning, route in self._below:
-            if not path.startswith(beginning) or path in self._own:
+        for prefix, route in self._parametrized_routes:
+            if not path.startswith(prefix) or path in self._own_paths:
                 continue
             match, found = route.matches(scope)
             if match is Match.FULL:
@@ -127,7 +142,11 @@ class Application(FastAPI):
         return None
 
 
+def is_same_origin(origin: str, scope: Scope) -> bool:
+    return origin.partition("://")[2] == Headers(scope=scope).get("host")
+
+
 async def respond(route: Route, scope: Scope, receive: Receive, send: Send) -> None:
-    """What the route would do, for a method of its own and without anyone who handles errors around it."""
+    """Do what the route does, without checking the method and without Starlette's error handler around it."""
     response = await route.endpoint(Request(scope, receive, send))
     await response(scope, receive, send)

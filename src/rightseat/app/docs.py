@@ -1,7 +1,7 @@
-"""`/docs` and `/openapi.json`: the addresses of this server, for people and for programs.
+"""`/docs` and `/openapi.json`: the routes of this server, for people and for programs.
 
-FastAPI's own pages load their scripts from a CDN and know none of the faces' routes. This page has no script at all.
-Both need a key like everything else, where there are keys.
+FastAPI's own pages load scripts from a CDN and do not list the routes of faces. This page has no scripts. Both require
+a key if there are keys.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,35 +13,35 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
-from rightseat.faces.answers import answer
+from rightseat.faces._shared.responses import json_response
 
-SAFE = {"content-security-policy": "default-src 'none'", "x-content-type-options": "nosniff"}
+SECURITY_HEADERS = {"content-security-policy": "default-src 'none'", "x-content-type-options": "nosniff"}
 
 
-def routes(app: FastAPI, faces: Sequence[BaseRoute], door: Door) -> list[Route]:
-    found = list(addresses([*app.routes, *faces]))
+def routes(app: FastAPI, faces: Sequence[BaseRoute], auth: RouteAuth) -> list[Route]:
+    found = list(list_routes([*app.routes, *faces]))
 
     async def page(request: Request, principal: Principal) -> Response:
-        return HTMLResponse(write_page(app.title, app.version, found), headers=SAFE)
+        return HTMLResponse(write_page(app.title, app.version, found), headers=SECURITY_HEADERS)
 
     async def document(request: Request, principal: Principal) -> Response:
-        return answer(describe(app.title, app.version, found))
+        return json_response(build_openapi(app.title, app.version, found))
 
     return [
-        Route("/docs", door.guard(page, refuse), methods=["GET"]),
-        Route("/openapi.json", door.guard(document, refuse), methods=["GET"]),
+        Route("/docs", auth.protect(page, refuse), methods=["GET"]),
+        Route("/openapi.json", auth.protect(document, refuse), methods=["GET"]),
     ]
 
 
 def refuse(error: RightseatError) -> Response:
-    return answer({"error": error.code, "message": error.message}, error.status)
+    return json_response({"error": error.code, "message": error.message}, error.status)
 
 
-def addresses(served: Iterable[BaseRoute]) -> Iterator[tuple[str, str, Iterable[str]]]:
-    """Method, path, and the names of what is open in the path."""
+def list_routes(served: Iterable[BaseRoute]) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """The method, the path and the names of its parameters, for each route."""
     for route in served:
         if isinstance(route, Route):
             for method in sorted((route.methods or set()) - {"HEAD"}):
@@ -57,10 +57,10 @@ def write_page(title: str, version: str, found: Iterable[tuple[str, str, Iterabl
     )
 
 
-def describe(title: str, version: str, found: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, Any]:
+def build_openapi(title: str, version: str, found: Iterable[tuple[str, str, Iterable[str]]]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for method, path, names in found:
         parameters = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
-        responses = {"default": {"description": "As the protocol of this address says."}}
+        responses = {"default": {"description": "As the protocol of this route defines."}}
         paths.setdefault(path, {})[method.lower()] = {"parameters": parameters, "responses": responses}
     return {"openapi": "3.1.0", "info": {"title": title, "version": version}, "paths": paths}

@@ -1,42 +1,51 @@
-"""The routes of every face, each behind its door."""
+"""Collects the routes of every face, and refuses a face with an unprotected route."""
 
+import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import APIRouter
 
-from rightseat.access.door import Door, Doorman, guard_of
-from rightseat.app.assembling import Assembly
-from rightseat.config import Part
+from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
+from rightseat.app.builder import Assembly
+from rightseat.config import ConfiguredPart
 from rightseat.core.errors import ConfigError
 
 
-def router(assembly: Assembly) -> APIRouter:
-    """The routes of every face. Whoever includes it runs its lifespan too."""
+def build_router(assembly: Assembly) -> APIRouter:
+    """The routes of every face. The application that includes the router runs its lifespan."""
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         async with assembly.opened():
             yield
 
-    whole = APIRouter(lifespan=lifespan)
-    for place, face in enumerate(assembly.faces):
-        door = door_of(face, assembly.doorman)
-        brought = [assembly.brought[place]] if place in assembly.brought else []
-        for route in face.module.routes(assembly.runtime, face.options, door, *brought).routes:
-            if guard_of(getattr(route, "endpoint", None)) is not door:
-                raise ConfigError(f"The face {face.type!r} has a route that is not behind its door: {route}.")
-            whole.routes.append(route)
-    return whole
+    router = APIRouter(lifespan=lifespan)
+    for index, face in enumerate(assembly.faces):
+        auth = build_route_auth(face, assembly.authenticator)
+        toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []
+        described = {"own_server": assembly.own_server} if takes_own_server(face) else {}
+        for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **described).routes:
+            if find_route_auth(getattr(route, "endpoint", None)) is not auth:
+                raise ConfigError(f"The face {face.type!r} has a route that its `auth` does not protect: {route}.")
+            router.routes.append(route)
+    return router
 
 
-def door_of(face: Part, doorman: Doorman | None) -> Door:
-    if face.access == "keys" and doorman is None:
-        raise ConfigError(f"The face {face.type!r} asks for keys, and there are none.")
-    pages = getattr(face.module, "pages", None)
-    return Door(
+def takes_own_server(face: ConfiguredPart) -> bool:
+    """Whether the face checks or describes this server."""
+    return "own_server" in inspect.signature(face.module.routes).parameters
+
+
+def build_route_auth(face: ConfiguredPart, authenticator: Authenticator | None) -> RouteAuth:
+    if face.access == "keys" and authenticator is None:
+        raise ConfigError(
+            f"The face {face.type!r} requires keys, but none are configured. `rightseat keys new NAME` makes one."
+        )
+    allowed_origins = getattr(face.module, "allowed_origins", None)
+    return RouteAuth(
         face.type,
-        None if face.access == "open" else doorman,
-        inner=doorman,
-        pages=None if pages is None else pages(face.options),
+        None if face.access == "open" else authenticator,
+        route_authenticator=authenticator,
+        allowed_origins=None if allowed_origins is None else allowed_origins(face.options),
     )

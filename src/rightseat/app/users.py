@@ -1,4 +1,4 @@
-"""All that is kept of one user: exported, or deleted. Works beside servers that use the same databases and files."""
+"""Exports or deletes all stored data of one user, while servers use the same databases and files."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -8,15 +8,15 @@ from typing import Any
 from rightseat.config import Config
 from rightseat.core.engine import Engine
 from rightseat.core.errors import ConfigError
-from rightseat.core.lasting import whole
 from rightseat.core.log import Entry, Log
+from rightseat.core.run.durable import read_all_entries
+from rightseat.core.types import JsonValue
 from rightseat.core.users import FileRecord, ThreadRecord, UserRecords, UserStore
-from rightseat.core.values import JsonValue
 
 
 @dataclass(slots=True)
-class Forgotten:
-    """How many of each were deleted."""
+class DeletedCounts:
+    """How many items of each kind were deleted."""
 
     threads: int = 0
     runs: int = 0
@@ -26,7 +26,7 @@ class Forgotten:
 
 @dataclass(frozen=True, slots=True)
 class UserData:
-    """What the parts of a configuration keep of users."""
+    """The user data that the parts of a configuration store."""
 
     store: UserStore
     log: Log
@@ -34,10 +34,10 @@ class UserData:
     records: Sequence[UserRecords]
 
     async def threads(self, user: str) -> AsyncIterator[tuple[ThreadRecord, dict[str, Sequence[Entry]]]]:
-        """Each with the events of its runs, as far as the log still has them."""
+        """Each thread with the events of its runs, as far as the log still has them."""
         for id in await self.store.thread_ids(user):
             if record := await self.store.thread_record(id, user):
-                yield record, {run.id: await whole(self.log, run.id) for run in record.thread.runs}
+                yield record, {run.id: await read_all_entries(self.log, run.id) for run in record.thread.runs}
 
     def files(self, user: str) -> AsyncIterator[FileRecord]:
         return self.store.file_records(user)
@@ -45,37 +45,53 @@ class UserData:
     async def others(self, user: str) -> dict[str, Sequence[JsonValue]]:
         return {one.name: await one.read_user(user) for one in self.records}
 
-    async def forget(self, user: str) -> Forgotten:
-        """A run that goes on for the user in a server keeps nothing more from then on, and fails."""
-        done = Forgotten()
+    async def delete_threads(self, ids: Sequence[str], user: str) -> int:
+        """Delete the threads of a user with all data of their runs. Returns the number of these runs."""
+        run_ids = await self.store.delete_threads(ids, user)
+        await self.log.delete(run_ids)
+        await self.engine.delete_runs(run_ids)
+        return len(run_ids)
+
+    async def forget(self, user: str) -> DeletedCounts:
+        """An active run of the user in a server can store nothing more from then on, and fails."""
+        deleted = DeletedCounts()
         async for _ in self.store.file_records(user):
-            done.files += 1
-        while ids := await self.store.thread_ids(user):  # another may begin meanwhile
-            run_ids = await self.store.delete_threads(ids, user)
-            await self.log.forget(run_ids)
-            await self.engine.forget(run_ids)
-            done.threads += len(ids)
-            done.runs += len(run_ids)
+            deleted.files += 1
+        while ids := await self.store.thread_ids(user):  # a thread may be created meanwhile
+            deleted.threads += len(ids)
+            deleted.runs += await self.delete_threads(ids, user)
         await self.store.delete_files(user)
         for one in self.records:
-            done.records[one.name] = done.records.get(one.name, 0) + await one.forget_user(user)
-        return done
+            deleted.records[one.name] = deleted.records.get(one.name, 0) + await one.forget_user(user)
+        return deleted
 
 
 @asynccontextmanager
 async def opened(config: Config) -> AsyncIterator[UserData]:
+    """Raises `ConfigError` if the threads are in the memory of a server."""
+    async with opened_store(config) as store, opened_log(config) as log:
+        yield UserData(store, log, config.engine.module.build(config.engine.options), records_of(config))
+
+
+def opened_store(config: Config) -> AbstractAsyncContextManager[UserStore]:
     build = getattr(config.threads.module, "build_beside", None)
     if build is None:
         raise ConfigError(
-            f"Threads of type {config.threads.type!r} are in the memory of the server alone. They go when it stops."
+            f"Threads of type {config.threads.type!r} are only in the memory of the server, and are gone when it stops."
         )
+    return _open_part(build(config.threads.options))
+
+
+def opened_log(config: Config) -> AbstractAsyncContextManager[Log]:
+    return _open_part(config.log.module.build(config.log.options))
+
+
+@asynccontextmanager
+async def _open_part(part: Any) -> AsyncIterator[Any]:
     async with AsyncExitStack() as stack:
-        log: Any = config.log.module.build(config.log.options)
-        store: Any = build(config.threads.options)
-        for part in (log, store):
-            if isinstance(part, AbstractAsyncContextManager):
-                await stack.enter_async_context(part)
-        yield UserData(store, log, config.engine.module.build(config.engine.options), records_of(config))
+        if isinstance(part, AbstractAsyncContextManager):
+            await stack.enter_async_context(part)
+        yield part
 
 
 def records_of(config: Config) -> list[UserRecords]:

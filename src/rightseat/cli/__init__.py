@@ -1,39 +1,44 @@
-"""The command `rightseat`, one file a verb."""
+"""The command line `rightseat`, with one module for each command."""
 
 import click
 
 from rightseat import __version__
-from rightseat.cli.first import heed_the_end
-from rightseat.cli.verbs import Verbs
+from rightseat.cli.commands import LazyGroup
+from rightseat.cli.signals import handle_sigterm
 from rightseat.core.errors import RightseatError
 
-VERBS = {
-    "init": "Write a first rightseat.yaml.",
-    "serve": "Serve what the configuration says.",
-    "check": "Say what FILE would serve, or all that is wrong with it.",
-    "ask": "Ask an agent, here in the terminal.",
-    "doctor": "Say what a client would stumble on.",
-    "keys": "Make API keys.",
-    "mcp": "List MCP servers, and accept changes of their tools.",
-    "users": "Export or delete all that is kept of a user.",
-    "plugin": "Check, make, add, test and install plugins.",
+COMMAND_HELP = {
+    "init": "Write a starter rightseat.yaml.",
+    "serve": "Start the server.",
+    "check": "Validate the configuration and show what it would serve.",
+    "ask": "Send one question to an agent and print the response.",
+    "chat": "Chat with an agent in the terminal.",
+    "doctor": "Find problems of the server and its parts, with fixes.",
+    "keys": "Create API keys.",
+    "mcp": "List MCP servers and accept changes to their tools.",
+    "runs": "List runs, or show one with its events.",
+    "replay": "Print the events of a run.",
+    "threads": "List, export or delete threads.",
+    "users": "Export or delete the data of a user.",
+    "plugin": "Create, import, check, test, install and run plugins.",
     "flow": "Draw the flows of a plugin.",
-    "replay": "Show a run as it happened, event by event.",
-    "feedback": "Show what users said of answers, the oldest first.",
+    "feedback": "Print the feedback of users, oldest first.",
 }
 
 
-class Main(Verbs):
+class Main(LazyGroup):
     def invoke(self, ctx: click.Context) -> object:
-        """Errors of ours are for people: one clear line each. Everything else keeps its traceback."""
-        heed_the_end()
+        """Expected errors print one line to stderr and exit with status 1; others keep their traceback."""
+        handle_sigterm()
         try:
             return super().invoke(ctx)
         except RightseatError as error:
             raise click.ClickException(error.message) from error
 
 
-@click.group(cls=Main, verbs=VERBS, home=__name__, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Main, command_help=COMMAND_HELP, package=__name__, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="rightseat", message="%(prog)s %(version)s")
 def main() -> None:
-    """A copilot for any application: one server in front of your models, agents and tools."""
+    """A copilot server: one process in front of your models, agents and tools."""

@@ -1,104 +1,77 @@
-"""`rightseat ask`"""
+"""`rightseat ask`: runs an agent once and prints its response."""
 
-import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
-from rightseat import app
-from rightseat.cli import start
-from rightseat.config import Config, in_memory
-from rightseat.core.ask import Ask
-from rightseat.core.errors import RightseatError
+from rightseat.cli import setup
+from rightseat.cli.conversation import TerminalConversation, open_runtime
+from rightseat.cli.plain_text import remove_control_characters
+from rightseat.cli.prompts import is_attended, prompt_for_answer
+from rightseat.config import in_memory
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Event,
-    Interrupt,
-    RunFailed,
-    RunFinished,
     TextDelta,
     TextEnded,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
-from rightseat.core.messages import user
-from rightseat.core.model import Model
 
 
 @click.command()
 @click.argument("question")
-@start.file_option
-@click.option("--agent", help="Who answers.  [default: the agent named default, or the only one]")
+@setup.file_option
+@click.option("--agent", help="The agent to run.  [default: the agent named default, or the only one]")
 def command(question: str, path: Path | None, agent: str | None) -> None:
-    """Ask an agent, here in the terminal.
+    """Send one question to an agent and print the response.
 
-    The answer is streamed to stdout; calls of tools are shown on stderr.
+    No server is needed. The response is streamed to stdout; tool calls and their results go to stderr. At a terminal
+    you are asked for approvals.
     """
-    start.set_up_logging()
-    logging.getLogger("rightseat.core.failing").setLevel(logging.ERROR)  # the last line says it
-    config = start.load(path)
-    asyncio.run(converse(config, question, agent or answering(config.agents)))
+    set_up_terminal_logging()
+    config = setup.load(path)
+    with open_runtime(in_memory(config)) as (runtime, portal):
+        prompt = prompt_for_answer if is_attended() else None
+        TerminalConversation(runtime, portal, agent or choose_agent(config.agents), RunPrinter().print, prompt).ask(
+            question
+        )
 
 
-def answering(agents: Mapping[str, object]) -> str:
+def set_up_terminal_logging() -> None:
+    """Only problems that the person does not see otherwise: neither failed runs nor the person's own decisions."""
+    setup.set_up_logging(level="warning")
+    logging.getLogger("rightseat.core.run.outcome").setLevel(logging.ERROR)
+    logging.getLogger("rightseat.audit").setLevel(logging.WARNING)
+
+
+def choose_agent(agents: Mapping[str, object]) -> str:
     return "default" if "default" in agents or len(agents) != 1 else next(iter(agents))
 
 
-async def converse(config: Config, question: str, agent: str) -> None:
-    assembly = app.assemble(in_memory(config))
-    async with assembly.opened():
-        await wait_for(assembly.runtime.models.values())
-        ask = await assembly.runtime.start(Ask(messages=(user(question),), agent=agent, transient=True))
-        teller = Teller()
-        async for entries in assembly.runtime.follow(ask.run_id):
-            for entry in entries:
-                teller.tell(entry.event)
-
-
-async def wait_for(models: Iterable[Model]) -> None:
-    """Until those that are being loaded are loaded: who asks once cannot come back later."""
-    for model in models:
-        if ready := getattr(model, "ready", None):
-            await ready()
-
-
-class Failed(RightseatError):
-    """The run failed, and this is what its client is told."""
-
-
-def unanswered(asked: Sequence[Interrupt]) -> str:
-    """What a person would have to say before the run can go on."""
-    questions = "".join(f"\n  {one.message}" for one in asked)
-    return f"The run waits for a person, who cannot be asked here. A client such as CopilotKit asks:{questions}"
-
-
-class Teller:
-    """Shows a run as it happens."""
+class RunPrinter:
+    """Prints a run while it happens."""
 
     def __init__(self) -> None:
         self._calls: dict[str, tuple[str, list[str]]] = {}
 
-    def tell(self, event: Event) -> None:
+    def print(self, event: Event) -> None:
         match event:
             case TextDelta(text=text):
                 click.echo(text, nl=False)
             case TextEnded():
                 click.echo()
-            case CallStarted(call_id=call, name=name):
+            case ToolCallStarted(call_id=call, name=name):
                 self._calls[call] = (name, [])
-            case CallDelta(call_id=call, text=text):
+            case ToolCallDelta(call_id=call, text=text):
                 self._calls[call][1].append(text)
-            case CallEnded(call_id=call):
+            case ToolCallEnded(call_id=call):
                 name, arguments = self._calls[call]
-                click.echo(f"→ {name}({''.join(arguments)})", err=True)
-            case CallReturned(name=name, content=content):
-                click.echo(f"← {name}: {content}", err=True)
-            case RunFailed(message=message):
-                raise Failed(message)
-            case RunFinished(outcome="waiting", interrupts=asked):
-                raise Failed(unanswered(asked))
+                click.echo(remove_control_characters(f"→ {name}({''.join(arguments)})"), err=True)
+            case ToolCallReturned(name=name, content=content):
+                click.echo(remove_control_characters(f"← {name}: {content}"), err=True)
             case _:
-                pass  # the rest has nothing to show in a terminal
+                pass  # nothing to print

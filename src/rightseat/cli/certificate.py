@@ -1,7 +1,7 @@
-"""A certificate that this machine signs itself: for browsers that refuse to call plain http, even on localhost.
+"""Creates a self-signed certificate, for browsers that refuse plain http even on localhost.
 
-It is kept, so that a browser that was told to accept it is asked once; and made anew when it would soon expire, or does
-not name the host that is served.
+It is stored, so that users accept it in their browser only once, and replaced when it is about to expire or does not
+name the host.
 """
 
 import ipaddress
@@ -19,43 +19,44 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from rightseat.core.errors import ConfigError
 from rightseat.parts import private_folder
 
-LIFE = timedelta(days=397)  # browsers refuse certificates that live longer
-SOON = timedelta(days=14)
-ALWAYS = ("localhost", "127.0.0.1", "::1")
+VALIDITY = timedelta(days=397)  # browsers refuse longer ones
+RENEW_BEFORE = timedelta(days=14)
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 class Certificate(NamedTuple):
-    """Two files, in PEM."""
+    """Two PEM files."""
 
     certificate: Path
     key: Path
 
 
-def kept(folder: Path, hosts: Sequence[str]) -> Certificate:
-    """The certificate in the folder, made if there is none that will do. Raises `ConfigError`."""
+def ensure_certificate(folder: Path, hosts: Sequence[str]) -> Certificate:
+    """The certificate in the folder, created if there is no usable one. Raises `ConfigError`."""
     files = Certificate(folder / "self-signed.pem", folder / "self-signed.key.pem")
-    names = sorted({*ALWAYS, *(host.strip("[]") for host in hosts if host not in ("*", "0.0.0.0", "::"))})  # noqa: S104
+    names = sorted({*LOCAL_NAMES, *(host.strip("[]") for host in hosts if host not in ("*", "0.0.0.0", "::"))})  # noqa: S104
     try:
-        if not will_do(files, names):
+        if not is_usable(files, names):
             private_folder(folder)
-            make(files, names)
+            create(files, names)
     except (OSError, ValueError) as error:
-        raise ConfigError(f"The certificate cannot be kept in {folder}: {error}.") from error
+        raise ConfigError(f"The certificate cannot be stored in {folder}: {error}.") from error
     return files
 
 
-def will_do(files: Certificate, names: Sequence[str]) -> bool:
+def is_usable(files: Certificate, names: Sequence[str]) -> bool:
     if not files.certificate.exists() or not files.key.exists():
         return False
     try:
-        found = x509.load_pem_x509_certificate(files.certificate.read_bytes())
-        named = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        certificate = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+        alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except (ValueError, x509.ExtensionNotFound):
         return False
-    return set(names) <= set(map(text_of, named)) and found.not_valid_after_utc - SOON > datetime.now(UTC)
+    is_current = certificate.not_valid_after_utc - RENEW_BEFORE > datetime.now(UTC)
+    return is_current and set(names) <= {str(name.value) for name in alternatives}
 
 
-def make(files: Certificate, names: Sequence[str]) -> None:
+def create(files: Certificate, names: Sequence[str]) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rightseat on this machine")])
     now = datetime.now(UTC)
@@ -66,8 +67,8 @@ def make(files: Certificate, names: Sequence[str]) -> None:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + LIFE)
-        .add_extension(x509.SubjectAlternativeName(list(map(name_of, names))), critical=False)
+        .not_valid_after(now + VALIDITY)
+        .add_extension(x509.SubjectAlternativeName(list(map(to_general_name, names))), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     )
@@ -79,19 +80,15 @@ def make(files: Certificate, names: Sequence[str]) -> None:
 
 
 def write(path: Path, content: bytes, mode: int) -> None:
-    """Whole or not at all: another process may read it at this moment."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
+    """Atomic: another process may be reading the file."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "wb") as file:
         file.write(content)
-    fresh.replace(path)
+    temporary.replace(path)
 
 
-def name_of(name: str) -> x509.GeneralName:
+def to_general_name(name: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:
         return x509.DNSName(name)
-
-
-def text_of(name: x509.GeneralName) -> str:
-    return str(name.value)

@@ -1,4 +1,4 @@
-"""`rightseat check`"""
+"""`rightseat check`: validates the configuration and shows what it would serve."""
 
 import asyncio
 import json
@@ -8,41 +8,42 @@ from pathlib import Path
 import click
 
 from rightseat import app
-from rightseat.cli import start
-from rightseat.cli.summary import doubts_of, summarize, warnings
+from rightseat.cli import setup
+from rightseat.cli.summary import summarize
 from rightseat.config import Config, schema
 from rightseat.core.errors import ConfigError
+from rightseat.health.warnings import list_part_warnings, warnings
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@start.file_option
-@click.option("--schema", "wants_schema", is_flag=True, help="Print the JSON Schema of the file, for editors.")
+@setup.file_option
+@click.option("--schema", "wants_schema", is_flag=True, help="Print the JSON Schema of the configuration, for editors.")
 def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
-    """Say what FILE would serve, or all that is wrong with it.
+    """Validate the configuration and show what it would serve.
 
-    Without FILE it looks at rightseat.yaml of this folder, or at what is served without one. Engines are asked which
-    model they have; none is started. Where code of plugins is allowed, the layers of its sandbox are tried and named.
+    Without FILE it reads ./rightseat.yaml, or the defaults if there is none. Model servers are queried for their model,
+    but none is started. If plugin code is allowed, the sandbox is tested and its layers are listed.
     """
     if wants_schema:
-        click.echo(json.dumps(schema.whole(), indent=2))
+        click.echo(json.dumps(schema.build_schema(), indent=2))
         return
-    config = start.load(file or path)
+    config = setup.load(file or path)
     app.build(config)
-    explained = list(explanations(config))
-    doubts = [*warnings(config), *doubts_of("toolboxes", config.toolboxes)]
-    found = f"errors 0, warnings {len(doubts)}" if doubts else "nothing is wrong"
-    click.echo(f"{config.path or 'No file'}: {found}.")
+    details = list(describe_parts(config))
+    problems = [*warnings(config), *list_part_warnings("toolboxes", config.toolboxes)]
+    verdict = f"errors 0, warnings {len(problems)}" if problems else "valid"
+    click.echo(f"{config.path or 'No file'}: {verdict}.")
     for line in summarize(config, f"http://{config.server.host}:{config.server.port}"):
         click.echo(line)
-    for line in explained:
+    for line in details:
         click.echo(line)
-    for line in doubts:
+    for line in problems:
         click.echo(f"Warning: {line}", err=True)
 
 
-def explanations(config: Config) -> Iterator[str]:
-    """What models and toolboxes report of themselves, below their names."""
+def describe_parts(config: Config) -> Iterator[str]:
+    """The details that models and toolboxes report, below their names."""
     for section, parts in (("models", config.models), ("toolboxes", config.toolboxes)):
         for name, part in parts.items():
             if explain := getattr(part.module, "explain", None):

@@ -1,7 +1,6 @@
-"""What OpenBB Workspace, a web page, does with an agent; and what its browser makes of the answers.
+"""Connects to an agent as OpenBB Workspace does in a browser, and reports what the browser would block.
 
-Add the agent (GET /agents.json), ask leave for a POST (preflight), POST, read the stream. Each step is judged by the
-rules of browsers, which a program that is not one never notices.
+The steps: GET /agents.json, the CORS preflight of a POST, the POST, and its event stream.
 """
 
 import asyncio
@@ -13,28 +12,29 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from rightseat.core.errors import ConfigError
-from rightseat.egress.client import Client, NoConnection, Unreachable
+from rightseat.egress.client import Client
+from rightseat.egress.transport import ConnectError, TransportError
 
 Headers = Mapping[str, str]
 
-PATIENCE = 60.0  # seconds
-ASKED = ("content-type", "x-trace-id")
-"""Headers that Workspace itself sends with a question."""
+TIMEOUT_S = 60.0
+WORKSPACE_HEADERS = ("content-type", "x-trace-id")
+"""Headers that Workspace sends with each question."""
 
-PRIVATE = "access-control-request-private-network"
+PRIVATE_NETWORK_HEADER = "access-control-request-private-network"
 
 
-class Finding(NamedTuple):
+class HandshakeFinding(NamedTuple):
     text: str
-    is_trouble: bool = False
+    is_problem: bool = False
 
 
-class Trouble(Exception):
-    """There is no going on."""
+class HandshakeFailed(Exception):
+    """No further step is possible."""
 
 
-class Answer(NamedTuple):
-    """`pieces` are as they came. The names of headers may be in any case."""
+class HandshakeResponse(NamedTuple):
+    """`pieces` are the chunks as they arrived. Header names may be in any case."""
 
     status: int
     headers: Headers
@@ -52,93 +52,96 @@ class Handshake:
         self.headers = dict(headers)
         self._tls: ssl.SSLContext | None = None
 
-    def steps(self, agent: str | None, question: str) -> Iterator[Finding]:
-        """Each as soon as it is known. Raises `Trouble` where nothing more can be found out."""
+    def steps(self, agent: str | None, question: str) -> Iterator[HandshakeFinding]:
+        """Yields each finding as soon as it is known. Raises `HandshakeFailed` if no further step is possible."""
         try:
             yield from self._steps(agent, question)
-        except Unreachable as error:
-            raise Trouble(self._explain(error)) from None
+        except TransportError as error:
+            raise HandshakeFailed(self._explain(error)) from None
         except ConfigError as error:
-            raise Trouble(str(error)) from None
+            raise HandshakeFailed(str(error)) from None
 
-    def _steps(self, agent: str | None, question: str) -> Iterator[Finding]:
-        yield from self._judge_address()
-        agents, answer = self._read_agents()
-        yield Finding(f"GET /agents.json: {', '.join(agents)}.")
-        yield from self._judge_origin(answer, "GET /agents.json")
-        yield from self._judge_agents(agents)
+    def _steps(self, agent: str | None, question: str) -> Iterator[HandshakeFinding]:
+        yield from self._check_address()
+        agents, response = self._read_agents()
+        yield HandshakeFinding(f"GET /agents.json: {', '.join(agents)}.")
+        yield from self._check_origin(response, "GET /agents.json")
+        yield from self._check_agents(agents)
         name = agent or next(iter(agents))
         if name not in agents:
-            raise Trouble(f"There is no agent {name!r} in /agents.json, only {', '.join(agents)}.")
+            raise HandshakeFailed(f"There is no agent {name!r} in /agents.json, only {', '.join(agents)}.")
         query = urljoin(f"{self.base}/", query_of(agents[name]))
-        yield from self._judge_preflight(query)
-        yield from self._judge_question(query, question)
+        yield from self._check_preflight(query)
+        yield from self._check_question(query, question)
 
     # The address
 
-    def _judge_address(self) -> Iterator[Finding]:
+    def _check_address(self) -> Iterator[HandshakeFinding]:
         parts = urlsplit(self.base)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Trouble(f"{self.base!r} is no address. It should look like http://localhost:8000.")
+            raise HandshakeFailed(f"{self.base!r} is not a URL. It should look like http://localhost:8000.")
         if parts.scheme == "https":
-            yield from self._judge_certificate()
+            yield from self._check_certificate()
         elif not is_this_machine(parts.hostname):
-            yield Finding(
-                f"A page that came by https may not call http://{parts.hostname}: browsers block it as mixed content. "
-                "Serve it by https, behind a proxy with a certificate.",
+            yield HandshakeFinding(
+                f"A page served over https may not call http://{parts.hostname}: browsers block it as mixed content. "
+                "Serve the agent over https, such as behind a reverse proxy with a certificate.",
                 True,
             )
         else:
-            yield Finding(
+            yield HandshakeFinding(
                 "Chrome, Edge and Firefox let Workspace call http on this machine; Safari and Brave do not. "
                 "For those, serve with --tls-self-signed."
             )
 
-    def _judge_certificate(self) -> Iterator[Finding]:
+    def _check_certificate(self) -> Iterator[HandshakeFinding]:
         try:
             self._get("/agents.json")
-        except NoConnection as error:
+        except ConnectError as error:
             if not is_about_certificate(error):
                 raise
             self._tls = unverified()
-            yield Finding(
-                f"The certificate is not one that browsers trust. Open {self.base}/agents.json once in the browser and "
-                "accept it there, before adding the agent; else every call fails without a word."
+            yield HandshakeFinding(
+                f"Browsers do not trust the certificate. Open {self.base}/agents.json once in the browser and "
+                "accept it there before adding the agent; otherwise every call fails without a message."
             )
         else:
-            yield Finding("The certificate is good.")
+            yield HandshakeFinding("The certificate is valid.")
 
     # Adding the agent
 
-    def _read_agents(self) -> tuple[dict[str, dict[str, Any]], Answer]:
-        answer = self._get("/agents.json")
-        if answer.status in (401, 403):
-            raise Trouble(f"GET /agents.json: {answer.status}, it wants a key. Give one with --header.")
-        if answer.status != 200:
-            raise Trouble(f"GET /agents.json: {answer.status} instead of 200. Is {self.base} the right address?")
+    def _read_agents(self) -> tuple[dict[str, dict[str, Any]], HandshakeResponse]:
+        response = self._get("/agents.json")
+        if response.status in (401, 403):
+            raise HandshakeFailed(f"GET /agents.json: {response.status}, a key is required. Pass one with --header.")
+        if response.status != 200:
+            cause = f"Is {self.base} the address of a face `openbb`? Its path is part of the address."
+            raise HandshakeFailed(f"GET /agents.json: {response.status} instead of 200. {cause}")
         try:
-            found = json.loads(answer.text)
+            found = json.loads(response.text)
         except ValueError:
-            raise Trouble(f"GET /agents.json: what came is no JSON. Is {self.base} an agent?") from None
+            raise HandshakeFailed(f"GET /agents.json: the response is not JSON. Is {self.base} an agent?") from None
         if not isinstance(found, dict) or not found or not all(isinstance(one, dict) for one in found.values()):
-            raise Trouble("GET /agents.json: it should be an object with an object for each agent.")
-        return found, answer
+            raise HandshakeFailed("GET /agents.json: it should be an object with an object for each agent.")
+        return found, response
 
-    def _judge_agents(self, agents: Mapping[str, Mapping[str, Any]]) -> Iterator[Finding]:
+    def _check_agents(self, agents: Mapping[str, Mapping[str, Any]]) -> Iterator[HandshakeFinding]:
         for name, agent in agents.items():
             missing = [key for key in ("name", "description", "endpoints", "features") if not agent.get(key)]
             if "endpoints" not in missing and not query_of(agent):
                 missing.append("endpoints.query")
             if missing:
-                yield Finding(f"The agent {name!r} has no {', '.join(missing)}: Workspace will not add it.", True)
+                yield HandshakeFinding(
+                    f"The agent {name!r} has no {', '.join(missing)}: Workspace will not add it.", True
+                )
 
-    def _judge_origin(self, answer: Answer, what: str) -> Iterator[Finding]:
-        """May the page read it?"""
-        allowed = answer.headers.get("access-control-allow-origin")
+    def _check_origin(self, response: HandshakeResponse, what: str) -> Iterator[HandshakeFinding]:
+        """Whether the page may read the response."""
+        allowed = response.headers.get("access-control-allow-origin")
         if allowed in (self.origin, "*"):
-            yield Finding(f"{what}: pages of {self.origin} may read it.")
+            yield HandshakeFinding(f"{what}: pages of {self.origin} may read it.")
             return
-        yield Finding(
+        yield HandshakeFinding(
             f"{what}: pages of {self.origin} may not read it ({allowed or 'no Access-Control-Allow-Origin'}). "
             "List the page under `origins` of the face.",
             True,
@@ -146,100 +149,102 @@ class Handshake:
 
     # Asking
 
-    def _judge_preflight(self, query: str) -> Iterator[Finding]:
-        asked = sorted({*ASKED, *(name.lower() for name in self.headers)})
+    def _check_preflight(self, query: str) -> Iterator[HandshakeFinding]:
+        names = sorted({*WORKSPACE_HEADERS, *(name.lower() for name in self.headers)})
         path = urlsplit(query).path
-        answer = self._request(
+        response = self._request(
             "OPTIONS",
             query,
             {
                 "access-control-request-method": "POST",
-                "access-control-request-headers": ",".join(asked),
-                PRIVATE: "true",
+                "access-control-request-headers": ",".join(names),
+                PRIVATE_NETWORK_HEADER: "true",
             },
         )
-        if answer.status not in (200, 204):
-            yield Finding(f"Preflight of POST {path}: {answer.status} {answer.text[:80]}.", True)
+        if response.status not in (200, 204):
+            yield HandshakeFinding(f"Preflight of POST {path}: {response.status} {response.text[:80]}.", True)
             return
-        yield from self._judge_origin(answer, f"Preflight of POST {path}")
-        allowed = {name.strip().lower() for name in answer.headers.get("access-control-allow-headers", "").split(",")}
-        if missing := [name for name in asked if name not in allowed and "*" not in allowed]:
-            yield Finding(f"Preflight: the header {', '.join(missing)} may not be sent.", True)
-        if answer.headers.get("access-control-allow-private-network") != "true":
-            yield Finding(
+        yield from self._check_origin(response, f"Preflight of POST {path}")
+        allowed = {name.strip().lower() for name in response.headers.get("access-control-allow-headers", "").split(",")}
+        if missing := [name for name in names if name not in allowed and "*" not in allowed]:
+            yield HandshakeFinding(f"Preflight: the header {', '.join(missing)} may not be sent.", True)
+        if response.headers.get("access-control-allow-private-network") != "true":
+            yield HandshakeFinding(
                 "Preflight: no Access-Control-Allow-Private-Network. Chromium before 142 will not call this machine.",
                 True,
             )
 
-    def _judge_question(self, query: str, question: str) -> Iterator[Finding]:
+    def _check_question(self, query: str, question: str) -> Iterator[HandshakeFinding]:
         body = json.dumps({"messages": [{"role": "human", "content": question}], "timezone": "UTC"})
         headers = {"content-type": "application/json", "x-trace-id": "doctor", "origin": self.origin, **self.headers}
-        answer = self._request("POST", query, headers, body.encode())
-        if answer.status in (401, 403):
-            yield Finding(f"POST: {answer.status}, {said_in(answer)} Give a key with --header.", True)
+        response = self._request("POST", query, headers, body.encode())
+        if response.status in (401, 403):
+            yield HandshakeFinding(f"POST: {response.status}, {error_text(response)} Pass a key with --header.", True)
             return
-        if answer.status != 200:
-            yield Finding(f"POST: {answer.status}, {said_in(answer)} Workspace shows none of it.", True)
+        if response.status != 200:
+            yield HandshakeFinding(f"POST: {response.status}, {error_text(response)} Workspace shows no message.", True)
             return
-        yield from self._judge_origin(answer, "POST")
-        yield from self._judge_stream(answer)
+        yield from self._check_origin(response, "POST")
+        yield from self._check_stream(response)
 
-    def _judge_stream(self, answer: Answer) -> Iterator[Finding]:
-        kind = answer.headers.get("content-type", "none")
+    def _check_stream(self, response: HandshakeResponse) -> Iterator[HandshakeFinding]:
+        kind = response.headers.get("content-type", "none")
         if not kind.startswith("text/event-stream"):
-            yield Finding(f"POST: the content type is {kind} instead of text/event-stream.", True)
+            yield HandshakeFinding(f"POST: the content type is {kind} instead of text/event-stream.", True)
             return
-        exposed = answer.headers.get("access-control-expose-headers", "").lower()
+        exposed = response.headers.get("access-control-expose-headers", "").lower()
         if "x-trace-id" not in exposed:
-            yield Finding("POST: the page may not read X-Trace-Id, so feedback cannot be matched to its answer.")
-        pieces, text = len(answer.pieces), answer.text
+            yield HandshakeFinding(
+                "POST: the page may not read X-Trace-Id, so feedback cannot be matched to its response."
+            )
+        pieces, text = len(response.pieces), response.text
         try:
-            said, failure = "".join(chunks_in(text)), failure_in(text)
+            content, failure = "".join(read_chunks(text)), find_error(text)
         except (ValueError, KeyError, TypeError) as error:
-            yield Finding(f"POST: the answer has an event that Workspace cannot read: {error!r}.", True)
+            yield HandshakeFinding(f"POST: the response has an event that Workspace cannot parse: {error!r}.", True)
             return
         if failure is not None:
-            yield Finding(f"POST: the agent answers, but failed: {failure}", True)
+            yield HandshakeFinding(f"POST: the agent responded, but the run failed: {failure}", True)
             return
-        if not said.strip():
-            yield Finding("POST: the answer has nothing that a user could read.", True)
+        if not content.strip():
+            yield HandshakeFinding("POST: the response has no text.", True)
             return
-        yield Finding(f"POST: an answer in {pieces} pieces: {said.strip()[:60]!r}")
+        yield HandshakeFinding(f"POST: a response in {pieces} pieces: {content.strip()[:60]!r}")
 
-    def _explain(self, error: Unreachable) -> str:
-        """What went wrong on the way, and what may be the reason."""
+    def _explain(self, error: TransportError) -> str:
+        """The failure of a request, with its likely cause."""
         text = str(error).rstrip(".")
         if "WRONG_VERSION_NUMBER" in text or "record layer failure" in text:
-            return f"{self.base} does not speak https. Try http://, or serve with --tls-self-signed."
-        if isinstance(error, NoConnection):
+            return f"{self.base} does not serve https. Try http://, or serve with --tls-self-signed."
+        if isinstance(error, ConnectError):
             return f"{self.base} cannot be reached: {text}. Is `rightseat serve` running, and at this port?"
-        if self.base.startswith("http:") and ("is no HTTP" in text or "without an answer" in text):
-            return f"{self.base} does not speak http: {text}. If it was served with --tls-self-signed, try https://."
-        return f"{self.base} did not answer to the end: {text}."
+        if self.base.startswith("http:") and ("not valid HTTP" in text or "without a response" in text):
+            return f"{self.base} does not serve http: {text}. If it was served with --tls-self-signed, try https://."
+        return f"{self.base} did not send a complete response: {text}."
 
-    def _get(self, path: str) -> Answer:
+    def _get(self, path: str) -> HandshakeResponse:
         return self._request("GET", self.base + path, self.headers)
 
-    def _request(self, method: str, url: str, headers: Headers, body: bytes = b"") -> Answer:
+    def _request(self, method: str, url: str, headers: Headers, body: bytes = b"") -> HandshakeResponse:
         return asyncio.run(self._send(method, url, {"origin": self.origin, **headers}, body))
 
-    async def _send(self, method: str, url: str, headers: Headers, body: bytes) -> Answer:
+    async def _send(self, method: str, url: str, headers: Headers, body: bytes) -> HandshakeResponse:
         parts = urlsplit(url)
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
-            client = Client(f"{parts.scheme}://{parts.netloc}", headers, timeout=PATIENCE, tls=self._tls)
+            client = Client(f"{parts.scheme}://{parts.netloc}", headers, timeout=TIMEOUT_S, tls=self._tls)
             exchange = client.request(method, path, body)
         except ValueError as error:
-            raise Trouble(f"{url}: {error}.") from None
+            raise HandshakeFailed(f"{url}: {error}.") from None
         try:
             async with exchange as response:
-                return Answer(response.status, response.headers, [piece async for piece in response])
+                return HandshakeResponse(response.status, response.headers, [piece async for piece in response])
         finally:
             await client.aclose()
 
 
 def unverified() -> ssl.SSLContext:
-    """For a server whose certificate has been judged already."""
+    """For a server whose certificate was already checked."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -261,11 +266,11 @@ def is_about_certificate(error: BaseException | None) -> bool:
     return False
 
 
-def said_in(answer: Answer) -> str:
+def error_text(response: HandshakeResponse) -> str:
     try:
-        return str(json.loads(answer.text).get("message", ""))[:200]
+        return str(json.loads(response.text).get("message", ""))[:200]
     except (ValueError, AttributeError):
-        return answer.text[:80]
+        return response.text[:80]
 
 
 def query_of(agent: Mapping[str, Any]) -> str:
@@ -274,21 +279,21 @@ def query_of(agent: Mapping[str, Any]) -> str:
     return query if isinstance(query, str) else ""
 
 
-def events_in(text: str) -> Iterator[tuple[str, Any]]:
+def read_events(text: str) -> Iterator[tuple[str, Any]]:
     for block in text.replace("\r\n", "\n").split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.split("\n") if ": " in line and not line.startswith(":"))
         if "event" in fields:
             yield fields["event"], json.loads(fields["data"])
 
 
-def chunks_in(text: str) -> Iterator[str]:
-    """The words of an answer."""
-    return (data["delta"] for name, data in events_in(text) if name == "copilotMessageChunk")
+def read_chunks(text: str) -> Iterator[str]:
+    """The text of a response."""
+    return (data["delta"] for name, data in read_events(text) if name == "copilotMessageChunk")
 
 
-def failure_in(text: str) -> str | None:
-    """What the agent itself says went wrong, in a step of the answer."""
-    steps = [data for name, data in events_in(text) if name == "copilotStatusUpdate"]
+def find_error(text: str) -> str | None:
+    """The error that the agent reports in a step of its response."""
+    steps = [data for name, data in read_events(text) if name == "copilotStatusUpdate"]
     failed = [step for step in steps if step["eventType"] == "ERROR"]
     return (
         f"{failed[0]['message']}. {json.dumps(failed[0].get('details') or '', ensure_ascii=False)}" if failed else None

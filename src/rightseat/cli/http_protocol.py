@@ -1,10 +1,11 @@
-"""HTTP/1.1 for `rightseat serve`: uvicorn's protocol with bounds for clients that send too much, or too slowly.
+"""HTTP/1.1 for `rightseat serve`: uvicorn's protocol with limits for clients that send too much, or too slowly.
 
 - A request head is read up to `MAX_HEAD_BYTES`; the rest is neither parsed nor kept. Trailers count the same way.
 - A client has `read_timeout` seconds for its next request, and as long again for the whole of the request.
-- A client that does not read is cut off `write_timeout` seconds after the server could last send something.
+- A client that does not read is disconnected `write_timeout` seconds after the server could last send something.
 
-No connection has a timer for this: a stream costs nothing while its client reads. `Deadlines` visits them all in turn.
+No connection has a timer for this: a stream costs nothing while its client reads. `ConnectionTimeouts` checks all
+connections in turn.
 """
 
 import logging
@@ -17,13 +18,13 @@ from typing import Any, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from rightseat.access.heads import MAX_HEAD_BYTES
+from rightseat.access.request_limits import MAX_HEAD_BYTES
 
 logger = logging.getLogger(__name__)
 
-MAX_DISCARDED_BYTES = 262_144  # so much is read from a client that is refused: a reset could overtake the response
-DISCARD_TIMEOUT = 1.0  # seconds; as above
-BATCH_SIZE = 1000  # connections for each tick of the server (0.1 s); a visit takes 0.4 µs
+MAX_DISCARDED_BYTES = 262_144  # read from a refused client: a reset could overtake the response
+DISCARD_TIMEOUT_S = 1.0  # as above
+BATCH_SIZE = 1000  # connections for each tick of the server (0.1 s); a check takes 0.4 µs
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: bytes that the client never read leave the kernel at once
 
 
@@ -145,8 +146,8 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.abort()
 
 
-class Deadlines:
-    """Closes connections whose client keeps the server waiting. The server calls `visit` ten times a second."""
+class ConnectionTimeouts:
+    """Closes connections of clients that are too slow. The server calls `check_connections` ten times a second."""
 
     def __init__(self, connections: Collection[Any], read_timeout: float, write_timeout: float) -> None:
         self._connections = connections
@@ -154,7 +155,7 @@ class Deadlines:
         self._write_timeout = write_timeout
         self._due: list[HttpProtocol] = []
 
-    def visit(self) -> None:
+    def check_connections(self) -> None:
         if not self._due:
             self._due = list(self._connections)
         now = time.monotonic()
@@ -178,7 +179,7 @@ class Deadlines:
 
     def _check_waiting(self, connection: HttpProtocol, since: float, now: float) -> None:
         if connection.discarded_bytes is not None:
-            if now - since >= DISCARD_TIMEOUT:
+            if now - since >= DISCARD_TIMEOUT_S:
                 connection.transport.close()
         elif connection.flow.read_paused:
             connection.waiting_since = now  # the client cannot send: the application has not read what came before

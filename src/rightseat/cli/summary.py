@@ -1,18 +1,21 @@
-"""What a configuration serves, in a few lines."""
+"""Summarises a configuration in a few lines."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from rightseat.config import Config, Part
+from rightseat.config import Config, ConfiguredPart
 
-SHORT = 20  # characters
-
-NO_KEY = "no key: built-in scripted model, set OPENAI_API_KEY or run `rightseat init`"
+NO_KEY = "no key: built-in demo model, set OPENAI_API_KEY or run `rightseat init`"
 
 
-def summarize(config: Config, url: str) -> Iterator[str]:
-    """Each line is a word that says what it is about, and the rest."""
-    for face in config.faces:
-        yield _line("serves", f"{url}{_path(face)}  {face.type}{_for_whom(face, config)}")
+def summarize(config: Config, url: str, setup_code: str | None = None) -> Iterator[str]:
+    """Each line starts with a label. With a `setup_code` the console can write the first configuration."""
+    base = config.server.public_url or url
+    for console in (face for face in config.faces if face.type == "console"):
+        yield _line("console", f"{base}{_path(console)}/{f'#/?setup={setup_code}' if setup_code else ''}")
+    for face in (face for face in config.faces if face.type != "console"):
+        yield _line("serves", f"{base}{_path(face)}  {face.type}{_describe_access(face, config)}")
+    if base != url:
+        yield _line("listens", url)
     for name, agent in config.agents.items():
         yield _line("agent", f"{name}  {agent.type}{_of(agent)}")
     for name, model in config.models.items():
@@ -23,83 +26,42 @@ def summarize(config: Config, url: str) -> Iterator[str]:
         yield _line("guard", f"{guard.type}{_on(guard)}")
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
-    yield _line("threads", _kept(config.threads))
+    yield _line("threads", _describe_store(config.threads))
     if getattr(config.log.options, "url", None):
-        yield _line("log", _kept(config.log))
+        yield _line("log", _describe_store(config.log))
     if config.engine.type != "local":
-        yield _line("engine", _kept(config.engine))
+        yield _line("engine", _describe_store(config.engine))
     yield _line("origins", "; ".join([_origins(config), *_pages(config)]))
 
 
-def reason_to_stay_here(config: Config) -> str | None:
-    """Why this configuration is not served to other machines; None if it may be."""
-    server = config.server
-    if server.is_local or config.access.is_set or server.open_to_the_network:
-        return None
-    return (
-        f"{server.host} can be reached from other machines, and there are no keys: anyone could use your models. "
-        "Make a key with `rightseat keys new NAME`, listen on 127.0.0.1, or say server.open_to_the_network: true."
-    )
-
-
-def warnings(config: Config) -> Iterator[str]:
-    if not config.server.is_local:
-        yield from _warnings_of_reach(config)
-    if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
-        yield f"{config.access.jwt.jwks} is not encrypted: who can change its answer can sign tokens."
-    yield from doubts_of("models", config.models)
-
-
-def doubts_of(section: str, found: Mapping[str, Part]) -> Iterator[str]:
-    """What parts warn of themselves, though they can be served."""
-    for name, part in found.items():
-        if warn := getattr(part.module, "warn", None):
-            yield from (f"{section}.{name}: {line}" for line in warn(part.options))
-
-
-def _warnings_of_reach(config: Config) -> Iterator[str]:
-    """Of what others can do who reach the address."""
-    server, access = config.server, config.access
-    if closed := reason_to_stay_here(config):
-        yield closed
-    elif not access.is_set:
-        yield f"{server.host} IS OPEN TO THE NETWORK, without keys: anyone who reaches it can use your models."
-    for face in config.faces:
-        if access.is_set and face.access == "open":
-            yield f"{_path(face)} is open: anyone who reaches {server.host} can use its agents."
-    for key in access.keys:
-        if key.key is not None and len(key.key.get_secret_value()) < SHORT:
-            yield f"the key {key.name!r} is short enough to be guessed. `rightseat keys new` makes better ones."
-    if not server.hosts:
-        yield "it answers for localhost and its own addresses only. List the names it is called by under server.hosts."
-
-
 def _pages(config: Config) -> Iterator[str]:
-    """Those that a face lets in by itself."""
+    """The origins that faces allow by default."""
     for face in config.faces:
-        if pages := getattr(face.module, "pages", None):
-            found = pages(face.options)
-            is_said = config.server.origins is None and config.server.is_local
-            here = ["pages of the user's own machine"] if found.this_machine and not is_said else []
-            yield f"for {face.type} also {', '.join([*found.origins, *here]) or 'none'}"
+        if pages := getattr(face.module, "allowed_origins", None):
+            allowed = pages(face.options)
+            if allowed.is_closed:
+                continue
+            is_listed = config.server.origins is None and config.server.is_local
+            local = ["pages of the user's own machine"] if allowed.allow_local and not is_listed else []
+            yield f"for {face.type} also {', '.join([*allowed.origins, *local]) or 'none'}"
 
 
 def _line(word: str, rest: str) -> str:
     return f"  {word:8} {rest}"
 
 
-def _path(face: Part) -> str:
+def _path(face: ConfiguredPart) -> str:
     return str(getattr(face.options, "path", ""))
 
 
-def _for_whom(face: Part, config: Config) -> str:
+def _describe_access(face: ConfiguredPart, config: Config) -> str:
     if not config.access.is_set:
         return ""
     return ", open to anyone" if face.access == "open" else ", with a key"
 
 
-def _on(guard: Part) -> str:
-    looked_at = getattr(guard.options, "on", ())
+def _on(guard: ConfiguredPart) -> str:
+    looked_at = getattr(guard.options, "applies_to", ())
     return f", looks at each {', '.join(looked_at)}" if looked_at else ""
 
 
@@ -110,37 +72,37 @@ def _credentials(config: Config) -> Iterator[str]:
         yield f"tokens of {config.access.jwt.issuer}"
 
 
-def _of(agent: Part) -> str:
+def _of(agent: ConfiguredPart) -> str:
     model = getattr(agent.options, "model", None)
     return (f", model {model}" if model else "") + (", durable" if getattr(agent.options, "durable", False) else "")
 
 
-def _model(model: Part, config: Config) -> str:
+def _model(model: ConfiguredPart, config: Config) -> str:
     if model.type == "scripted":
-        return f"built-in scripted model, name a real one in {config.path}" if config.path else NO_KEY
+        return f"built-in demo model, configure a real one in {config.path}" if config.path else NO_KEY
     known_as = getattr(model.options, "model", None) or ", then ".join(getattr(model.options, "models", ()))
     where = getattr(model.options, "base_url", None)
-    engine = getattr(getattr(model.options, "engine", None), "place", "")
-    return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else engine)))
+    backend = getattr(getattr(model.options, "backend", None), "place", "")
+    return " ".join(filter(None, (model.type, known_as, f"at {where}" if where else backend)))
 
 
 def _hidden(name: str, config: Config) -> str:
-    """A model can be asked by its name where OpenAI's API is spoken, unless an agent has that name.
+    """On the OpenAI face a model can be called by its name, unless an agent has that name.
 
-    That the agent is one of this very model needs no word.
+    Nothing is added if that agent uses this very model.
     """
-    spoken = [_path(face) for face in config.faces if face.type == "openai"]
+    paths = [_path(face) for face in config.faces if face.type == "openai"]
     agent = config.agents.get(name)
-    if not spoken or agent is None or getattr(agent.options, "model", None) == name:
+    if not paths or agent is None or getattr(agent.options, "model", None) == name:
         return ""
-    return f"; at {', '.join(spoken)} that name is the agent's"
+    return f"; at {', '.join(paths)} that name is the agent's"
 
 
-def _kept(part: Part) -> str:
+def _describe_store(part: ConfiguredPart) -> str:
     if getattr(part.options, "url", None):
         return f"{part.type}, on a server"
     path = getattr(part.options, "path", None)
-    return f"{part.type}, in {path}" if path else f"{part.type}, and gone when it stops"
+    return f"{part.type}, in {path}" if path else f"{part.type}, lost when the server stops"
 
 
 def _origins(config: Config) -> str:

@@ -1,8 +1,8 @@
-"""JSON bodies of requests that do not say so, as `curl -d '{…}'` sends them: for `rightseat serve --model` alone.
+"""Accepts JSON bodies without a JSON content type, as `curl -d '{…}'` sends them: only for `rightseat serve --model`.
 
-Faces take bodies as `application/json` only, because a web page of another origin cannot send that unasked. A browser
+Faces require `application/json`, because a web page of another origin cannot send that without a preflight. A browser
 adds `Origin` or `Sec-Fetch-Site` to every other body that a page can send, so a request with one of them, or with a
-cookie, keeps its content type, and the face refuses it.
+cookie, keeps its content type, and the face rejects it.
 """
 
 from starlette.datastructures import Headers
@@ -13,14 +13,14 @@ SENT_BY_BROWSERS = ("origin", "sec-fetch-site", "cookie")
 
 
 class UntypedJson:
-    """Labels such bodies as JSON where the path begins with `path`. Whether they are JSON is for the face to find."""
+    """Sets the content type of such requests below `path`. The face validates the body."""
 
     def __init__(self, app: ASGIApp, path: str) -> None:
         self._app = app
-        self._below = path.rstrip("/") + "/"
+        self._prefix = path.rstrip("/") + "/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(self._below):
+        if scope["type"] == "http" and scope["method"] == "POST" and scope["path"].startswith(self._prefix):
             headers = Headers(scope=scope)
             if is_untyped(headers) and not any(name in headers for name in SENT_BY_BROWSERS):
                 kept = [(name, value) for name, value in scope["headers"] if name != b"content-type"]
@@ -29,7 +29,7 @@ class UntypedJson:
 
 
 def is_untyped(headers: Headers) -> bool:
-    """No content type, or once the one that `curl -d` sends."""
+    """No content type, or exactly one, the default of `curl -d`."""
     match headers.getlist("content-type"):
         case []:
             return True

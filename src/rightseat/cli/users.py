@@ -1,4 +1,4 @@
-"""`rightseat users`"""
+"""`rightseat users`: exports or deletes the data of a user."""
 
 import asyncio
 import os
@@ -11,66 +11,65 @@ import click
 import msgspec
 
 from rightseat.app import users
-from rightseat.cli import start
+from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
 from rightseat.core.users import FileRecord
 
 UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
-NAME_LENGTH = 80
+MAX_NAME_CHARS = 80
 
 
 @click.group()
 def command() -> None:
-    """Export or delete all that is kept of a user."""
+    """Export or delete the data of a user."""
 
 
 @command.command()
 @click.argument("user")
-@start.file_option
+@setup.file_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="The ZIP file.  [default: USER.zip]")
 def export(user: str, path: Path | None, output: Path | None) -> None:
-    """Write all that is kept of USER into a ZIP file.
+    """Write the data of USER to a ZIP file.
 
-    It has a JSON file for each thread, with its messages, state, approvals and the events of its runs, the files that
-    runs have made, and feedback. USER is the name that keys and tokens give.
+    It contains a JSON file for each thread, with its messages, state, approvals and the events of its runs, the files
+    that runs created, and feedback. USER is the user id of keys and tokens.
     """
-    start.set_up_logging()
+    setup.set_up_logging()
     file = output or Path(f"{file_name(user)}.zip")
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError as error:
-        raise ConfigError(f"{file} cannot be made: {error.strerror}.") from error
+        raise ConfigError(f"{file} cannot be created: {error.strerror}.") from error
     try:
         with os.fdopen(handle, "wb") as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
-            counts = asyncio.run(write(start.load(path), user, archive))
+            counts = asyncio.run(write(setup.load(path), user, archive))
     except BaseException:
-        file.unlink()  # half an archive is none
+        file.unlink()  # it is incomplete
         raise
-    click.echo(f"{file} has all that is kept of {user!r}: {listed(counts)}.")
+    click.echo(f"Wrote the data of {user!r} to {file}: {write_counts(counts)}.")
 
 
 @command.command()
 @click.argument("user")
-@start.file_option
-@click.option("--yes", is_flag=True, help="Do not ask before.")
+@setup.file_option
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def forget(user: str, path: Path | None, yes: bool) -> None:
-    """Delete all that is kept of USER.
+    """Delete the data of USER.
 
-    Threads with their messages, runs, approvals and files, files that belong to no thread, and feedback; while servers
-    run, too. Take the user's keys away first: whoever still has one can go on to ask. Log lines that name the user are
-    where you keep the server's output.
+    Deletes threads with their messages, runs, approvals and files, files without a thread, and feedback. Servers may be
+    running. Revoke the user's keys first, or new data may follow. Log lines that name the user are not deleted.
     """
-    start.set_up_logging()
-    config = start.load(path)
+    setup.set_up_logging()
+    config = setup.load(path)
     if not yes:
-        click.confirm(f"Delete all that is kept of {user!r}? This cannot be undone.", abort=True)
+        click.confirm(f"Delete all data of {user!r}? This cannot be undone.", abort=True)
     done = asyncio.run(delete(config, user))
     counts = {"threads": done.threads, "runs": done.runs, "files": done.files, **done.records}
-    click.echo(f"Deleted of {user!r}: {listed(counts)}.")
+    click.echo(f"Deleted the data of {user!r}: {write_counts(counts)}.")
 
 
-async def delete(config: Config, user: str) -> users.Forgotten:
+async def delete(config: Config, user: str) -> users.DeletedCounts:
     async with users.opened(config) as data:
         return await data.forget(user)
 
@@ -84,7 +83,7 @@ async def write(config: Config, user: str, archive: zipfile.ZipFile) -> dict[str
         async for file in data.files(user):
             counts["files"] += 1
             archive.writestr(f"files/{counts['files']:05}-{file_name(file.stored.name)}", file.stored.content)
-            add(archive, f"files/{counts['files']:05}.json", about(file))
+            add(archive, f"files/{counts['files']:05}.json", describe_file(file))
         for name, records in (await data.others(user)).items():
             counts[name] = len(records)
             add(archive, f"{name}.json", records)
@@ -95,17 +94,17 @@ def add(archive: zipfile.ZipFile, name: str, content: Any) -> None:
     archive.writestr(name, msgspec.json.format(msgspec.json.encode(content), indent=1))
 
 
-def about(file: FileRecord) -> dict[str, Any]:
-    """All but the content."""
+def describe_file(file: FileRecord) -> dict[str, Any]:
+    """The metadata of a file."""
     stored = file.stored
-    told = {"id": stored.id, "agent": stored.agent, "name": stored.name, "media_type": stored.media_type}
-    return told | {"thread": file.thread_id, "created_at": file.created_at}
+    metadata = {"id": stored.id, "agent": stored.agent, "name": stored.name, "media_type": stored.media_type}
+    return metadata | {"thread": file.thread_id, "created_at": file.created_at}
 
 
 def file_name(text: str) -> str:
-    """A name that is no path, whatever a user or a model called it."""
-    return UNSAFE.sub("-", text).strip(".-")[:NAME_LENGTH] or "unnamed"
+    """A safe file name, whatever characters the original has."""
+    return UNSAFE.sub("-", text).strip(".-")[:MAX_NAME_CHARS] or "unnamed"
 
 
-def listed(counts: dict[str, int]) -> str:
+def write_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{number} {name}" for name, number in counts.items())

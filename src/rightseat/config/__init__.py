@@ -1,19 +1,31 @@
-"""The configuration file, read once. The environment is read here and nowhere else.
+"""The configuration file. Only this package reads the environment.
 
-variables   ${ENV} in values
-document    YAML → values, and where each of them stands
-access      what it may say about who may call
-telemetry   what it may say about what the server tells of itself
-shape       what the file may say, and what it says when it says nothing
-problems    what is wrong, in words, with file, line and column
-reading     all of it together: a file → Config, or every problem at once
-adding      a new key → the text of the file
-schema      the same as JSON Schema, for editors
+variables    ${ENV} in values
+document     YAML → values with their lines and columns
+shape        the keys of the file and their defaults, and the validated `Config`
+access       the keys of the section `access`
+telemetry    the keys of the section `telemetry`
+problems     validation errors → messages with file, line and column
+loader       a file → Config, or every problem at once
+deprecation  warnings about deprecated keys
+append       adds an API key to the text of the file
+starter      the text of a first file, for `rightseat init` and the console
+schema       JSON Schema of the file, for editors
 """
 
 from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt
-from rightseat.config.reading import FILE, IN_MEMORY, find, has_openai_key, in_memory, parse, read
-from rightseat.config.shape import Config, HookNames, Origin, Part, Server
+from rightseat.config.loader import (
+    FILE,
+    IN_MEMORY,
+    find,
+    has_openai_key,
+    in_memory,
+    parse,
+    read,
+    read_server,
+    written_value,
+)
+from rightseat.config.shape import Config, ConfiguredPart, HookNames, Origin, Server
 
 __all__ = [
     "FILE",
@@ -21,15 +33,17 @@ __all__ = [
     "Access",
     "ApiKey",
     "Config",
+    "ConfiguredPart",
     "FaceAccess",
     "HookNames",
     "Jwt",
     "Origin",
-    "Part",
     "Server",
     "find",
     "has_openai_key",
     "in_memory",
     "parse",
     "read",
+    "read_server",
+    "written_value",
 ]

@@ -1,4 +1,4 @@
-"""What the configuration may say about who may call."""
+"""The keys of the section `access`: API keys, tokens and the cookie."""
 
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -11,55 +11,56 @@ FaceAccess = Literal["open", "keys"]
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 
 
-def _complaint(text: str) -> PydanticCustomError:
+def _access_error(text: str) -> PydanticCustomError:
     return PydanticCustomError("access", "{text}", {"text": text})
 
 
 def _check_scope(scope: str) -> str:
     face, colon, agent = scope.partition(":")
     if scope != "*" and not (face and colon and agent):
-        raise _complaint(f"should be `*` or `face:agent`, such as copilotkit:*, not {scope!r}.")
+        raise _access_error(f"should be `*` or `face:agent`, such as copilotkit:*, not {scope!r}.")
     return scope
 
 
 def _check_secret(secret: SecretStr) -> SecretStr:
-    """A header or a cookie must be able to carry it. Its value is told to nobody."""
+    """A header or a cookie must be able to carry it. Errors never show its value."""
     value = secret.get_secret_value()
     if not value or not all("!" <= character <= "~" for character in value):
-        raise _complaint("should be a line of plain characters without spaces, and not empty.")
+        raise _access_error("should be one or more printable ASCII characters without spaces.")
     return secret
 
 
 def _check_jwks(jwks: str) -> str:
     if "://" in jwks and urlsplit(jwks).scheme not in ("http", "https"):
-        raise _complaint("should be an address that begins with https://, or the path of a file.")
+        raise _access_error("should be a URL that begins with https://, or the path of a file.")
     return jwks
 
 
-Scope = Annotated[str, AfterValidator(_check_scope)]
+ScopeName = Annotated[str, AfterValidator(_check_scope)]
 
 
 class ApiKey(BaseModel):
-    """One key: its hash, as `rightseat keys new` writes it, or a secret of yours."""
+    """One key: its hash, as printed by `rightseat keys new`, or a secret of your own."""
 
     model_config = CONFIG
     name: str = Field(min_length=1)
-    """What the key is called in the log."""
+    """The name of the key in the audit log."""
     prefix: str | None = Field(default=None, pattern="^[A-Za-z0-9]{8}$")
-    """What the key is found by. `rightseat keys new` prints it, with the hash."""
+    """The public prefix of the key. `rightseat keys new` prints it, with the hash."""
     hash: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    """The SHA-256 of the key; the key itself is nowhere."""
+    """The SHA-256 of the key; the key itself is not stored."""
     key: Annotated[SecretStr, AfterValidator(_check_secret)] | None = None
     """Instead of `prefix` and `hash`: a secret of your own, from the environment."""
     user: str | None = Field(default=None, min_length=1)
-    """Whose threads it opens: the same user as that of tokens and other keys. Left out: a user of its own."""
-    scopes: tuple[Scope, ...] = ("*",)
-    """What it may use, as `face:agent`: `copilotkit:*`, `copilotkit:support`; `*` is everything."""
+    """The user of the key, who owns its threads; tokens and other keys may have the same user. Default: a separate user
+    for this key."""
+    scopes: tuple[ScopeName, ...] = ("*",)
+    """The faces and agents that it may use, as `face:agent`: `copilotkit:*`, `copilotkit:support`; `*` means all."""
 
     @model_validator(mode="after")
     def _has_one_secret(self) -> Self:
         if (self.key is None) == (self.prefix is None) or (self.prefix is None) != (self.hash is None):
-            raise _complaint("should have `prefix` and `hash`, or else `key`.")
+            raise _access_error("should have `prefix` and `hash`, or else `key`.")
         return self
 
 
@@ -68,21 +69,21 @@ class Jwt(BaseModel):
 
     model_config = CONFIG
     issuer: str = Field(min_length=1)
-    """Who must have made the token: its `iss`, to the letter."""
+    """The required issuer: the exact `iss` of the token."""
     audience: str = Field(min_length=1)
-    """Whom the token must be for: its `aud`, or one of them."""
+    """The required audience: the `aud` of the token, or one of them."""
     jwks: Annotated[str, AfterValidator(_check_jwks)] = Field(min_length=1)
-    """The issuer's public keys: an address, or a file; a relative path is one beside the configuration."""
+    """The issuer's public keys: a URL, or a file; a relative path is relative to the configuration."""
     algorithms: tuple[Algorithm, ...] = Field(default=("RS256", "PS256", "ES256", "EdDSA"), min_length=1)
-    """How tokens may be signed; always with a key pair."""
-    user: str = Field(default="sub", min_length=1)
-    """The claim that says who it is. Choose one that its user cannot change."""
-    scopes: tuple[Scope, ...] = ("*",)
-    """What every token may use."""
+    """The allowed signature algorithms, all of them asymmetric."""
+    user_claim: str = Field(default="sub", min_length=1)
+    """The claim with the user id. Choose one that the user cannot change."""
+    scopes: tuple[ScopeName, ...] = ("*",)
+    """The faces and agents that every token may use, as `face:agent`."""
     scopes_claim: str | None = None
-    """A claim that lists what the token may use, instead of `scopes`: a list, or a text with spaces between."""
-    leeway: int = Field(default=30, ge=0, le=600)
-    """How many seconds clocks may differ."""
+    """A claim with the scopes of the token, instead of `scopes`: a list, or a text separated by spaces."""
+    leeway_seconds: int = Field(default=30, ge=0, le=600)
+    """The tolerated difference between clocks, in seconds."""
 
 
 class Access(BaseModel):
@@ -92,9 +93,9 @@ class Access(BaseModel):
     jwt: Jwt | None = None
     """Tokens of an identity provider."""
     cookie: str | None = Field(default=None, pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
-    """A cookie that may carry a key or a token, beside `Authorization: Bearer` and `X-Api-Key`."""
+    """The name of a cookie that may carry a key or a token, beside `Authorization: Bearer` and `X-Api-Key`."""
 
     @property
     def is_set(self) -> bool:
-        """Is there any credential that is good?"""
+        """Whether any credential is configured."""
         return bool(self.keys) or self.jwt is not None

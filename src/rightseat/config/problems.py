@@ -1,4 +1,4 @@
-"""What pydantic found wrong → words, with the place in the file."""
+"""Turns pydantic's validation errors into messages with a position in the file."""
 
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -7,11 +7,11 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from rightseat.config.document import Document, Path, Place, Problem
+from rightseat.config.document import KeyPath, Place, Problem, YamlDocument
 from rightseat.parts import hint
 
-_PYDANTICS = frozenset(get_args(ErrorType))  # any other type of an error is that of a check of ours
-_KINDS: dict[type, str] = {
+_PYDANTIC_TYPES = frozenset(get_args(ErrorType))  # any other error type comes from a check of our own
+_TYPE_NAMES: dict[type, str] = {
     bool: "true or false",
     int: "a number",
     float: "a number",
@@ -22,44 +22,48 @@ _KINDS: dict[type, str] = {
 }
 
 
-def explain(error: ValidationError, options: type[BaseModel], document: Document, above: Path) -> Iterator[Problem]:
-    """`above` is the path of the value that was validated, which the error knows nothing of."""
+def explain(
+    error: ValidationError, options: type[BaseModel], document: YamlDocument, above: KeyPath
+) -> Iterator[Problem]:
+    """`above` is the path of the validated value, which the error does not contain."""
     for detail in error.errors(include_url=False):
-        path = _known(document, above, detail["loc"], options)
-        yield Problem(_place(detail, path, document), _words(detail, path, options, document, above))
+        path = _document_path(document, above, detail["loc"], options)
+        yield Problem(_place(detail, path, document), _message(detail, path, options, document, above))
 
 
-def name(path: Path) -> str:
+def name(path: KeyPath) -> str:
     """`agents.default.tools[0]`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return text.lstrip(".")
 
 
-def nearest(document: Document, path: Path) -> Place:
-    """Where the path stands, or what it would stand in."""
+def nearest(document: YamlDocument, path: KeyPath) -> Place:
+    """The position of the path, or of its nearest existing parent."""
     while path and path not in document.keys and path not in document.values:
         path = path[:-1]
     return document.keys.get(path) or document.values.get(path) or Place(1, 1)
 
 
-def _known(document: Document, above: Path, below: Path, options: type[BaseModel]) -> Path:
-    """Without the steps that pydantic adds for the branches of a union. A key that is missing is kept."""
+def _document_path(document: YamlDocument, above: KeyPath, below: KeyPath, options: type[BaseModel]) -> KeyPath:
+    """The path without the steps that pydantic adds for branches of a union. A missing key is kept."""
     known = above
     for step in below[:-1]:
         known = (*known, step) if (*known, step) in document.values else known
-    whole = (*known, *below[-1:])
-    if whole in document.values or not below or str(below[-1]) in keys(options, below[:-1]):
-        return whole
+    full = (*known, *below[-1:])
+    if full in document.values or not below or str(below[-1]) in keys(options, below[:-1]):
+        return full
     return known
 
 
-def _place(detail: ErrorDetails, path: Path, document: Document) -> Place:
+def _place(detail: ErrorDetails, path: KeyPath, document: YamlDocument) -> Place:
     if detail["type"] in ("extra_forbidden", "missing"):
         return nearest(document, path)
     return document.values.get(path) or nearest(document, path)
 
 
-def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document: Document, above: Path) -> str:
+def _message(
+    detail: ErrorDetails, path: KeyPath, options: type[BaseModel], document: YamlDocument, above: KeyPath
+) -> str:
     where = name(path)
     match detail["type"]:
         case "extra_forbidden":
@@ -72,36 +76,40 @@ def _words(detail: ErrorDetails, path: Path, options: type[BaseModel], document:
             return f"{where}.type: should be {context['expected_tags']}, not {context['tag']!r}."
         case "unknown_name" | "bad_reference" | "access":
             return f"{where}: {detail['msg']}"
-    said = _plain(detail["msg"])
-    if said.endswith(".") or _is_of_all(detail):
-        return f"{where}: {said.rstrip('.')}."
-    return f"{where}: {said}, not {_came(detail, path, options, document, above)}."
+    message = _simplify(detail["msg"])
+    if message.endswith(".") or _concerns_several_keys(detail):
+        return f"{where}: {message.rstrip('.')}."
+    return f"{where}: {message}, not {_format_input(detail, path, options, document, above)}."
 
 
-def _is_of_all(detail: ErrorDetails) -> bool:
-    """Is it about several keys together? What came is then the mapping around them, which says nothing."""
-    return isinstance(detail["input"], dict) and (detail["type"] == "value_error" or detail["type"] not in _PYDANTICS)
+def _concerns_several_keys(detail: ErrorDetails) -> bool:
+    """Whether the input is the mapping around several keys, which is no use in a message."""
+    return isinstance(detail["input"], dict) and (
+        detail["type"] == "value_error" or detail["type"] not in _PYDANTIC_TYPES
+    )
 
 
-def _plain(said: str) -> str:
-    """Pydantic's words, in those of a file: there are lists and mappings in it, and no classes."""
-    said = said.removeprefix("Value error, ").replace("Input should", "should").partition(" or instance of ")[0]
-    return said.replace("tuple", "list").replace("dictionary", "mapping")
+def _simplify(message: str) -> str:
+    """Pydantic's message in the terms of YAML: lists and mappings instead of Python types."""
+    message = message.removeprefix("Value error, ").replace("Input should", "should").partition(" or instance of ")[0]
+    return message.replace("tuple", "list").replace("dictionary", "mapping")
 
 
-def _came(detail: ErrorDetails, path: Path, options: type[BaseModel], document: Document, above: Path) -> str:
-    """What stands in the file; of a secret, or of more than a word or two, only what kind of thing it is."""
+def _format_input(
+    detail: ErrorDetails, path: KeyPath, options: type[BaseModel], document: YamlDocument, above: KeyPath
+) -> str:
+    """The value in the file; for a secret or a long value only its type."""
     value = detail["input"]
     if path in document.written:
         return repr(document.written[path])
     is_short = isinstance(value, str | int | float) and len(repr(value)) <= 60
     if detail["type"].endswith("_type") or not is_short or _is_secret(options, path[len(above) :]):
-        return _KINDS.get(type(value), "this")
+        return _TYPE_NAMES.get(type(value), "this")
     return repr(value)
 
 
-def keys(options: type[BaseModel], path: Path) -> list[str]:
-    """What may be said at `path` below the options: the fields of the options, or of a model among them."""
+def keys(options: type[BaseModel], path: KeyPath) -> list[str]:
+    """The allowed keys at `path` below the options: the fields of the options or of a nested model."""
     branches: list[type[BaseModel]] = []
     for step in path:
         inner = options.model_fields.get(str(step))
@@ -114,17 +122,17 @@ def keys(options: type[BaseModel], path: Path) -> list[str]:
 
 
 def _is_of_type(branch: type[BaseModel], step: object) -> bool:
-    """Is it the branch that `type: step` chooses?"""
+    """Whether `type: step` selects this branch of a union."""
     field = branch.model_fields.get("type")
     return field is not None and step in get_args(field.annotation)
 
 
-def _is_secret(options: type[BaseModel], path: Path) -> bool:
-    """Is a secret at `path` below the options, or what a secret stands in?"""
+def _is_secret(options: type[BaseModel], path: KeyPath) -> bool:
+    """Whether there is a secret at `path` below the options, or inside of it."""
     for step in path:
         field = options.model_fields.get(str(step))
         if field is None:
-            continue  # the number of an item, or the branch of a union
+            continue  # the index of an item, or the branch of a union
         kinds = _kinds(field.annotation)
         if SecretStr in kinds:
             return True
@@ -133,7 +141,7 @@ def _is_secret(options: type[BaseModel], path: Path) -> bool:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """The types that an annotation is made of, itself first."""
+    """The types in an annotation, itself first."""
     return [annotation, *(kind for inner in get_args(annotation) for kind in _kinds(inner))]
 
 

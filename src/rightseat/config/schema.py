@@ -1,4 +1,4 @@
-"""The configuration file as JSON Schema, for editors: the top of the file, and the options of every part of ours."""
+"""Builds the JSON Schema of the configuration file, for editors, with the options of every built-in part."""
 
 import ast
 import inspect
@@ -10,18 +10,20 @@ from pydantic import BaseModel
 
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.shape import DEFAULT_TYPES, File, HookNames, Server
+from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
-from rightseat.parts import Kind
+from rightseat.parts import PartKind
 
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-FACE_ACCESS = "Who may use it: `keys` for who has one, `open` for anyone. Left out: `keys` where there are any."
+FACE_ACCESS = (
+    "Access to the face: `keys` requires a key, `open` allows every client. Default: `keys` if keys are configured."
+)
 VARIABLE = r"^\$\{.+\}$"
 
 
-def whole() -> Schema:
+def build_schema() -> Schema:
     definitions: Schema = {}
     sections: dict[str, Schema] = {
         "models": {"type": "object", "additionalProperties": _one_of("models", definitions)},
@@ -36,20 +38,22 @@ def whole() -> Schema:
         "engine": _one_of("engines", definitions),
         "telemetry": _options(Telemetry, "telemetry", definitions),
         "hooks": _options(HookNames, "hooks", definitions),
+        "prices": {"type": "object", "additionalProperties": _options(PriceOptions, "prices", definitions)},
+        "currency": {"type": "string", "default": ConfigFile.model_fields["currency"].default},
     }
-    said = descriptions(File)
+    texts = descriptions(ConfigFile)
     return {
         "$schema": DIALECT,
         "title": "rightseat.yaml",
         "type": ["object", "null"],
-        "properties": {key: {"description": said[key]} | section for key, section in sections.items()},
+        "properties": {key: {"description": texts[key]} | section for key, section in sections.items()},
         "additionalProperties": False,
         "$defs": definitions,
     }
 
 
 def descriptions(options: type[BaseModel]) -> dict[str, str]:
-    """What the source says about each field: the string below it. Options may be made from those of another class."""
+    """The docstring below each field in the source, including those of base classes."""
     (body,) = ast.parse(textwrap.dedent(inspect.getsource(options))).body
     found: dict[str, str] = {}
     for base in options.__bases__:
@@ -64,25 +68,25 @@ def descriptions(options: type[BaseModel]) -> dict[str, str]:
     return found
 
 
-def _one_of(kind: Kind, definitions: Schema) -> Schema:
-    """One of our parts, or somebody else's, of which nothing is known here."""
-    ours = [_part(kind, name, definitions) for name in parts.builtin(kind)]
+def _one_of(kind: PartKind, definitions: Schema) -> Schema:
+    """A built-in part, or a third-party one with unknown options."""
+    built_in = [_part(kind, name, definitions) for name in parts.builtin(kind)]
     required = [] if kind in DEFAULT_TYPES else ["type"]
     other = {"type": "string", "not": {"enum": parts.builtin(kind)}}
     return {
-        "anyOf": [*ours, {"type": "object", "properties": {"type": other}, "required": ["type"]}],
+        "anyOf": [*built_in, {"type": "object", "properties": {"type": other}, "required": ["type"]}],
         "required": required,
     }
 
 
-def _part(kind: Kind, name: str, definitions: Schema) -> Schema:
+def _part(kind: PartKind, name: str, definitions: Schema) -> Schema:
     key = f"{kind}.{name}"
     _options(parts.options(parts.find(kind, name)), key, definitions)
     definition = definitions[key]
-    everywhere: Schema = {"type": {"const": name}}
+    shared: Schema = {"type": {"const": name}}
     if kind == "faces":
-        everywhere["access"] = {"enum": list(get_args(FaceAccess)), "description": FACE_ACCESS}
-    definition["properties"] = {**everywhere, **definition.get("properties", {})}
+        shared["access"] = {"enum": list(get_args(FaceAccess)), "description": FACE_ACCESS}
+    definition["properties"] = {**shared, **definition.get("properties", {})}
     if DEFAULT_TYPES.get(kind) != name:
         definition["required"] = ["type", *definition.get("required", ())]
     return {"$ref": f"#/$defs/{key}"}
@@ -92,16 +96,16 @@ def _options(options: type[BaseModel], key: str, definitions: Schema) -> Schema:
     schema = options.model_json_schema(ref_template=f"#/$defs/{key}.{{model}}")
     for name, inner in schema.pop("$defs", {}).items():
         definitions[f"{key}.{name}"] = _with_variables(inner)
-    said = descriptions(options)
+    texts = descriptions(options)
     for name, field in schema.get("properties", {}).items():
         field.pop("title", None)
-        field |= {"description": said[name]} if name in said else {}
+        field |= {"description": texts[name]} if name in texts else {}
     definitions[key] = _with_variables({**schema, "title": key})
     return {"$ref": f"#/$defs/{key}"}
 
 
 def _with_variables(schema: Any) -> Any:
-    """Where a number or a yes stands, a `${VARIABLE}` may stand too."""
+    """Allow a `${VARIABLE}` for numbers and booleans."""
     if isinstance(schema, list):
         return [_with_variables(item) for item in schema]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""What the configuration may say, and what it means when it says nothing."""
+"""The keys of the configuration file, their defaults, and the parsed `Config`."""
 
 import ipaddress
 import re
@@ -15,34 +15,59 @@ from pydantic_core import PydanticCustomError
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.telemetry import Telemetry
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
-from rightseat.parts import Kind, Reference
+from rightseat.parts import PartKind, Reference
 
-DEFAULT_TYPES: dict[Kind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
-"""What `type` is where it is left out. A model or a face has none: it must be said."""
+DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
+"""The default of `type`. Models and faces have none: their type must be given."""
 
-HOST = re.compile(r"[0-9A-Za-z_.-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
+HOST_PATTERN = re.compile(r"[0-9A-Za-z_.-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 
 
 def _check_origin(origin: str) -> str:
-    """What a browser sends as `Origin`: a scheme, a host, perhaps a port. A slash at the end would never match."""
+    """A browser sends a scheme, a host and perhaps a port as `Origin`. A trailing slash would never match."""
     parts = urlsplit(origin)
     if origin != "*" and origin != f"{parts.scheme}://{parts.netloc}":
-        raise PydanticCustomError(
-            "origin", "should be like http://localhost:3000, without a path or a slash at its end"
-        )
+        raise PydanticCustomError("origin", "should be like http://localhost:3000, without a path or a trailing slash")
     return origin
 
 
 def _check_host(host: str) -> str:
-    """What a client sends as `Host`, without its port."""
-    if host != "*" and not HOST.fullmatch(host):
+    """A client sends a name or an address as `Host`; the port is ignored."""
+    if host != "*" and not HOST_PATTERN.fullmatch(host):
         raise PydanticCustomError("host", "should be a name or an address like copilot.example.com, without a port")
     return host
 
 
+def _check_public_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_plain = parts.port != 0 and not (parts.query or parts.fragment or parts.username)
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        is_plain = False
+    if not is_plain or parts.scheme not in ("http", "https") or not HOST_PATTERN.fullmatch(parts.hostname or ""):
+        raise PydanticCustomError("public_url", "should be like https://copilot.example.com, perhaps with a path")
+    return url.rstrip("/")
+
+
+def _check_proxy(proxy: str) -> str:
+    try:
+        return proxy if proxy == "*" else str(ipaddress.ip_network(proxy)).removesuffix("/32").removesuffix("/128")
+    except ValueError as error:
+        raise PydanticCustomError("proxy", "should be an address or a network like 10.0.0.0/8") from error
+
+
+def is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in LOOPBACK_NAMES
+
+
 Origin = Annotated[str, AfterValidator(_check_origin)]
 HostName = Annotated[str, AfterValidator(_check_host)]
+PublicUrl = Annotated[str, AfterValidator(_check_public_url)]
+Proxy = Annotated[str, AfterValidator(_check_proxy)]
 
 
 class Server(BaseModel):
@@ -51,88 +76,126 @@ class Server(BaseModel):
     """The address to listen on. `0.0.0.0` is every address of the machine."""
     port: int = Field(default=8000, ge=0, le=65535)
     """The port to listen on; 0 takes a free one."""
+    public_url: PublicUrl | None = None
+    """The address that clients use, such as `https://copilot.example.com`, if a reverse proxy is in front. Links to
+    files and the addresses in documents begin with it, its host is accepted like one of `hosts`, and pages of its
+    origin may call. A server with a public URL needs keys, even on a loopback `host`. Left out: the scheme and host of
+    each request."""
+    trusted_proxies: tuple[Proxy, ...] = ("127.0.0.1", "::1")
+    """The addresses and networks of reverse proxies whose `X-Forwarded-Proto` and `X-Forwarded-For` `rightseat serve`
+    trusts: they set the scheme and the client's address. From other addresses these headers are ignored. `*` trusts
+    every client. `X-Forwarded-Host` is never read: the proxy passes `Host` on, or `public_url` is set."""
     origins: tuple[Origin, ...] | None = None
-    """The web pages that may call, such as `http://localhost:3000`. Left out: pages of this machine, if `host` is this
-    machine alone, else none. `*` is every page, without cookies."""
+    """The origins of web pages that may call, such as `http://localhost:3000`. Left out: origins of this machine if
+    `host` and `public_url` are addresses of this machine too, else none. `*` allows every origin, without cookies."""
     hosts: tuple[HostName, ...] = ()
-    """The names that this server answers for, beside `host`, `localhost` and the addresses of this machine; any port
-    will do. `*` is every name, for a server behind a proxy that checks them."""
-    open_to_the_network: bool = False
-    """Listen on an address that other machines reach, although there are no keys: anyone can use your models."""
+    """The host names that this server responds to, beside `host`, `localhost` and the addresses of this machine, with
+    any port. `*` allows every name, for a server behind a proxy that checks them."""
+    allow_unauthenticated: bool = False
+    """Allow `host` or `public_url` to be an address that other machines reach without any keys: anyone can use your
+    models."""
     headers: tuple[str, ...] = ()
-    """Request headers that such pages may send, beside those that CopilotKit sends."""
+    """Request headers that web pages may send, beside those of CopilotKit and OpenAI's clients."""
     docs: bool = False
-    """List the addresses of this server at `/docs`, and at `/openapi.json` for programs. They need a key where there
-    are keys."""
+    """List the routes of this server at `/docs`, and at `/openapi.json` for programs. They require a key if there are
+    keys."""
     read_timeout: float = Field(default=30.0, gt=0)
-    """How many seconds a client has to begin its next request, and how many to send the whole of it."""
+    """Seconds within which a client must start its next request, and within which it must send all of it."""
     write_timeout: float = Field(default=60.0, gt=0)
-    """After how many seconds a client that reads nothing of its response is disconnected."""
+    """Seconds after which a client that does not read its response is disconnected."""
     max_concurrent_runs_per_user: int | None = Field(default=MAX_CONCURRENT_RUNS_PER_USER, ge=0)
-    """How many runs one authenticated user may have at once in this process, over all faces and keys; further ones are
-    refused. 0 or `null` is no limit. Those who come without a key have none."""
-    grace: int = Field(default=5, ge=0)
-    """How many seconds open answers have to end when the server stops."""
-    state: Path = Path(".rightseat")
-    """The folder for what is kept: threads, and what was said in them. A relative path is one beside this file."""
+    """The maximum number of concurrent runs of one authenticated user in this process, over all faces and keys; further
+    runs are refused. 0 or `null` means no limit. Requests without a key are not limited."""
+    shutdown_timeout: int = Field(default=5, ge=0)
+    """Seconds within which active runs must end when the server stops."""
+    state_dir: Path = Path(".rightseat")
+    """The folder for stored data, such as threads and their messages. A relative path is relative to this file."""
 
     @property
     def is_local(self) -> bool:
-        """Can only this machine reach it?"""
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return self.host in LOOPBACK_NAMES
+        """Whether only this machine can reach it, directly and through a proxy."""
+        return is_loopback(self.host) and (self.public_host is None or is_loopback(self.public_host))
+
+    @property
+    def public_host(self) -> str | None:
+        return urlsplit(self.public_url).hostname if self.public_url else None
+
+    @property
+    def public_origin(self) -> str | None:
+        """What browsers send as `Origin` for pages below the public URL."""
+        parts = urlsplit(self.public_url or "")
+        return f"{parts.scheme}://{parts.netloc}".lower() if self.public_url else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The host names that are accepted, beside those of this machine."""
+        return (self.host, *self.hosts, *filter(None, (self.public_host,)))
 
 
 class HookNames(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     before_request: tuple[Reference, ...] = ()
-    """Called with the ask before a run; may return another one, or refuse it."""
+    """Called with the ask before a run; may return another ask, or refuse it."""
     after_request: tuple[Reference, ...] = ()
-    """Called with the ask and what was said, after a run."""
+    """Called with the ask and the messages after a run."""
     on_error: tuple[Reference, ...] = ()
     """Called with the ask and the failure, when a run fails: its code, source, operation, agent, node and duration."""
 
 
-class File(BaseModel):
-    """The top of the file. What a part may say is known to the part, and checked there."""
+class PriceOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    input: float = Field(ge=0, allow_inf_nan=False)
+    """The price of a million input tokens."""
+    cached_input: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """The price of a million input tokens that the provider read from its cache. Left out: the same as `input`."""
+    output: float = Field(ge=0, allow_inf_nan=False)
+    """The price of a million output tokens, reasoning included."""
+
+
+class ConfigFile(BaseModel):
+    """The top level of the file. The options of parts are validated by the parts."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     models: dict[str, Any] = Field(default_factory=dict)
-    """The language models, by names of your own. Left out: OpenAI's if OPENAI_API_KEY is set, else the built-in one."""
+    """The language models, by names of your own. Default: OpenAI's if OPENAI_API_KEY is set, else the demo model."""
     toolboxes: dict[str, Any] = Field(default_factory=dict)
-    """Where tools come from, by names of your own that agents list."""
+    """Sources of tools, by names of your own that agents list."""
     agents: dict[str, Any] = Field(default_factory=dict)
-    """What answers, by names that clients use. Left out: one named `default`, with the model."""
+    """The agents, by the names that clients use. Default: one named `default`, with the model."""
     guards: list[Any] = Field(default_factory=list)
-    """What may be asked, said and done: checks around every agent and every model, in this order."""
+    """Guardrails: checks of input, output and tool calls around every agent and every model, in this order."""
     faces: list[Any] = Field(default_factory=list)
-    """The protocols that are spoken. Left out: CopilotKit's at `/copilotkit`, and OpenAI's at `/v1`."""
+    """The protocols that are served. Left out: CopilotKit's at `/copilotkit`, OpenAI's at `/v1`, and the console at
+    `/console`."""
     server: Server = Server()
-    """Where to listen, and for whom."""
+    """The address to listen on, limits and timeouts."""
     access: Access = Access()
-    """Who may call: keys and tokens. Left out: anyone who reaches it."""
+    """Authentication: API keys and tokens. By default every client that reaches the server may use it."""
     log: Any = None
-    """Where runs are written and read."""
+    """The event log of runs."""
     threads: Any = None
-    """Where threads are kept."""
+    """The store of threads."""
     engine: Any = None
-    """What keeps runs alive."""
+    """The engine that executes runs."""
     telemetry: Telemetry = Telemetry()
-    """What the server tells of itself: traces and log lines. The face `metrics` shows counters."""
+    """Traces and log lines. The face `metrics` serves counters."""
     hooks: HookNames = HookNames()
-    """Functions of yours, as `module:function`, called around every run."""
+    """Functions of yours, as `module:function`, that are called around every run."""
+    prices: dict[str, PriceOptions] = Field(default_factory=dict)
+    """What a million tokens cost, by a name under `models` or the provider's name of a model. The console shows the
+    cost of runs whose models have a price."""
+    currency: str = "USD"
+    """The currency of `prices`: a label, nothing is converted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part as the file asks for it: the module, and its options. Nothing is built yet.
+class ConfiguredPart:
+    """A configured part: its module and its validated options, not built yet.
 
-    `access` is a face's: who may use it. None leaves it to whether there are keys.
+    `access` is set for faces. None requires keys if there are any.
     """
 
-    kind: Kind
+    kind: PartKind
     type: str
     module: ModuleType
     options: BaseModel
@@ -141,40 +204,43 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a file says, checked. `path` is None where there was no file."""
+    """A validated configuration. `path` is None without a file."""
 
-    models: Mapping[str, Part]
-    toolboxes: Mapping[str, Part]
-    agents: Mapping[str, Part]
-    guards: tuple[Part, ...]
-    faces: tuple[Part, ...]
-    log: Part
-    threads: Part
-    engine: Part
+    models: Mapping[str, ConfiguredPart]
+    toolboxes: Mapping[str, ConfiguredPart]
+    agents: Mapping[str, ConfiguredPart]
+    guards: tuple[ConfiguredPart, ...]
+    faces: tuple[ConfiguredPart, ...]
+    log: ConfiguredPart
+    threads: ConfiguredPart
+    engine: ConfiguredPart
     server: Server
     hooks: HookNames
     access: Access
     telemetry: Telemetry
+    prices: Mapping[str, PriceOptions]
+    currency: str
     path: Path | None = None
 
 
 def default_models(environ: Mapping[str, str]) -> dict[str, Any]:
-    """With a key, the model it is for; without one, the built-in model, so that a first start always works."""
+    """OpenAI's model if its key is set, else the built-in one, so that a first start always works."""
     key = environ.get("OPENAI_API_KEY")
     if not key:
         return {"default": {"type": "scripted"}}
     model: dict[str, Any] = {"type": "openai", "model": "gpt-4o-mini", "api_key": key}
     if base_url := environ.get("OPENAI_BASE_URL"):
-        model["base_url"] = base_url  # the key is for this server, and must not go to another
+        model["base_url"] = base_url  # the key belongs to this server and must not be sent to another
     return {"default": model}
 
 
 def default_agents(models: Mapping[str, Any]) -> dict[str, Any]:
-    """One agent with the model `default`, or with the only model there is."""
+    """One agent with the model `default`, or with the only model."""
     return {"default": {"type": "loop", "model": next(iter(models)) if len(models) == 1 else "default"}}
 
 
 def default_faces(agents: Mapping[str, Any]) -> list[Any]:
-    """CopilotKit, where chats that name no agent go to `default` or to the only agent there is; and OpenAI's API."""
+    """CopilotKit, whose default agent is `default` or the only agent; OpenAI's API; and the console."""
     only = next(iter(agents)) if len(agents) == 1 else None
-    return [{"type": "copilotkit", "agent": "default" if "default" in agents else only}, {"type": "openai"}]
+    copilotkit = {"type": "copilotkit", "agent": "default" if "default" in agents else only}
+    return [copilotkit, {"type": "openai"}, {"type": "operator"}, {"type": "console"}]

@@ -1,4 +1,4 @@
-"""What the configuration may say about what the server tells of itself."""
+"""The keys of the section `telemetry`: traces and log lines."""
 
 from typing import Literal
 
@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict
 class Telemetry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     traces: bool | str = False
-    """Whether to send traces over OTLP, or the address to send them to, such as `http://localhost:4318/v1/traces`.
-    With `true` the variables `OTEL_EXPORTER_OTLP_…` say where."""
-    service: str = "rightseat"
-    """What the server is called in traces."""
-    level: Literal["debug", "info", "warning"] = "info"
-    """From which level on this server's own log lines are written. At `debug` they hold what servers of models say of
-    an error, which may repeat what a person asked."""
-    logs: Literal["plain", "json"] = "plain"
-    """How log lines are written: for people, or as one JSON object each."""
+    """Send traces over OTLP: `true`, with the address in the variables `OTEL_EXPORTER_OTLP_…`, or the address itself,
+    such as `http://localhost:4318/v1/traces`."""
+    service_name: str = "rightseat"
+    """The name of the server in traces."""
+    log_level: Literal["debug", "info", "warning"] = "info"
+    """The lowest level of this server's own log lines. At `debug` they hold error texts of model providers, which may
+    repeat what a user asked."""
+    log_format: Literal["plain", "json"] = "plain"
+    """The format of log lines: `plain` for people, `json` for one JSON object per line."""

@@ -1,4 +1,4 @@
-"""`${ENV}` in the values of the configuration.
+"""Expands `${ENV}` in the values of the configuration.
 
 `${NAME}` is the variable's value, and it must have one; `${NAME:-text}` is `text` where it has none; `$${` is `${`.
 """
@@ -31,10 +31,14 @@ def _value(inside: str, environ: Mapping[str, str]) -> str:
 
 
 def environment(prefix: str) -> dict[str, str]:
-    """The variables whose names begin so, for a part that is told to read them."""
+    """The variables whose names have this prefix."""
     return {name: value for name, value in os.environ.items() if name.startswith(prefix)}
 
 
 def proxy_variable(name: str) -> str:
     """`http`, `https` or `no`: the variable `HTTPS_PROXY`, or `https_proxy`, which wins, as in other programs."""
     return os.environ.get(f"{name}_proxy") or os.environ.get(f"{name.upper()}_PROXY") or ""
+
+
+def is_variable_set(name: str) -> bool:
+    return bool(os.environ.get(name))

@@ -1,1 +1,1 @@
-"""The run: what is asked, what happens, and what is kept of it. Imports nothing of rightseat outside this folder."""
+"""The core: asks, runs, events, logs and threads. It imports nothing of rightseat outside this folder."""

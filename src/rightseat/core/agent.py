@@ -1,4 +1,4 @@
-"""The seam to whatever answers."""
+"""The agent protocol: an agent responds to an ask with events."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
@@ -12,44 +12,53 @@ from rightseat.core.tools import Tool
 
 
 class Agent(Protocol):
-    """Answers an ask with events.
+    """Responds to an ask with events.
 
-    It does not write `RunStarted`, `RunFinished("done")` or `RunFailed`: the runtime does, when the iterator begins,
-    ends or raises. It may end with `RunFinished("waiting")` where the client has calls to run. What must not be done
-    twice when a run goes on elsewhere after a crash (a tool with an effect) is done through `steps`.
+    It does not emit `RunStarted`, `RunFinished("done")` or `RunFailed`: the runtime does, when the iterator starts,
+    ends or raises. It may end with `RunFinished("waiting")` if the client has to run calls. Work that must not be
+    repeated when a run is resumed after a crash (a tool with an effect) is done through `steps`.
 
-    An agent all of whose work is done through `steps` may have an attribute `durable` that is true: its runs then do go
-    on elsewhere.
+    An agent that does all its work through `steps` can be durable: see `SupportsDurability`.
     """
 
     @property
     def description(self) -> str:
-        """What it is good for: read by people who choose an agent, and by models that may hand over to it."""
+        """The agent's purpose, for people who choose an agent and models that may hand over to it."""
         ...
 
     def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]: ...
 
 
+@runtime_checkable
+class SupportsDurability(Agent, Protocol):
+    """An agent that does all its work through `steps`, so that another process can resume its runs."""
+
+    @property
+    def durable(self) -> bool:
+        """Whether its runs are durable. Default, if an agent lacks the property: false."""
+        ...
+
+
 def is_durable(agent: Agent | None) -> bool:
-    return getattr(agent, "durable", False)
+    return isinstance(agent, SupportsDurability) and agent.durable
 
 
 @runtime_checkable
-class Roster(Agent, Protocol):
-    """A part that stands for several agents, which it finds when it is asked: those of a remote endpoint.
+class AgentGroup(Agent, Protocol):
+    """A part with several agents that are discovered on request, such as those of a remote endpoint.
 
-    The runtime calls one of them by the part's name, a slash, and its own.
+    The name of a member is the part's name, a slash, and the member's own name.
     """
 
     async def members(self, ask: Ask) -> Mapping[str, str]:
-        """Their names, and what each is good for. Raises an `AgentError` where they cannot be had."""
+        """The names and descriptions of the members. Raises an `AgentError` if they cannot be discovered."""
         ...
 
     def member(self, name: str) -> Agent: ...
 
 
 class PluginSummary(msgspec.Struct, frozen=True):
-    """What front ends show of a plugin. `questions` are those that a user may begin with."""
+    """A plugin as front ends show it. `questions` are suggestions for a user's first question."""
 
     id: str
     version: str
@@ -60,17 +69,17 @@ class PluginSummary(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class ListsPlugins(Protocol):
-    """An agent or a toolbox with plugins that people may be shown."""
+    """An agent or a toolbox with plugins that front ends may show."""
 
     def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
-        """Those that this user may use, in this language where a plugin has it."""
+        """The plugins that this user may use, in this language if a plugin supports it."""
         ...
 
 
 @runtime_checkable
-class Equipped(Agent, Protocol):
-    """An agent with tools that others may use without it."""
+class ExposesTools(Agent, Protocol):
+    """An agent whose tools can be used without the agent."""
 
     async def tools(self, ask: Ask) -> tuple[Mapping[str, Tool], Sequence[str]]:
-        """By name, each with the approval that it needs; and why some that it has elsewhere are not to be had."""
+        """Return the tools by name, each with its approval, and a message for each problem with a toolbox."""
         ...

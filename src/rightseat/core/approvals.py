@@ -1,34 +1,36 @@
-"""Decisions on approvals: how an answer is read, and the audit log of them.
+"""Reads a person's decision from the answer to an approval, and writes it to the audit log.
 
-Only an explicit yes runs a tool: `true`, an object whose `approved` or `approve` is exactly `true`, or one whose
-`decision` is `"allow"`. Every other payload is a no: none at all, any text, any number. An object that contradicts
-itself, such as `{"approved": true, "decision": "deny"}`, is a no, too.
+Only an explicit approval runs a tool: `true`, an object whose `approved` or `approve` is exactly `true`, or an object
+whose `decision` is `"allow"`. Every other payload is a denial: no payload, any text, any number. A contradictory
+object, such as `{"approved": true, "decision": "deny"}`, is also a denial.
 """
 
 import logging
+from collections.abc import Iterable
 from typing import Literal
 
 from rightseat.core.ask import Answer, Ask
+from rightseat.core.audit import AUDIT_LOGGER
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
-audit = logging.getLogger("rightseat.audit")
+audit = logging.getLogger(AUDIT_LOGGER)
 
 APPROVAL = "approval_required"
-"""The `reason` of an interrupt that asks whether something may be done."""
+"""The `reason` of an interrupt that asks for an approval."""
 
 Decision = Literal["allow", "edit", "deny"]
-Outcome = Literal["allow", "edit", "deny", "cancelled", "expired"]
+ApprovalOutcome = Literal["allow", "edit", "deny", "cancelled", "expired"]
 
 
 def is_approved(answer: Answer) -> bool:
-    """May the call be run with the arguments that were shown?"""
+    """Whether the call may be run with the arguments that were shown."""
     return answer.status == "resolved" and read_decision(answer.payload) == "allow"
 
 
 def read_decision(payload: JsonValue) -> Decision:
-    """`edit` is an approval with other `arguments`, which the caller has to check; where it cannot, it is a no."""
+    """`edit` is an approval with other `arguments`. A caller that cannot check them must treat it as a denial."""
     if payload is True:
         return "allow"
     if not isinstance(payload, dict):
@@ -42,22 +44,31 @@ def read_decision(payload: JsonValue) -> Decision:
     return "allow" if decision == "allow" else "deny"
 
 
+def explain_permission(tools: Iterable[str]) -> str:
+    """The configuration with which these tools run without approval."""
+    names = ", ".join(sorted(set(tools)))
+    return (
+        f"To run {names} without approval, write `approval: never` for the agent, or `read_only_tools: [{names}]` for "
+        "the MCP server if it only reads."
+    )
+
+
 def record_decisions(ask: Ask) -> None:
     """Write an audit line for each approval that the ask decides."""
     for answer in ask.answers:
-        outcome: Outcome = "cancelled" if answer.status == "cancelled" else read_decision(answer.payload)
+        outcome: ApprovalOutcome = "cancelled" if answer.status == "cancelled" else read_decision(answer.payload)
         tool = answer.subject or (answer.call.name if answer.call else "")
-        _record(answer.reason, ask.principal.id, ask.agent, tool, answer.interrupt_id, outcome)
+        _record(answer.reason, answer.by or ask.principal.id, ask.agent, tool, answer.interrupt_id, outcome)
 
 
-def record_closed(user: str, agent: str, asked: Interrupt, call: Call | None, outcome: Outcome) -> None:
-    """Write an audit line for an approval that was closed without an answer. Other questions leave none."""
-    tool = asked.subject or (call.name if call else "")
-    _record(asked.reason, user, agent, tool, asked.id, outcome)
+def record_closed(user: str, agent: str, interrupt: Interrupt, call: Call | None, outcome: ApprovalOutcome) -> None:
+    """Write an audit line for an approval that was closed without an answer. Other interrupts write none."""
+    tool = interrupt.subject or (call.name if call else "")
+    _record(interrupt.reason, user, agent, tool, interrupt.id, outcome)
 
 
-def _record(reason: str, user: str, agent: str, tool: str, interrupt_id: str, outcome: Outcome) -> None:
-    """Neither arguments nor payloads are in the line: they may be secrets."""
-    if reason == APPROVAL and tool:  # without a tool, an agent elsewhere asked, and decides
+def _record(reason: str, user: str, agent: str, tool: str, interrupt_id: str, outcome: ApprovalOutcome) -> None:
+    """The line contains neither arguments nor payloads: they may be secrets."""
+    if reason == APPROVAL and tool:  # without a tool, a remote agent asked, and it decides
         line = "approval: user=%r agent=%r tool=%r interrupt=%r decision=%s"
         audit.info(line, user, agent, tool, interrupt_id, outcome)

@@ -1,20 +1,20 @@
-"""The seam to files and charts that runs have made: what is too big, or of no use, in the text of an answer.
+"""The artifact store protocol: files and charts of runs that are too large or unsuitable for the response text.
 
-Each belongs to whoever asked. What is not yours does not exist: it is answered as something that was never there.
+Each artifact belongs to the principal of its run. Artifacts of other principals are reported as not found.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from rightseat.core.ask import Ask, Principal
 
-PRIVATE = "application/vnd.rightseat.private"
-"""The type of what is kept for ourselves: nobody is given it as a file."""
+PRIVATE_MEDIA_TYPE = "application/vnd.rightseat.private"
+"""The type of internal data, which no client can download."""
 
 
-class Stored(msgspec.Struct, frozen=True):
-    """`agent` is the one whose run has made it."""
+class StoredArtifact(msgspec.Struct, frozen=True):
+    """`agent` is the agent whose run created it."""
 
     id: str
     agent: str
@@ -25,15 +25,23 @@ class Stored(msgspec.Struct, frozen=True):
 
 class Artifacts(Protocol):
     async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
-        """Keep it for the ask's principal, for as long as the ask's thread is kept. Returns its id.
+        """Store it for the ask's principal, for as long as the ask's thread is stored. Returns its id.
 
-        It replaces what the principal has under the same `id`. An id that is given must be unique among all principals.
-        What a transient ask has made belongs to no thread, and need not be kept for longer than a day.
+        It replaces the principal's artifact with the same `id`. A given id must be unique among all principals.
+        The artifact of a transient ask belongs to no thread, and need not be stored for longer than a day.
         """
         ...
 
-    async def get(self, id: str, principal: Principal) -> Stored | None: ...
+    async def get(self, id: str, principal: Principal) -> StoredArtifact | None: ...
 
-    async def take(self, id: str, principal: Principal, media_type: str) -> Stored | None:
-        """What was kept, to one who asks; from then on it is gone. Only of this type."""
+    async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
+        """Return an artifact of this type and delete it; only one caller receives it."""
         ...
+
+
+@runtime_checkable
+class StoresArtifacts(Protocol):
+    """A thread store that stores artifacts too, and deletes them with their threads."""
+
+    @property
+    def artifacts(self) -> Artifacts: ...

@@ -1,4 +1,4 @@
-"""What a client asks for, and who asks."""
+"""The ask: a client's request to an agent, independent of the client's protocol, with the user who sent it."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -7,28 +7,35 @@ import msgspec
 
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
+
+AgentNames = tuple[str, ...] | None
+"""The agents that a permission is for; None means all of them."""
+
+
+def includes_agent(agents: AgentNames, agent: str) -> bool:
+    """Permission for a group of agents includes its members: `part` includes `part/member`."""
+    return agents is None or agent in agents or agent.partition("/")[0] in agents
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Who asks. Whatever is kept of a run belongs to its principal.
+    """The user or service that sent an ask. All stored data of a run belongs to its principal.
 
-    `agents` are those that it may use, and whose threads it may see; None is all of them.
+    `agents` are the agents that it may use and whose threads it may read; None means all of them.
     """
 
     id: str
-    agents: tuple[str, ...] | None = None
+    agents: AgentNames = None
 
     def may_use(self, agent: str) -> bool:
-        """One of a part that stands for several may be used with the part."""
-        return self.agents is None or agent in self.agents or agent.partition("/")[0] in self.agents
+        return includes_agent(self.agents, agent)
 
 
 ANYONE = Principal("anyone")
 
 
 class ToolOffer(msgspec.Struct, frozen=True):
-    """A tool that the client runs itself."""
+    """A tool that runs on the client."""
 
     name: str
     description: str
@@ -36,17 +43,17 @@ class ToolOffer(msgspec.Struct, frozen=True):
     strict: bool | None = None
 
 
-class Named(msgspec.Struct, frozen=True):
+class NamedTool(msgspec.Struct, frozen=True):
     """The model must call this tool."""
 
     name: str
 
 
-ToolChoice = Literal["auto", "none", "required"] | Named
+ToolChoice = Literal["auto", "none", "required"] | NamedTool
 
 
 class Parameters(msgspec.Struct, frozen=True):
-    """How the model should answer. `None` leaves it to the model's own configuration; 0 is a value like any other."""
+    """Parameters for the model. `None` uses the model's own configuration; 0 is a regular value."""
 
     model: str | None = None
     temperature: float | None = None
@@ -54,27 +61,29 @@ class Parameters(msgspec.Struct, frozen=True):
     stop: tuple[str, ...] | None = None
     tool_choice: ToolChoice | None = None
     parallel_calls: bool | None = None
-    """False asks for one call an answer at most."""
+    """False allows at most one tool call per response."""
     response_schema: Mapping[str, JsonValue] | None = None
-    """The answer's text should be JSON that fits this schema; `{"type": "object"}` is any object."""
+    """The response text should be JSON that matches this schema; `{"type": "object"}` allows any object."""
     response_strict: bool | None = None
+    response_name: str | None = None
+    """The client's name for the schema, which some providers show to the model."""
     top_p: float | None = None
     seed: int | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     logprobs: int | None = None
-    """How many likely tokens to report beside each one that was chosen; 0 reports the chosen ones alone."""
+    """How many alternative tokens to report for each chosen token; 0 reports only the chosen tokens."""
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Something that the client's page knows and the model should."""
+    """A piece of information from the client's page for the model."""
 
     description: str
     value: str
 
 
 class Topics(msgspec.Struct, frozen=True):
-    """What a client wants its question held to, before it is answered. `key` is its key of the service that judges."""
+    """Topics that the client allows or denies for its question. `key` is the client's key for the checking service."""
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
@@ -82,8 +91,10 @@ class Topics(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A person's answer to an interrupt. `call` is the call that waits for it, and `memo` what the asker wanted back,
-    as they were kept with the question; `reason` and `subject` are the interrupt's."""
+    """A person's answer to an interrupt. `call` is the call that waits for it; `memo`, `reason` and `subject` are those
+    of the interrupt. All four were stored with the interrupt.
+
+    `by` is the operator who answered for the user; empty if it was the user."""
 
     interrupt_id: str
     status: Literal["resolved", "cancelled"]
@@ -92,26 +103,32 @@ class Answer(msgspec.Struct, frozen=True):
     memo: JsonValue = None
     reason: str = ""
     subject: str = ""
+    by: str = ""
 
 
 WhenBusy = Literal["refuse", "queue", "supersede"]
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One request of a client, free of its protocol.
+    """One request of a client, independent of its protocol.
 
-    `properties` are what the application sends along, `headers` those of the request that the face is told to pass on.
+    `properties` are extra data from the application; `headers` are the request headers that the face is configured to
+    forward.
 
-    `config` is how the client wants a graph configured, where its protocol has a word for it.
+    `config` is the client's configuration for a graph, if its protocol supports that.
 
-    `client_run_id` is the client's name for the run, `node` the node at which the client believes its agent to be.
+    `face` is the name of the face that received the request; empty for an ask that comes from none.
 
-    `rounds` bounds how often the model is asked in this run; a client that sends the results of server-side tools back
-    itself asks for one. With `conclude` the last time is without tools, so that the run ends in words. `transient` says
-    that nobody can come back to this run: nothing of it is kept, and its log may forget what was read. With `attended`
-    a person can be asked all the same, by a face that keeps open questions itself. `durable` says that the run goes on
-    elsewhere when its process dies; it is the agent's to say. `when_busy` says what becomes of it while its thread has
-    another run. `supports_suggestions` says that the client shows questions to ask next: without it, none are made.
+    `client_run_id` is the client's id for the run; `node` is the node that the client believes its agent is at.
+
+    `max_turns` limits the number of model calls in this run; a client that returns the results of server-side tools
+    itself sets it to 1. With `final_answer_without_tools` the last model call has no tools, so that the run ends with
+    text. A `transient` run cannot be resumed by a client: nothing of it is stored, and its log may discard entries once
+    they are read. With `interactive` a transient run may still raise interrupts, which the face stores itself.
+    A `durable` run is resumed by another process if its process dies; the agent decides this. `when_busy` is the policy
+    if the thread already has a run. `supports_suggestions` means that the client shows suggested follow-up questions;
+    without it, none are generated. `truncate_at` is the id of the first message of the thread that this ask removes,
+    with all messages after it: the client regenerates a response or edits a question. `messages` may have it again.
     """
 
     messages: tuple[Message, ...]
@@ -128,12 +145,14 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     config: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     topics: Topics | None = None
+    face: str = ""
     client_run_id: str | None = None
     node: str | None = None
-    rounds: int | None = None
-    conclude: bool = False
+    max_turns: int | None = None
+    final_answer_without_tools: bool = False
     transient: bool = False
-    attended: bool = False
+    interactive: bool = False
     durable: bool = False
     when_busy: WhenBusy = "refuse"
     supports_suggestions: bool = False
+    truncate_at: str | None = None

@@ -1,7 +1,7 @@
-"""Bounds in time for one streamed answer of an upstream: how long it may be silent, and how long it may take.
+"""Timeouts for a streamed response of an upstream: the maximum time without content, and the maximum total time.
 
-A comment that keeps the connection alive, and a chunk without content, are silence. Time in which the reader does not
-wait for the upstream, because its own client is slow, is not.
+Keep-alive comments and chunks without content count as silence. Time in which the reader does not wait for the
+upstream, because its own client is slow, does not.
 """
 
 import asyncio
@@ -10,39 +10,38 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from rightseat.core.errors import ModelTimeout, RightseatError
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, TextChunk, ThoughtChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, TextChunk
 
 SILENCE_SECONDS = 300.0
 ANSWER_SECONDS = 3600.0
 
 
 class Timeouts(NamedTuple):
-    """In seconds. `answer` is None where a stream may go on for as long as it is not silent."""
+    """In seconds. If `answer` is None, a stream may last for as long as it sends content."""
 
     silence: float = SILENCE_SECONDS
     answer: float | None = ANSWER_SECONDS
 
 
 class Deadlines:
-    """Watches one stream that an async generator reads. It costs one timer, and some 200 ns a network read:
+    """Applies timeouts to a stream that an async generator reads. It costs one timer, and about 200 ns a network read:
 
         with Deadlines(timeouts, fail) as deadlines:
             async for piece in response:
                 deadlines.pause()
-                ...  # decode it, yield what is in it
+                ...  # decode it, yield its content
                 deadlines.resume(has_content)
 
-    What is exceeded while the generator waits cancels that wait, and the block raises `fail("silence")` or
-    `fail("answer")`; what is exceeded while its reader is busy is raised by `resume`. A cancel from elsewhere stays a
-    cancel.
+    A timeout while the generator waits cancels that wait, and the block raises `fail("silence")` or `fail("answer")`.
+    A timeout while its reader is busy is raised by `resume`. A cancellation from elsewhere remains a cancellation.
     """
 
     __slots__ = (
         "_cancelling",
         "_clock",
+        "_data_at",
         "_exceeded",
         "_fail",
-        "_heard_at",
         "_is_ours",
         "_task",
         "_timeouts",
@@ -54,13 +53,13 @@ class Deadlines:
         self._timeouts = timeouts
         self._fail = fail
         self._exceeded = ""
-        self._is_ours = False  # the cancel that is on its way
+        self._is_ours = False  # a timeout has cancelled the task
         self._cancelling = 0
 
     def __enter__(self) -> Self:
         loop = asyncio.get_running_loop()
         self._clock = loop.time
-        self._heard_at = now = loop.time()
+        self._data_at = now = loop.time()
         self._until = None if self._timeouts.answer is None else now + self._timeouts.answer
         self._task = asyncio.current_task()
         self._timer = loop.call_at(self._next(), self._check)
@@ -78,29 +77,29 @@ class Deadlines:
             raise self._fail(self._exceeded) from None
 
     def pause(self) -> None:
-        """What came is being read: from here on the generator does not wait for the upstream."""
+        """Data has arrived: from now on the generator does not wait for the upstream."""
         self._task = None
 
-    def resume(self, heard: bool) -> None:
-        """It waits again. `heard` where what came had content."""
+    def resume(self, has_data: bool) -> None:
+        """The generator waits for the upstream again. `has_data`: the data that arrived had content."""
         if self._exceeded:
             raise self._fail(self._exceeded)
-        if heard:
-            self._heard_at = self._clock()
+        if has_data:
+            self._data_at = self._clock()
         self._task = asyncio.current_task()
 
     def _next(self) -> float:
-        silent = self._heard_at + self._timeouts.silence
+        silent = self._data_at + self._timeouts.silence
         return silent if self._until is None else min(silent, self._until)
 
     def _check(self) -> None:
-        """Re-armed only when it rings, so that a chunk costs no timer."""
+        """The timer is re-armed only when it fires, so that a chunk costs no timer."""
         now = self._clock()
         if self._until is not None and now >= self._until:
             return self._end("answer")
         if self._task is None:
-            self._heard_at = now  # it is we who do not listen
-        elif now >= self._heard_at + self._timeouts.silence:
+            self._data_at = now  # paused: the upstream is not silent, the generator is not reading
+        elif now >= self._data_at + self._timeouts.silence:
             return self._end("silence")
         self._timer = asyncio.get_running_loop().call_at(self._next(), self._check)
 
@@ -113,8 +112,8 @@ class Deadlines:
 
 
 def has_content(chunk: Chunk) -> bool:
-    """Does it bring the answer forward? Notes and empty pieces do not."""
-    if type(chunk) is TextChunk or type(chunk) is ThoughtChunk:  # `isinstance` takes longer
+    """Whether the chunk adds to the response. Notes and empty chunks do not."""
+    if type(chunk) is TextChunk or type(chunk) is ReasoningChunk:  # `isinstance` takes longer
         return chunk.text != ""
     if type(chunk) is CallChunk:
         return chunk.arguments != "" or chunk.name != ""
@@ -122,17 +121,17 @@ def has_content(chunk: Chunk) -> bool:
 
 
 def model_timeout(model: str, timeouts: Timeouts) -> Callable[[str], ModelTimeout]:
-    """Makes the error. `model` is how an operator knows it: its name and its address, without credentials."""
+    """Return a function that makes the error. `model` is the model's name and address, without credentials."""
 
     def fail(exceeded: str) -> ModelTimeout:
         if exceeded == "silence":
             return ModelTimeout(
-                f"{model} sent no content for {timeouts.silence:g} s, so the answer was ended. "
-                "Raise `patience` of the model if it needs longer."
+                f"{model} sent no content for {timeouts.silence:g} s, so the run was stopped. "
+                "If it needs longer, raise `timeout` of the model."
             )
         return ModelTimeout(
-            f"{model} did not finish its answer within {timeouts.answer:g} s, so the answer was ended. "
-            "Raise `answer_timeout` of the model if its answers take longer."
+            f"{model} did not finish its response within {timeouts.answer:g} s, so the run was stopped. "
+            "If its responses take longer, raise `total_timeout` of the model."
         )
 
     return fail

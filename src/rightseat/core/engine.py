@@ -1,4 +1,4 @@
-"""The seam to what keeps a run alive."""
+"""The engine protocol: an engine executes runs, and resumes durable runs whose process died."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import msgspec
 
 from rightseat.core.ask import Ask
-from rightseat.core.events import Event, TextStarted, ThoughtEnded, ThoughtStarted
+from rightseat.core.events import Event, ReasoningEnded, ReasoningStarted, TextStarted
 
 T = TypeVar("T")
 
 
-class PartialAnswer(msgspec.Struct, frozen=True):
-    """What a log has of an answer that broke off: its events, in few pieces."""
+class PartialResponse(msgspec.Struct, frozen=True):
+    """The logged events of an interrupted response, compacted."""
 
     events: tuple[Event, ...]
 
@@ -21,77 +21,77 @@ class PartialAnswer(msgspec.Struct, frozen=True):
         return next((event.message_id for event in self.events if isinstance(event, TextStarted)), None)
 
     @property
-    def thought_id(self) -> str | None:
-        """Of a thought that has no end yet."""
-        if any(isinstance(event, ThoughtEnded) for event in self.events):
+    def reasoning_id(self) -> str | None:
+        """The id of reasoning that has not ended."""
+        if any(isinstance(event, ReasoningEnded) for event in self.events):
             return None
-        return next((event.message_id for event in self.events if isinstance(event, ThoughtStarted)), None)
+        return next((event.message_id for event in self.events if isinstance(event, ReasoningStarted)), None)
 
 
-class HasPartialAnswer(Protocol):
+class HasPartialResponse(Protocol):
     """The log of a run that another process began."""
 
-    def partial_answer(self) -> PartialAnswer | None:
-        """What the log has of the answer that comes next; None where it has nothing, or the answer cannot go on."""
+    def partial_response(self) -> PartialResponse | None:
+        """The logged part of the next response; None if the log has nothing of it, or it cannot be continued."""
         ...
 
 
 class Steps(Protocol):
-    """The parts of a run whose results are kept: a step that has finished is not done again when its run goes on.
+    """The steps of a run. Their results are saved: a finished step is not repeated when its run is resumed.
 
-    A run that goes on does the same steps in the same order; steps that are done side by side are begun in one order.
+    A resumed run executes the same steps in the same order; concurrent steps are started in a fixed order.
     """
 
-    is_leaving: bool
-    """This process lets go of the run, and another goes on with it: nothing more of it is to be said here."""
+    is_shutting_down: bool
+    """Another process will resume the run: this one must write no more events."""
 
     @property
-    def resumed(self) -> HasPartialAnswer | None:
+    def resumed(self) -> HasPartialResponse | None:
         """The log of the process that began the run; None in a run that this process began."""
         ...
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work`, or give back what it gave when the run did it before. `name` is unique within the run.
+        """Run `work`, or return its saved result from an earlier execution. `name` is unique within the run.
 
-        What it gives is a `kind`, and can be written as JSON. What it raises is not kept.
+        The result is a `kind` and can be encoded as JSON. Exceptions are not saved.
         """
         ...
 
     def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        """What `source` says, as it says it; or what it said before, in fewer pieces, if it came to its end then."""
+        """Stream the events of `source`; or the saved events, compacted, if an earlier execution completed it."""
         ...
 
 
 class Resumed(NamedTuple):
-    """The ids of runs that go on, and of those that somebody had cancelled before their process died."""
+    """The ids of resumed runs, and of runs that were cancelled before their process died."""
 
     going_on: Collection[str] = ()
     cancelled: Collection[str] = ()
 
 
 Perform = Callable[[Ask, Steps], Coroutine[Any, Any, object]]
-"""What a run is. An engine that takes a run over from a dead process calls it again; it begins by claiming the run."""
+"""Executes a run. An engine that takes over a run from a dead process calls it again; it first claims the run."""
 
 
 class Engine(Protocol):
-    """Runs runs. It never looks into one: it calls `perform`, and cancels it."""
+    """Executes runs without knowledge of their content: it calls `perform`, and cancels it."""
 
-    is_lasting: bool
-    """Can it go on with a durable run whose process died?"""
+    supports_durable: bool
+    """Whether it can resume a durable run whose process died."""
 
     async def open(self, perform: Perform) -> None:
-        """From now on `perform` may be called for durable runs that others have left."""
+        """From now on the engine may call `perform` for durable runs of other processes."""
         ...
 
     async def start(self, ask: Ask, perform: Perform) -> bool:
-        """Begin the run and return; it goes on by itself. False if another process has taken us for dead, and has
-        begun it already."""
+        """Start the run and return without waiting for it. False if another process considers this one dead and has
+        already started the run."""
         ...
 
     async def resume(self, asks: Sequence[Ask]) -> Resumed:
-        """See to it that durable runs whose process died go on, here or elsewhere.
+        """Resume durable runs whose process died, in this process or another.
 
-        One that died too often without finishing a step is not tried again.
+        A run whose processes died too often without finishing a step is not retried.
         """
         ...
 
@@ -99,17 +99,17 @@ class Engine(Protocol):
         """End a run early. False if it is not running. Returns when the run has written its last event."""
         ...
 
-    async def forget(self, run_ids: Sequence[str]) -> None:
-        """Delete all that is kept of these runs: what was asked, and the results of their steps.
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Delete all stored data of these runs: their asks and the results of their steps.
 
-        One that still runs keeps nothing more. Can be called where the engine is not open, too.
+        A run in progress stores nothing more. Can also be called while the engine is not open.
         """
         ...
 
     async def unsettled(self) -> Sequence[str]:
-        """Runs of other processes that are kept as going on. Some may have ended when their process died."""
+        """Runs of other processes that are stored as in progress. Some may have ended when their process died."""
         ...
 
     async def close(self) -> None:
-        """Cancel what still runs, and wait for it. Durable runs are left for others instead."""
+        """Cancel the remaining runs and wait for them. Durable runs are left to other processes instead."""
         ...

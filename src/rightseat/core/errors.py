@@ -1,61 +1,61 @@
 """Every error that rightseat raises on purpose.
 
     RightseatError
-    ├── BadAsk                400  what the client sent cannot be understood
-    ├── Misuse                400  the server is not set up for what is asked
-    ├── WrongHost             421  the request names a host that this server does not answer for
-    ├── HeadTooLarge          431  the headers of a request are too long together
-    ├── TargetTooLong         414  the path and the query of a request are
-    ├── ForeignPage           403  a web page of an origin that may not call
-    ├── Refused               401  no credential, or a wrong one
-    │   ├── OutOfScope             … 403: a right one, for another face or another agent
-    │   └── Unverifiable           … 503: the keys of the token's issuer cannot be had
-    ├── LimitExceeded         429  a limit of the operator's does not let the ask begin now
-    │   └── ConcurrencyLimitExceeded  … the user has as many runs at once as allowed
-    ├── AgentNotFound         404
-    ├── RunNotFound           404
-    ├── RunExists             409  a run with this id has been started already
-    ├── ThreadBusy            409  the thread has a run already
-    ├── ThreadNotFound        404  there is none, or it is somebody else's
-    ├── StaleWriter           409  another process owns this run now
-    ├── Leaving               503  this server is being stopped
-    ├── LogUnwritable         500  what is said cannot be kept: the disk is full, or the log's server stays away
-    ├── LogUnreachable        503  the log's server does not answer
-    ├── StoreUnreachable      503  the database of threads does not answer
-    ├── LogLost               500  what was kept of a run that is being written is gone
-    ├── EntriesGone           410  a reader's place in a log is gone; it can go on from another
-    ├── UnreadableEvent       500  a log holds what this version does not know
-    ├── Unreadable            422  a file or a table that cannot be read: broken, locked, too big, too slow
-    ├── BadQuery              400  SQL that is wrong, does more than read, or takes too long
-    ├── AddressForbidden      403  an address that this server does not visit
-    ├── FetchFailed           502  an address that gives nothing: no answer, a broken one, too big, too slow
-    ├── Denied                403  a guard does not let it be asked, said or done
-    ├── GuardFailed           503  a guard cannot judge, so nothing passes it
-    ├── AppRefused            403  the page of an MCP App asks for what it may not have
-    ├── HeaderHookFailed      500  the operator's function for the headers of a request failed
-    ├── TooManyRounds         500  model and tools went round in circles
-    ├── AnswerTooLong         502  a model does not stop talking
-    ├── TooManyCalls          502  a model calls more tools in one answer than anyone could want
-    ├── InternalError         500  our own fault; the log has more
-    ├── ModelError            502  the model's server failed us
-    │   ├── ModelRefusedKey        … it does not accept our key
-    │   ├── ModelRefused           … it does not accept our request (4xx)
-    │   │   └── PromptTooLong      … because it is longer than the model can read
-    │   ├── Unenforceable          … 400: a tool or an answer's schema that no grammar can hold the model to
-    │   ├── ModelBusy              … 429: it has too much to do right now
-    │   ├── ModelLoading           … 503: it is being loaded, and says how far it is
-    │   ├── BadTemplate            … its chat template is wrong, or does not come to an end
-    │   └── ModelUnreachable       … no answer, a broken one, or 5xx
-    │       └── ModelTimeout       … 504: silent for too long, or an answer that takes too long
-    ├── AgentError            502  an agent that is elsewhere failed us
-    │   ├── AgentRefused           … its server does not accept our request (4xx)
-    │   │   └── NothingThere       … because there is nothing at the address (404)
-    │   └── AgentUnreachable       … no answer, a broken one, or 5xx
-    │       └── AgentTimeout       … 504: silent for too long
-    └── ConfigError           500  the configuration file is wrong
+    ├── BadRequest                     400  the request is malformed
+    ├── NotConfigured                  400  the server is not configured for the request
+    ├── HostNotAllowed                 421  the `Host` header names a host that this server does not serve
+    ├── HeadersTooLarge                431  the request headers exceed their limit
+    ├── UrlTooLong                     414  the path and the query exceed their limit
+    ├── OriginNotAllowed               403  the page's origin may not call this server
+    ├── Unauthenticated                401  the credential is missing or invalid
+    │   ├── InsufficientScope          403  the credential is valid, but not for this face or agent
+    │   └── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
+    ├── LimitExceeded                  429  a configured limit refuses the ask for now
+    │   └── ConcurrencyLimitExceeded   429  the user has the maximum of concurrent runs
+    ├── AgentNotFound                  404  no agent has this name
+    ├── RunNotFound                    404  the run does not exist, or its log has expired
+    ├── RunExists                      409  a run with this id was already started
+    ├── ThreadBusy                     409  another run of the thread is in progress
+    ├── ThreadNotFound                 404  the thread does not exist, or belongs to another user
+    ├── StaleWriter                    409  another process owns the run now
+    ├── ShuttingDown                   503  this server is shutting down
+    ├── LogWriteFailed                 500  events cannot be stored: the disk is full, or the log server is down
+    ├── LogUnreachable                 503  the log server does not respond
+    ├── StoreUnreachable               503  the database of threads does not respond
+    ├── LogDataLost                    500  stored events of a run in progress were lost
+    ├── LogTruncated                   410  a reader's position in a log was lost; it can resume at a later one
+    ├── UnreadableEvent                500  a log holds an event that this version does not know
+    ├── UnreadableFile                 422  a file or table is broken, encrypted, too large or too slow to read
+    ├── BadQuery                       400  the SQL is invalid, does more than read, or takes too long
+    ├── AddressForbidden               403  outbound requests to this address are not allowed
+    ├── FetchFailed                    502  an outbound request failed: no response, a broken one, too large, too slow
+    ├── GuardDenied                    403  a guard denied a question, a response or a tool call
+    ├── GuardFailed                    503  a guard failed, so its content is not let through
+    ├── McpAppForbidden                403  the page of an MCP App requests something that it may not use
+    ├── HeaderHookFailed               500  the operator's header hook failed
+    ├── MaxTurnsExceeded               500  the run reached its maximum of model calls
+    ├── ResponseTooLong                502  a model response exceeds its limit
+    ├── TooManyToolCalls               502  a model response has too many tool calls
+    ├── InternalError                  500  an unexpected error; the server's log has the details
+    ├── ModelError                     502  the model provider failed
+    │   ├── ModelRefusedKey            502  it rejected the API key
+    │   ├── ModelRefused               502  it rejected the request (4xx)
+    │   │   └── ContextTooLong         502  the conversation exceeds the model's context window
+    │   ├── SchemaNotSupported         400  no grammar can enforce the schema of a tool or a response
+    │   ├── ModelBusy                  429  it is rate limited or overloaded
+    │   ├── ModelLoading               503  the model is being loaded; the message has the progress
+    │   ├── BadTemplate                502  its chat template is invalid, or does not terminate
+    │   └── ModelUnreachable           502  no response, a broken one, or 5xx
+    │       └── ModelTimeout           504  no content for too long, or a response that takes too long
+    ├── AgentError                     502  a remote agent failed
+    │   ├── AgentRefused               502  its server rejected the request (4xx)
+    │   │   └── AgentEndpointNotFound  502  its server has nothing at the address (404)
+    │   └── AgentUnreachable           502  no response, a broken one, or 5xx
+    │       └── AgentTimeout           504  no event for too long
+    └── ConfigError                    500  the configuration is invalid
 
-`code` is for programs and never changes. The message is for people: it says what is wrong and what would be right,
-and it may be shown to whoever asked. What only the operator should see goes into the server's log instead.
+`code` is for programs and never changes. The message is for people: it names the cause and the cure, and may be sent to
+the client. Details that only the operator should see go to the server's log.
 """
 
 from collections.abc import Iterable
@@ -66,7 +66,7 @@ class RightseatError(Exception):
     code: str = "error"
     status: ClassVar[int] = 500
     upstream_text: str = ""
-    """The part of the message that an upstream wrote. It may repeat what a person asked."""
+    """The part of the message that an upstream wrote. It may quote the user's messages."""
 
     @property
     def message(self) -> str:
@@ -74,58 +74,58 @@ class RightseatError(Exception):
 
     @property
     def log_message(self) -> str:
-        """The message as the log has it at its usual level: without `upstream_text`."""
+        """The message without `upstream_text`, for log lines at the usual level."""
         return str(self).replace(self.upstream_text, "…") if self.upstream_text else str(self)
 
 
-class BadAsk(RightseatError):
-    code = "bad_ask"
+class BadRequest(RightseatError):
+    code = "bad_request"
     status = 400
 
 
-class Misuse(RightseatError):
-    code = "misuse"
+class NotConfigured(RightseatError):
+    code = "not_configured"
     status = 400
 
 
-class WrongHost(RightseatError):
-    code = "wrong_host"
+class HostNotAllowed(RightseatError):
+    code = "host_not_allowed"
     status = 421
 
 
-class HeadTooLarge(RightseatError):
-    code = "head_too_large"
+class HeadersTooLarge(RightseatError):
+    code = "headers_too_large"
     status = 431
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"The request head has {size:,} bytes; at most {limit:,} are accepted.")
+        super().__init__(f"The request headers have {size:,} bytes; the limit is {limit:,}.")
 
 
-class TargetTooLong(RightseatError):
-    code = "target_too_long"
+class UrlTooLong(RightseatError):
+    code = "url_too_long"
     status = 414
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"The path and the query have {size:,} bytes; at most {limit:,} are accepted.")
+        super().__init__(f"The URL has {size:,} bytes; the limit is {limit:,}.")
 
 
-class ForeignPage(RightseatError):
-    code = "foreign_page"
+class OriginNotAllowed(RightseatError):
+    code = "origin_not_allowed"
     status = 403
 
 
-class Refused(RightseatError):
-    code = "refused"
+class Unauthenticated(RightseatError):
+    code = "unauthenticated"
     status = 401
 
 
-class OutOfScope(Refused):
-    code = "out_of_scope"
+class InsufficientScope(Unauthenticated):
+    code = "insufficient_scope"
     status = 403
 
 
-class Unverifiable(Refused):
-    code = "unverifiable"
+class IssuerUnavailable(Unauthenticated):
+    code = "issuer_unavailable"
     status = 503
 
 
@@ -133,7 +133,7 @@ class LimitExceeded(RightseatError):
     code = "limit_exceeded"
     status = 429
     retry_after: ClassVar[int] = 1
-    """In how many seconds it may be worth to ask again."""
+    """Seconds after which a retry may succeed."""
 
 
 class ConcurrencyLimitExceeded(LimitExceeded):
@@ -150,8 +150,8 @@ class AgentNotFound(RightseatError):
     code = "agent_not_found"
     status = 404
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        super().__init__(f"No agent named {name!r}. Configured: {', '.join(sorted(known)) or 'none'}.")
+    def __init__(self, name: str, names: Iterable[str]) -> None:
+        super().__init__(f"No agent named {name!r}. Configured: {', '.join(sorted(names)) or 'none'}.")
         self.name = name
 
 
@@ -160,7 +160,7 @@ class RunNotFound(RightseatError):
     status = 404
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"No run {run_id!r}: it never was, or it ended too long ago to be followed.")
+        super().__init__(f"Run {run_id!r} not found: it does not exist, or its log has expired.")
 
 
 class RunExists(RightseatError):
@@ -168,7 +168,7 @@ class RunExists(RightseatError):
     status = 409
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"Run {run_id!r} has been started already. Follow it, or ask under a new id.")
+        super().__init__(f"Run {run_id!r} was already started. Follow it, or use a new run id.")
 
 
 class ThreadBusy(RightseatError):
@@ -176,7 +176,7 @@ class ThreadBusy(RightseatError):
     status = 409
 
     def __init__(self, thread_id: str, run_id: str) -> None:
-        super().__init__(f"The thread {thread_id!r} has a run already. Wait for its end, or stop it.")
+        super().__init__(f"Thread {thread_id!r} has a run in progress. Wait until it ends, or stop it.")
         self.run_id = run_id
 
 
@@ -185,7 +185,7 @@ class ThreadNotFound(RightseatError):
     status = 404
 
     def __init__(self, thread_id: str) -> None:
-        super().__init__(f"No thread {thread_id!r}.")
+        super().__init__(f"Thread {thread_id!r} not found.")
 
 
 class StaleWriter(RightseatError):
@@ -193,22 +193,22 @@ class StaleWriter(RightseatError):
     status = 409
 
     def __init__(self, run_id: str, epoch: int, current: int) -> None:
-        super().__init__(f"Run {run_id!r} is written under epoch {current} now; epoch {epoch} may not write any more.")
+        super().__init__(f"Another process writes run {run_id!r} under epoch {current}; epoch {epoch} is fenced.")
 
 
-class Leaving(RightseatError):
-    code = "leaving"
+class ShuttingDown(RightseatError):
+    code = "shutting_down"
     status = 503
 
     def __init__(self) -> None:
-        super().__init__("This server is being stopped. Ask again: another one answers, or this one in a moment.")
+        super().__init__("This server is shutting down. Retry in a moment.")
 
 
-class LogUnwritable(RightseatError):
-    code = "log_unwritable"
+class LogWriteFailed(RightseatError):
+    code = "log_write_failed"
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The answer was ended, because the server cannot keep it: {problem}.")
+        super().__init__(f"The run was stopped because its events cannot be stored: {problem}.")
 
 
 class LogUnreachable(RightseatError):
@@ -216,38 +216,38 @@ class LogUnreachable(RightseatError):
     status = 503
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"What the server keeps of its answers cannot be reached now: {problem}. Try again soon.")
+        super().__init__(f"The event log cannot be reached: {problem}. Retry in a moment.")
 
 
 class StoreUnreachable(RightseatError):
-    """Whether what was asked has been done is not known. What the database says of it is for the server's log."""
+    """Whether the operation took effect is unknown. The database's own error text goes to the server's log."""
 
     code = "store_unreachable"
     status = 503
 
     def __init__(self) -> None:
-        super().__init__("The database with this server's threads cannot be reached now. Try again soon.")
+        super().__init__("The database of threads cannot be reached. Retry in a moment.")
 
 
-class LogLost(RightseatError):
-    """`seq` is the number of the last entry that was kept, and may have been seen: a new log begins behind it."""
+class LogDataLost(RightseatError):
+    """`seq` is the number of the last stored entry, which followers may have received: a new log begins after it."""
 
-    code = "log_lost"
+    code = "log_data_lost"
 
     def __init__(self, run_id: str, seq: int) -> None:
-        super().__init__(f"The answer was ended, because the server lost what it had kept of run {run_id!r}.")
+        super().__init__(f"Run {run_id!r} was stopped because its stored events were lost. Ask again.")
         self.run_id = run_id
         self.seq = seq
 
 
-class EntriesGone(RightseatError):
-    """Who follows from `resume` on misses nothing after it; what was before it has to come from elsewhere."""
+class LogTruncated(RightseatError):
+    """A follower that resumes at `resume` misses no later entry. Earlier entries are no longer in the log."""
 
-    code = "entries_gone"
+    code = "log_truncated"
     status = 410
 
     def __init__(self, run_id: str, resume: str) -> None:
-        super().__init__(f"Entries of run {run_id!r} were lost. What is left begins after {resume!r}.")
+        super().__init__(f"Entries of run {run_id!r} were lost. Resume after {resume!r}.")
         self.run_id = run_id
         self.resume = resume
 
@@ -256,11 +256,11 @@ class UnreadableEvent(RightseatError):
     code = "unreadable_event"
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The log holds an event that this version cannot read: {problem}")
+        super().__init__(f"The log holds an event that this version of rightseat cannot read: {problem}")
 
 
-class Unreadable(RightseatError):
-    code = "unreadable"
+class UnreadableFile(RightseatError):
+    code = "unreadable_file"
     status = 422
 
 
@@ -279,10 +279,10 @@ class FetchFailed(RightseatError):
     status = 502
 
 
-class Denied(RightseatError):
-    """The message is the guard's reason, and may be shown to whoever asked."""
+class GuardDenied(RightseatError):
+    """The message is the guard's reason, and may be sent to the client."""
 
-    code = "denied"
+    code = "guard_denied"
     status = 403
 
     def __init__(self, reason: str, guard: str = "") -> None:
@@ -295,10 +295,10 @@ class GuardFailed(RightseatError):
     status = 503
 
 
-class AppRefused(RightseatError):
-    """The page of an MCP App asks for a server or a tool that it may not use."""
+class McpAppForbidden(RightseatError):
+    """The page of an MCP App requests a server or a tool that it may not use."""
 
-    code = "mcp_app_refused"
+    code = "mcp_app_forbidden"
     status = 403
 
 
@@ -306,34 +306,34 @@ class HeaderHookFailed(RightseatError):
     code = "header_hook_failed"
 
 
-class TooManyRounds(RightseatError):
-    code = "too_many_rounds"
+class MaxTurnsExceeded(RightseatError):
+    code = "max_turns_exceeded"
 
-    def __init__(self, rounds: int) -> None:
+    def __init__(self, max_turns: int) -> None:
         super().__init__(
-            f"The model called tools in {rounds} answers one after another and never came to an end. "
-            "Raise `rounds` of the agent if that many are needed."
+            f"The model called tools in {max_turns} consecutive responses without finishing. "
+            "If the task needs more, raise `max_turns` of the agent."
         )
 
 
-class AnswerTooLong(RightseatError):
-    code = "answer_too_long"
+class ResponseTooLong(RightseatError):
+    code = "response_too_long"
     status = 502
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"The model's answer went on beyond {limit:,} characters, and was ended there. "
-            "If answers are meant to be that long, raise `answer_limit` of the agent, if it is a `loop`."
+            f"The model's response was cut off after {limit:,} characters. "
+            "If responses may be longer, raise `max_response_chars` of the agent."
         )
 
 
-class TooManyCalls(RightseatError):
-    code = "too_many_calls"
+class TooManyToolCalls(RightseatError):
+    code = "too_many_tool_calls"
     status = 502
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"The model called more than {limit:,} tools in one answer. The answer was ended, and none of them was run."
+            f"The model made more than {limit:,} tool calls in one response. It was cut off, and no tool was run."
         )
 
 
@@ -341,14 +341,14 @@ class InternalError(RightseatError):
     code = "internal_error"
 
     def __init__(self, run_id: str) -> None:
-        super().__init__(f"Something went wrong inside the server. Its log has more about {run_id}.")
+        super().__init__(f"Something went wrong on the server. Its log has the details under {run_id}.")
 
 
 class ModelError(RightseatError):
     code = "model_error"
     status = 502
     retry_after: float | None = None
-    """In how many seconds the model's server wants to be asked again, where it said so."""
+    """Seconds after which the provider accepts a retry, if it sent that."""
 
 
 class ModelRefusedKey(ModelError):
@@ -363,12 +363,12 @@ class ModelRefused(ModelError):
         self.upstream_status = upstream_status
 
 
-class PromptTooLong(ModelRefused):
+class ContextTooLong(ModelRefused):
     code = "context_too_long"
 
 
-class Unenforceable(ModelError):
-    code = "unenforceable"
+class SchemaNotSupported(ModelError):
+    code = "schema_not_supported"
     status = 400
 
 
@@ -404,8 +404,8 @@ class AgentRefused(AgentError):
     code = "agent_refused"
 
 
-class NothingThere(AgentRefused):
-    code = "nothing_there"
+class AgentEndpointNotFound(AgentRefused):
+    code = "agent_endpoint_not_found"
 
 
 class AgentUnreachable(AgentError):

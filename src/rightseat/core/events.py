@@ -1,13 +1,16 @@
-"""What happens during a run.
+"""The events of a run.
 
-Events are facts, written to the log in the order in which they happened, never changed. The rules that every run keeps:
+Events are written to the log in the order in which they happen and never change. Every run follows these rules:
 
-1. `RunStarted` is first; `RunFinished` or `RunFailed` is last, and nothing follows it.
-2. What starts ends: between `TextStarted` and `TextEnded` of a message (or a thought, or a call) come its deltas. An id
-   names one message, one thought or one call of the run. Steps end too, and may be inside one another.
-   Several may be open at once, so a reader goes by id, never by "the last one".
-3. `CallReturned` comes after the `CallEnded` of its call. A call that never returns is for the client to run.
-4. What `MessagesReplaced` leaves out was never said: it is ended before, and nothing more of it follows.
+1. `RunStarted` is the first event; `RunFinished` or `RunFailed` is the last.
+2. Every start has an end: the deltas of a message come between its `TextStarted` and `TextEnded`, and likewise for
+   reasoning and tool calls. An id belongs to one message, one reasoning or one call of the run. Steps also end, and may
+   be nested. Several may be open at once, so readers match events by id, never by "the last one".
+3. `ToolCallReturned` follows the `ToolCallEnded` of its call. The client has to run a call that never returns.
+4. Messages that `MessagesReplaced` leaves out are retracted: they have ended before it, and no more events of them
+   follow.
+5. The runtime writes spans between the events of the agent, as soon as they start and end. A span may start and end
+   anywhere between the first and the last event; only its `parent` starts before it.
 """
 
 from typing import Literal, final
@@ -15,21 +18,37 @@ from typing import Literal, final
 import msgspec
 
 from rightseat.core.messages import Message
-from rightseat.core.values import JsonValue
+from rightseat.core.tracing import TraceKind
+from rightseat.core.types import JsonValue
+
+
+class AnsweredInterrupt(msgspec.Struct, frozen=True, gc=False):
+    """A question that a person has answered. `by` is the id of that user."""
+
+    interrupt_id: str
+    status: Literal["resolved", "cancelled"]
+    by: str
 
 
 @final
 class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=True):
-    """`said` are the messages of the ask that the thread did not have yet: the log is their only home.
+    """`new_messages` are the messages of the ask that the thread does not have yet; only the log has them.
 
-    `client_run_id` is what the client calls the run. It may use that name again, so nothing is found by it.
+    `client_run_id` is the client's id for the run. The client may reuse it, so it is not used for lookups. `began_at`
+    is ISO 8601 in UTC: the times of spans count from it. `through` is the name of the face that received the ask.
+    `answered` are the questions of earlier runs that this run answers. `truncated_at` is the first message of the
+    thread that the ask removed, with all messages after it.
     """
 
     run_id: str
     thread_id: str
     agent: str
     client_run_id: str | None = None
-    said: tuple[Message, ...] = ()
+    new_messages: tuple[Message, ...] = ()
+    began_at: str | None = None
+    through: str | None = None
+    answered: tuple[AnsweredInterrupt, ...] = ()
+    truncated_at: str | None = None
 
 
 @final
@@ -45,34 +64,34 @@ class TextDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 @final
 class TextEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """No more of it will come. It is not `whole` where the run was stopped, or its model failed, in the middle."""
+    """The text has ended. It is not `complete` if the run was stopped or the model failed in the middle of it."""
 
     message_id: str
-    whole: bool = True
+    complete: bool = True
 
 
 @final
-class ThoughtStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A model thinks aloud, in words that are not its answer."""
+class ReasoningStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """The model starts reasoning text, which is not part of its response text."""
 
     message_id: str
 
 
 @final
-class ThoughtDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
+class ReasoningDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
     text: str
 
 
 @final
-class ThoughtEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+class ReasoningEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     message_id: str
-    whole: bool = True
+    complete: bool = True
 
 
 @final
-class CallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A tool is being called; `message_id` is the text that the call belongs to, where there is one."""
+class ToolCallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """The model starts a tool call. `message_id` is the text message that the call belongs to, if any."""
 
     call_id: str
     name: str
@@ -80,24 +99,24 @@ class CallStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 @final
-class CallDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """More of the JSON text of a call's arguments."""
+class ToolCallDelta(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """The next part of the JSON text of a call's arguments."""
 
     call_id: str
     text: str
 
 
 @final
-class CallEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+class ToolCallEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
     call_id: str
-    whole: bool = True
+    complete: bool = True
 
 
 @final
-class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """A tool that the server runs gave its result, or failed with the code `error`.
+class ToolCallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A tool on the server returned its result, or failed with the code `error`.
 
-    `message_id` is what an agent calls the message with the result, where that is not `result-<call_id>`.
+    `message_id` is the agent's id for the message with the result, if that is not `result-<call_id>`.
     """
 
     call_id: str
@@ -108,20 +127,24 @@ class CallReturned(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """`input_tokens` are all that were read; of them, how many the provider took from its cache or put there."""
+    """`input_tokens` includes the tokens that the provider read from its cache and those it wrote to it.
+
+    `output_tokens` includes the `reasoning_tokens`.
+    """
 
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int = 0
     cache_written_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
-StopReason = Literal["stop", "calls", "length", "filtered"]
+StopReason = Literal["stop", "tool_calls", "length", "filtered"]
 
 
 @final
-class AnswerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """One answer of a model is over: `length` if it was cut at the token limit, `filtered` if the provider cut it."""
+class ModelResponseEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
+    """A model response has ended: `length` if the token limit cut it off, `filtered` if the provider's filter did."""
 
     reason: StopReason
     usage: Usage | None = None
@@ -129,7 +152,7 @@ class AnswerEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 @final
 class StepStarted(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """An agent enters a named part of its work: a node of a graph, a step of a flow."""
+    """An agent starts a named step, such as a node of a graph or a step of a flow."""
 
     name: str
 
@@ -140,22 +163,53 @@ class StepEnded(msgspec.Struct, frozen=True, gc=False, tag=True):
 
 
 @final
+class SpanStarted(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
+    """The run, a model call, a tool call or a step of a flow starts. The runtime writes spans; agents emit none.
+
+    `at` is in milliseconds since the `began_at` of the run. `about` has the id of a tool call (`call`), the `flow` and
+    the `plugin` of a step, and the provider's name of a `model`, where known. A step that is retried is one span.
+    """
+
+    span: str
+    kind: TraceKind
+    name: str
+    at: int
+    parent: str | None = None
+    about: dict[str, str | int] | None = None
+
+
+@final
+class SpanEnded(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=True):
+    """`first` is when the first chunk of a model response came. `reason` is the stop reason of the response.
+
+    `error` is the code of an error, `cancelled`, or `cut_off` if the process died; None if the span succeeded.
+    """
+
+    span: str
+    at: int
+    first: int | None = None
+    usage: Usage | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+@final
 class StateReplaced(msgspec.Struct, frozen=True, tag=True):
-    """The whole state that the agent shares with its client."""
+    """The complete state that the agent shares with its client."""
 
     state: JsonValue
 
 
 @final
 class StateChanged(msgspec.Struct, frozen=True, tag=True):
-    """A change of the shared state, as a JSON Patch (RFC 6902)."""
+    """A change to the shared state, as a JSON Patch (RFC 6902)."""
 
     patch: list[JsonValue]
 
 
 @final
 class Custom(msgspec.Struct, frozen=True, tag=True):
-    """What one protocol or agent can say and no other has a word for. The name begins with whose it is: `agui.…`."""
+    """An event specific to one protocol or agent. Its name begins with the owner's prefix, such as `agui.…`."""
 
     name: str
     value: JsonValue
@@ -163,10 +217,10 @@ class Custom(msgspec.Struct, frozen=True, tag=True):
 
 @final
 class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
-    """What the thread looks like, in the middle of a run: `earlier`, from before the run, and `messages`, of the run.
+    """All messages of the thread, in the middle of a run: `earlier` from before the run, `messages` from the run.
 
-    It takes back what it leaves out: an answer that broke off when its process died, and is given anew. A log that was
-    lost begins with it.
+    Messages that it leaves out are retracted: a response that was interrupted when its process died and is generated
+    again. A log that was lost and recreated has this event after `RunStarted`.
     """
 
     earlier: tuple[Message, ...]
@@ -174,11 +228,11 @@ class MessagesReplaced(msgspec.Struct, frozen=True, tag=True):
 
 
 class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A question to a person. It is kept until it is answered in a later ask, or until `expires_at`.
+    """A question to a person. It is stored until a later ask answers it, or until `expires_at`.
 
-    `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer, where there are such. `memo` is
-    for whoever asks: it comes back with the answer, and no client sees it. `subject` is what an approval is about, for
-    the audit log, where no call says so: the step of a flow.
+    `call_id` is the call that needs the answer, `schema` the JSON Schema of the answer; both are optional. `memo` is
+    data of the component that asks: it is returned with the answer, and clients never receive it. `subject` is what an
+    approval is about, for the audit log, if there is no call: for example the step of a flow.
     """
 
     id: str
@@ -193,7 +247,7 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @final
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """`waiting`: the client has calls to run, or a person has to answer, and the next ask brings what is missing."""
+    """`waiting`: the client has to run calls or a person has to answer; the next ask has the results or answers."""
 
     outcome: Literal["done", "waiting", "cancelled"]
     interrupts: tuple[Interrupt, ...] = ()
@@ -202,27 +256,32 @@ class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
 
 @final
 class RunFailed(msgspec.Struct, frozen=True, gc=False, tag=True):
-    """`code` is one of `core.errors`; `message` may be shown to whoever asked."""
+    """`code` is one of `core.errors`; `message` may be shown to the user."""
 
     code: str
     message: str
 
+
+Delta = TextDelta | ReasoningDelta | ToolCallDelta
+SpanEvent = SpanStarted | SpanEnded
 
 Event = (
     RunStarted
     | TextStarted
     | TextDelta
     | TextEnded
-    | ThoughtStarted
-    | ThoughtDelta
-    | ThoughtEnded
-    | CallStarted
-    | CallDelta
-    | CallEnded
-    | CallReturned
-    | AnswerEnded
+    | ReasoningStarted
+    | ReasoningDelta
+    | ReasoningEnded
+    | ToolCallStarted
+    | ToolCallDelta
+    | ToolCallEnded
+    | ToolCallReturned
+    | ModelResponseEnded
     | StepStarted
     | StepEnded
+    | SpanStarted
+    | SpanEnded
     | StateReplaced
     | StateChanged
     | Custom

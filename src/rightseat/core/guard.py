@@ -1,4 +1,4 @@
-"""The seam to what decides what may be asked, said and done."""
+"""The guard protocol: guards check questions, response text and tool calls, and deny what is not allowed."""
 
 from typing import Protocol, runtime_checkable
 
@@ -6,88 +6,88 @@ from rightseat.core.ask import Ask
 from rightseat.core.messages import Call
 
 
-class Watch(Protocol):
-    """Reads one text while it is written, and lets through what may be shown.
+class TextFilter(Protocol):
+    """Filters one text while it is streamed.
 
-    What could be the beginning of something that is denied is held back until it is clear. It raises `Denied`; what it
-    had let through by then is all that anybody sees.
+    Text that might be the start of a blocked phrase is buffered until it can be ruled out. The filter raises
+    `GuardDenied`; clients have received only the text that it returned before.
     """
 
     async def add(self, text: str) -> str:
-        """What of the text, so far, may be shown now."""
+        """Add a piece of the text, and return the part that may be shown now."""
         ...
 
     async def end(self) -> str:
-        """The text is over: the rest of it."""
+        """End the text, and return the rest of it."""
         ...
 
 
 @runtime_checkable
-class Instant(Watch, Protocol):
-    """A watch that never waits. It is asked without waiting for it, which costs a fraction of a wait."""
+class SyncTextFilter(TextFilter, Protocol):
+    """A filter that never waits. A plain call costs a fraction of an `await`."""
 
     def feed(self, text: str) -> str:
-        """`add`, at once."""
+        """`add` without `await`."""
         ...
 
 
-class Seam(Protocol):
-    """Reads the beginning of a text together with the end of another, behind which a client may show it.
+class BoundaryCheck(Protocol):
+    """Checks the start of a text together with the end of a text that a client may show before it.
 
-    It raises `Denied`. It holds nothing back: the watch of the text holds back whatever of a match is on its side.
+    It raises `GuardDenied`. It buffers nothing: the filter of the text buffers its own part of a possible match.
     """
 
-    is_past_seam: bool
-    """Nothing that is still to come can belong to a match across the seam."""
+    is_past_boundary: bool
+    """No later text can be part of a match across the boundary."""
 
     def feed(self, text: str) -> object: ...
 
     def finish(self) -> None:
-        """The text is over."""
+        """End the text."""
         ...
 
 
 @runtime_checkable
-class Joining(Instant, Protocol):
-    """An instant watch that finds what is split between two texts."""
+class SupportsBoundaryCheck(SyncTextFilter, Protocol):
+    """A filter that also finds matches split across two texts."""
 
-    def join(self) -> Seam:
-        """For a text that begins, or goes on, where this one is now."""
+    def make_boundary_check(self) -> BoundaryCheck:
+        """Return a check for a text that starts or continues at this text's current position."""
         ...
 
 
 class Guard(Protocol):
-    """Each method raises `Denied`, with a reason that may be shown. A guard that cannot judge raises anything else, and
-    then nothing passes."""
+    """Each check raises `GuardDenied` with a reason that clients may see. After any other exception nothing passes."""
 
     name: str
-    judges_topics: bool
-    """Does it hold a question to the `topics` of its ask?"""
-    judges_earlier: bool
-    """Is it asked about earlier questions that this server has not judged? What it denied is left out in any case."""
-    judges_calls: bool
-    """Does it look at calls of tools? They are held until they are whole then, and else pass piece by piece."""
+    checks_topics: bool
+    """Whether it checks a question against the `topics` of its ask."""
+    checks_history: bool
+    """Whether it checks earlier questions without a known verdict. Messages it has denied are always removed."""
+    checks_calls: bool
+    """Whether it checks tool calls. If so, calls are buffered until they are complete; if no guard checks them or
+    filters text, they are streamed."""
 
     async def check_question(self, ask: Ask) -> None:
-        """Before anything else is done for the ask."""
+        """Called before any other processing of the ask."""
         ...
 
     async def check_call(self, ask: Ask, call: Call) -> None:
-        """Before a tool is called, here or by the client."""
+        """Called before the server or the client runs a tool."""
         ...
 
-    def watch(self, ask: Ask) -> Watch | None:
-        """For one text of an answer; None where the guard does not look at answers."""
+    def make_text_filter(self, ask: Ask) -> TextFilter | None:
+        """Return a filter for one text of a response; None if the guard does not check responses."""
         ...
 
 
-class Passive:
-    """A guard that looks at nothing. Those that look at one thing begin here."""
+class BaseGuard:
+    """A guard that checks nothing: a base class for guards that implement some of the checks."""
 
     name = ""
-    judges_topics = False
-    judges_earlier = True
-    judges_calls = False
+    checks_topics = False
+    checks_history = True
+    checks_calls = False
 
     async def check_question(self, ask: Ask) -> None:
         pass
@@ -95,22 +95,22 @@ class Passive:
     async def check_call(self, ask: Ask, call: Call) -> None:
         pass
 
-    def watch(self, ask: Ask) -> Watch | None:
+    def make_text_filter(self, ask: Ask) -> TextFilter | None:
         return None
 
 
-def question_of(ask: Ask) -> str:
-    """What the person says with this ask: the user's messages behind the last answer. Empty after a tool's result."""
-    said = set(unanswered(ask))
-    return "\n".join(message.text for message in ask.messages if message.id in said)
+def question_text(ask: Ask) -> str:
+    """The text of the user's messages after the last response. Empty after a tool result."""
+    ids = set(unanswered_message_ids(ask))
+    return "\n".join(message.text for message in ask.messages if message.id in ids)
 
 
-def unanswered(ask: Ask) -> tuple[str, ...]:
-    """The ids of the user's messages behind the last answer, in their order."""
-    said: list[str] = []
+def unanswered_message_ids(ask: Ask) -> tuple[str, ...]:
+    """The ids of the user's messages after the last response, in order."""
+    ids: list[str] = []
     for message in reversed(ask.messages):
         if message.role == "user":
-            said.append(message.id)
+            ids.append(message.id)
         elif message.role != "system":
             break
-    return tuple(reversed(said))
+    return tuple(reversed(ids))

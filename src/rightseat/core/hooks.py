@@ -1,4 +1,4 @@
-"""Where an application joins in: before a run, after it, and when it fails."""
+"""Hooks that an application can add: before a run, after it, and on failure."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import InternalError, RightseatError
-from rightseat.core.failing import Failure
 from rightseat.core.messages import Message
+from rightseat.core.run.outcome import Failure
 
 logger = logging.getLogger(__name__)
 
@@ -22,9 +22,9 @@ T = TypeVar("T")
 class Hooks:
     """Functions of the application, called in the order in which they were added.
 
-    `before_request` may return another ask, or raise a `RightseatError` to refuse it. `after_request` gets what was
-    said, whole; `on_error` gets the failure and where it happened. What those two raise is logged, and changes
-    nothing for the client.
+    `before_request` may return another ask, or raise a `RightseatError` to reject it. `after_request` receives the
+    complete messages of the run; `on_error` receives the failure and where it happened. Exceptions of these two are
+    logged and do not affect the client.
     """
 
     before_request: list[BeforeRequest] = field(default_factory=list)
@@ -42,9 +42,9 @@ class Hooks:
             raise InternalError(ask.run_id) from error
         return ask
 
-    async def after(self, ask: Ask, said: tuple[Message, ...]) -> None:
+    async def after(self, ask: Ask, messages: tuple[Message, ...]) -> None:
         for hook in self.after_request:
-            await _safely(ask, hook, said)
+            await _safely(ask, hook, messages)
 
     async def error(self, ask: Ask, failure: Failure) -> None:
         for hook in self.on_error:

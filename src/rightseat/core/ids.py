@@ -1,8 +1,8 @@
-"""Ids that nobody can guess and nobody else will make."""
+"""Random ids: unguessable and unique."""
 
 import os
 
 
 def new_id(prefix: str) -> str:
-    """128 random bits behind a prefix that says what they name: `run_3f…`."""
+    """A prefix for the kind of object, followed by 128 random bits: `run_3f…`."""
     return f"{prefix}_{os.urandom(16).hex()}"

@@ -1,10 +1,10 @@
-"""Checks JSON Schemas of clients, plugins and MCP servers, and values against them: offline, and in bounded time.
+"""Validates JSON Schemas of clients, plugins and MCP servers, and values against them: offline, in bounded time.
 
-`jsonschema_rs` fetches what `$schema` and `$ref` name, in the calling thread, unless it is told not to: validators are
-made with `offline=True`, and `check_schema` replaces `jsonschema_rs.meta.validate`, which has no such option.
+By default `jsonschema_rs` fetches the URLs in `$schema` and `$ref`, in the calling thread. So validators are made with
+`offline=True`, and `check_schema` replaces `jsonschema_rs.meta.validate`, which has no such option.
 
-A `pattern` with look-around or back-references is searched by trying one way after another. A value for which 10,000
-steps (0.5 ms) do not suffice does not fit; the default is a million.
+A `pattern` with look-around or back-references needs backtracking. A value that needs more than 10,000 steps (0.5 ms)
+is invalid; the library's default is a million steps.
 """
 
 import logging
@@ -24,8 +24,8 @@ PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=10_000)
 
 
 def find_faults(name: str, schema: Mapping[str, JsonValue], arguments: Mapping[str, JsonValue]) -> list[str]:
-    """The arguments that do not fit, each with its place. A schema that cannot be used is logged and finds nothing: the
-    tool has to check by itself."""
+    """Describe the invalid arguments, each with its path. An unusable schema is logged, and nothing is checked: the
+    tool has to check its arguments itself."""
     try:
         validator = jsonschema_rs.validator_for(dict(schema), pattern_options=PATTERNS, offline=True)
     except (ValueError, jsonschema_rs.ReferencingError) as error:
@@ -41,11 +41,11 @@ def describe_fault(error: jsonschema_rs.ValidationError) -> str:
 
 
 def check_schema(schema: dict[str, Any] | bool) -> None:
-    """Check a schema against its meta-schema. Raises `ValueError`, of which `jsonschema_rs.ValidationError` is one."""
+    """Check a schema against its meta-schema. Raises `ValueError`, which includes `jsonschema_rs.ValidationError`."""
     try:
         jsonschema_rs.meta.validate(schema, registry=_OFFLINE)
     except jsonschema_rs.ReferencingError as error:
-        raise ValueError(f"it names a meta-schema that is not known here: {error}") from None
+        raise ValueError(f"unknown meta-schema: {error}") from None
 
 
 def _refuse(uri: str) -> NoReturn:

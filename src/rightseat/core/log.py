@@ -1,11 +1,11 @@
-"""The seam to the log: what a run writes and everyone else reads.
+"""The log protocol: one writer per run appends events, any number of followers read them.
 
-An entry's id is `<epoch>-<seq>`. The epoch is the writer's right to write: who opens a log under a higher one shuts out
-everyone below. `seq` counts the run's events from 1 without a gap. Ids grow as pairs.
+An entry's id is `<epoch>-<seq>`. The epoch fences writers: opening a log under a higher epoch fences every writer with
+a lower one. `seq` counts the run's events from 1 without a gap. Ids are ordered as pairs.
 
-A log that is kept by another server can be lost. Its writer is told with `LogLost`, and may open it again under a
-higher epoch with the last number as its `base`; then it says anew what a reader must know. Who follows is told with
-`EntriesGone`, and may go on from there: there is never a gap that nobody speaks of.
+A log on another server can be lost. Its writer receives `LogDataLost`, and may open the log again under a higher epoch
+with the last number as its `base`; it then writes the current messages again. Followers receive `LogTruncated`, and may
+resume after it: every gap is reported.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from rightseat.core.errors import BadAsk, RightseatError
+from rightseat.core.errors import BadRequest, RightseatError
 from rightseat.core.events import Event
 
 
@@ -29,7 +29,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Position(NamedTuple):
-    """An entry's id as what it is: a pair of numbers."""
+    """An entry's id, parsed."""
 
     epoch: int
     seq: int
@@ -41,100 +41,107 @@ class Position(NamedTuple):
 class Writer(Protocol):
     @property
     def failure(self) -> RightseatError | None:
-        """Why nothing more is kept. Ends can still be appended then, and are told to those who follow here."""
+        """Why no more events are stored. End events can still be appended, and reach the followers of this process."""
         ...
 
     async def append(self, event: Event) -> Entry:
-        """Write the event. Waits while too much waits to be kept, or those who follow in this process are too far
-        behind and nothing else keeps what they have not read.
+        """Write the event. Waits while too many events are not stored yet, or while followers in this process are too
+        far behind and their unread entries are only in memory.
 
-        Raises `StaleWriter` once another has opened this run under a higher epoch, `LogUnwritable` when what was said
-        before could not be kept, `LogLost` when what was kept is gone.
+        Raises `StaleWriter` if another process has opened this run under a higher epoch, `LogWriteFailed` if earlier
+        events could not be stored, and `LogDataLost` if stored events were lost.
+        """
+        ...
+
+    def append_nowait(self, event: Event) -> Entry:
+        """Write the event without waiting for anything; for the few events that are written beside the agent's.
+
+        Raises as `append` does.
         """
         ...
 
     async def flush(self) -> None:
-        """Returns when all that was appended is kept. Raises as `append` does."""
+        """Returns when all appended events are stored. Raises as `append` does."""
         ...
 
 
-Tap = Callable[[Entry], bool]
-"""Takes an entry in the moment in which it is written, if it can without waiting; False leaves it to the next batch.
+ImmediateSink = Callable[[Entry], bool]
+"""Takes an entry at the moment it is written, if it can do so without waiting; False leaves it to the next batch.
 
-A short cut for a reader that has seen everything before it: its task need not be woken for each piece of an answer that
-trickles. It never raises.
+A shortcut for a follower that has received all earlier entries: its task need not be woken for each delta of a slow
+response. It never raises.
 """
 
 
 class Log(Protocol):
     async def create(self, run_id: str, *, transient: bool = False) -> None:
-        """Make the run known: from now on it can be followed, though nothing is written yet.
+        """Create the log of a run: from now on it can be followed, although it has no entries yet.
 
-        A `transient` run's log may forget entries once they have been read. Raises `RunExists`.
+        The log of a `transient` run may discard entries once they have been read. Raises `RunExists`.
         """
         ...
 
     def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AbstractAsyncContextManager[Writer]:
-        """The one writer of a run. Leaving the block ends the log: who follows it comes to an end.
+        """Open the only writer of a run. Leaving the block ends the log and its followers.
 
-        Leaving it with a `StaleWriter` does not end a log that processes share: another has the run, and ends it.
+        Leaving it with a `StaleWriter` does not end a log that processes share: the new owner of the run ends it.
 
-        `base` begins a log anew that was lost: the next entry has the number behind it. It is 0 where nobody knows how
-        far the lost one had come.
+        `base` recreates a log that was lost: the next entry has the number after it. It is 0 if the last number of the
+        lost log is unknown.
         """
         ...
 
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
-        """What is written by now, without waiting for more. Raises `RunNotFound`, `EntriesGone`."""
+        """The entries written so far, without waiting for more. Raises `RunNotFound`, `LogTruncated`."""
         ...
 
-    async def forget(self, run_ids: Sequence[str]) -> None:
-        """Drop the logs of runs that have ended; who follows one still reads it to its end."""
+    async def delete(self, run_ids: Sequence[str]) -> None:
+        """Delete the logs of ended runs. Followers still read them to their end."""
         ...
 
-    async def expect(self, run_ids: Sequence[str]) -> None:
-        """Somebody goes on with these runs soon: who follows one waits, though nobody writes it now."""
+    async def expect_writer(self, run_ids: Sequence[str]) -> None:
+        """Another process will resume these runs. Followers keep waiting although there is no writer yet."""
         ...
 
-    def release(self) -> None:
-        """This process stops: who follows here a run that another process has comes to an end, and may go on there."""
+    def stop_followers(self) -> None:
+        """End the followers in this process of runs that other processes write. They may resume elsewhere."""
         ...
 
-    async def cut_off(self) -> Sequence[tuple[str, int]]:
-        """Runs whose log has no end, though nobody writes them any more: their process died. With their epochs.
+    async def unfinished_runs(self) -> Sequence[tuple[str, int]]:
+        """Runs whose log has no end and no writer because their process died, with their epochs.
 
-        A log that several processes share names none: which of them live is known elsewhere.
+        A log that several processes share returns none: the thread store knows which processes are alive.
         """
         ...
 
     def follow(
-        self, run_id: str, after: str | None = None, tap: Tap | None = None
+        self, run_id: str, after: str | None = None, tap: ImmediateSink | None = None
     ) -> AsyncGenerator[Sequence[Entry], None]:
-        """What was written after the entry with that id, then what is being written, until the log ends.
+        """Return the entries after the one with that id, then new entries as they are written, until the log ends.
 
-        Nothing is shown that could be lost: a log that keeps its entries shows them once they are kept. Of a run that
-        has ended, pieces of one message that follow each other may come as one, under the id of the last.
+        Followers never receive entries that could be lost: a log that stores its entries returns them once they are
+        stored. In a run that has ended, consecutive deltas of one message may be merged, under the id of the last.
 
-        Comes in batches: all that is there now. So a reader that is behind catches up in one write. A log may offer an
-        entry to the `tap` first.
-        Raises `RunNotFound` where there is no such run (any more), `BadAsk` where `after` is no id of an entry, and
-        `EntriesGone` where what came after it was lost.
+        Each batch has all entries available now, so a follower that is behind catches up in one write. A log may offer
+        an entry to the `tap` first.
+        Raises `RunNotFound` if the run does not exist (any more), `BadRequest` if `after` is not the id of an entry,
+        and `LogTruncated` if entries after it were lost.
         """
         ...
 
 
 def seq(id: str) -> int:
-    """The number in an entry's id."""
+    """The sequence number in an entry's id."""
     return position(id).seq
 
 
 def position(id: str) -> Position:
-    """Clients send ids back, and may send anything."""
+    """Parse an entry's id. It comes from a client, which may send any text."""
     epoch, _, number = id.partition("-")
     if not (_is_number(epoch) and _is_number(number)):
-        raise BadAsk(f"{id!r} is not the id of an entry; such an id looks like '1-12'.")
+        raise BadRequest(f"{id!r} is not the id of an entry; such an id looks like '1-12'.")
     return Position(int(epoch), int(number))
 
 
 def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= 18  # what every server can count to
+    return text.isascii() and text.isdecimal() and len(text) <= 18  # fits the integers of every log server

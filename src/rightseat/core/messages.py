@@ -1,11 +1,11 @@
-"""What has been said: messages and their parts."""
+"""Messages of a conversation and their parts: text, images, files, tool calls and results."""
 
-from typing import Literal
+from typing import Literal, cast
 
 import msgspec
 
 from rightseat.core.ids import new_id
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -15,7 +15,7 @@ class Text(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="text"):
 
 
 class Image(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="image"):
-    """A picture, as base64 in `data`, or at a `url` that the model's own server may fetch."""
+    """An image, as base64 in `data` or at a `url` that the model provider may fetch."""
 
     media_type: str
     data: str
@@ -24,7 +24,7 @@ class Image(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="image"
 
 
 class File(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="file"):
-    """A recording or a document that was attached, as base64 in `data` or at a `url`."""
+    """An attached recording or document, as base64 in `data` or at a `url`."""
 
     kind: Literal["audio", "video", "document"]
     media_type: str
@@ -34,7 +34,7 @@ class File(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="file"):
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="call"):
-    """A model's call of a tool. `arguments` is the JSON text as the model wrote it, which may be broken."""
+    """A tool call. `arguments` is the JSON text as the model wrote it, which may be invalid."""
 
     id: str
     name: str
@@ -42,7 +42,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="call"):
 
 
 class Result(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="result"):
-    """What a tool gave back. `error` is a code where it failed; `content` then says how."""
+    """A tool's result. If the tool failed, `error` is the error code and `content` the description."""
 
     call_id: str
     name: str
@@ -53,8 +53,21 @@ class Result(msgspec.Struct, frozen=True, gc=False, tag_field="type", tag="resul
 Part = Text | Image | File | Call | Result
 
 
+def media_kind(media_type: str) -> str:
+    """`image`, `audio` or `video`; `document` for everything else."""
+    family = media_type.partition("/")[0]
+    return family if family in ("image", "audio", "video") else "document"
+
+
+def build_media(kind: str, media_type: str, data: str, url: str = "", name: str = "") -> Image | File:
+    """The part of an attachment. `kind` is one of those of `media_kind`."""
+    if kind == "image":
+        return Image(media_type, data, url, name)
+    return File(cast(Literal["audio", "video", "document"], kind), media_type, data, url, name)
+
+
 class Message(msgspec.Struct, frozen=True):
-    """`extra` is what one protocol says of it and no other has a word for, under whose it is: `{"agui": …}`."""
+    """`extra` holds data specific to one protocol or provider, under its name: `{"agui": …}`."""
 
     role: Role
     parts: tuple[Part, ...]
@@ -64,6 +77,14 @@ class Message(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+
+def truncate_messages(messages: tuple[Message, ...], at: str | None) -> tuple[Message, ...]:
+    """The messages before the one with the id `at`; all of them if there is none."""
+    for place, message in enumerate(messages):
+        if message.id == at:
+            return messages[:place]
+    return messages
 
 
 def user(text: str) -> Message:

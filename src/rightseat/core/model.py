@@ -1,6 +1,7 @@
-"""The seam to language models."""
+"""The model protocol: an adapter turns a prompt into a stream of chunks."""
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
@@ -9,7 +10,8 @@ from rightseat.core.ask import Parameters
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Message
 from rightseat.core.tools import Tool
-from rightseat.core.values import JsonValue
+from rightseat.core.tracing import AttributeValue, Span, start_span
+from rightseat.core.types import JsonValue
 
 
 class Prompt(msgspec.Struct, frozen=True):
@@ -17,21 +19,21 @@ class Prompt(msgspec.Struct, frozen=True):
     tools: Sequence[Tool] = ()
     parameters: Parameters = Parameters()
     thread_id: str | None = None
-    """Which conversation this is: a model that keeps what it has read finds it again by this name."""
+    """The id of the conversation, by which a model with a prompt cache finds its entry."""
 
 
 class TextChunk(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-class ThoughtChunk(msgspec.Struct, frozen=True, gc=False):
+class ReasoningChunk(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
 class CallChunk(msgspec.Struct, frozen=True, gc=False):
-    """A piece of a tool call. `index` says which of the answer's calls it belongs to; pieces may come in any order.
+    """A part of a tool call. `index` identifies the call within the response; parts of different calls may alternate.
 
-    `id` and `name` may come with the first piece only, or with each.
+    `id` and `name` may be in the first chunk only, or in every chunk.
     """
 
     index: int
@@ -41,12 +43,16 @@ class CallChunk(msgspec.Struct, frozen=True, gc=False):
 
 
 class UsageChunk(msgspec.Struct, frozen=True, gc=False):
-    """`input_tokens` are all that were read; of them, how many the provider took from its cache or put there."""
+    """`input_tokens` includes the tokens that the provider read from its cache and those it wrote to it.
+
+    `output_tokens` includes the `reasoning_tokens`, which are 0 if the provider does not report them.
+    """
 
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int = 0
     cache_written_tokens: int = 0
+    reasoning_tokens: int = 0
 
 
 class StopChunk(msgspec.Struct, frozen=True, gc=False):
@@ -54,36 +60,36 @@ class StopChunk(msgspec.Struct, frozen=True, gc=False):
 
 
 class NoteChunk(msgspec.Struct, frozen=True):
-    """What belongs beside the answer: it becomes the event `Custom("model.<name>", value)`.
+    """Metadata of the response: it becomes the event `Custom("model.<name>", value)`.
 
-    `warning` is a sentence for whoever asked: a tool was left out, a parameter is not known to this model.
-    `logprobs` is a list of `{"token", "logprob", "bytes", "top_logprobs"}` of the text that comes next.
-    `kept` is what a provider wants to see again with this answer, such as signed thoughts, under the provider's name.
-    It comes last, is found in the `extra` of the answer's message, and is for no client.
+    `warning` is a sentence for the user: a tool was left out, or this model does not support a parameter.
+    `logprobs` is a list of `{"token", "logprob", "bytes", "top_logprobs"}` for the text that follows.
+    `kept` is data that a provider requires back with this response, such as signed reasoning, under the provider's
+    name. It comes last, is stored in the `extra` of the response's message, and is never sent to clients.
     """
 
     name: Literal["warning", "logprobs", "kept"]
     value: JsonValue
 
 
-Chunk = TextChunk | ThoughtChunk | CallChunk | UsageChunk | StopChunk | NoteChunk
+Chunk = TextChunk | ReasoningChunk | CallChunk | UsageChunk | StopChunk | NoteChunk
 
 
-class Begun(msgspec.Struct, frozen=True, gc=False):
-    """What was said of an answer before it broke off: a thought, a text, or a thought and then a text."""
+class PartialOutput(msgspec.Struct, frozen=True, gc=False):
+    """The output of a response before it was interrupted: reasoning, text, or reasoning followed by text."""
 
-    thought: str = ""
+    reasoning: str = ""
     text: str = ""
-    is_thinking: bool = False
-    """The thought has no end yet."""
+    is_reasoning: bool = False
+    """The reasoning has not ended."""
 
 
 class CannotContinue(Exception):
-    """Why a model cannot go on with an answer: it is given anew. No client sees this."""
+    """The model cannot continue a response, so it generates a new one. Clients never receive this error."""
 
 
 class Vectors(msgspec.Struct, frozen=True):
-    """One for each text, in their order."""
+    """One vector for each text, in order."""
 
     vectors: list[list[float]]
     input_tokens: int = 0
@@ -92,37 +98,57 @@ class Vectors(msgspec.Struct, frozen=True):
 class Model(Protocol):
     """Turns a prompt into chunks.
 
-    An adapter only translates: it opens nothing and closes nothing in the conversation. Ids and start/end pairs are
-    added by `core.framing`. It raises a `ModelError` where the model's server fails, before the first chunk or after.
-    When its iterator is closed, the connection to the model is closed too.
+    An adapter only translates: `core.stream.framer` adds ids and start/end pairs. The adapter raises a `ModelError` if
+    the provider fails, before the first chunk or after it. Closing its iterator closes the connection to the model.
     """
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]: ...
 
 
 @runtime_checkable
-class Continuing(Protocol):
-    """A model that can go on with an answer that it had begun."""
+class SupportsContinuation(Protocol):
+    """A model that can continue an interrupted response."""
 
-    def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
-        """What comes after `begun`, to the character, as `stream` would have gone on; its usage is the whole answer's.
+    def continue_stream(self, prompt: Prompt, partial: PartialOutput) -> AsyncIterator[Chunk]:
+        """Stream the output after `partial`, exact to the character. Its usage is that of the complete response.
 
-        Raises `CannotContinue` before the first chunk where that cannot be done. Warnings are not said again.
+        Raises `CannotContinue` before the first chunk if it cannot continue. Warnings are not repeated.
         """
         ...
 
 
 @runtime_checkable
-class Starting(Protocol):
-    """A model that takes its time until it can be asked, and refuses asks before."""
+class SupportsReadiness(Protocol):
+    """A model that has to load before it accepts prompts."""
 
-    async def ready(self) -> None:
-        """Wait for that. Raises a `ModelError` where it fails."""
+    async def wait_until_ready(self) -> None:
+        """Raises a `ModelError` if loading fails."""
         ...
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """A model that turns texts into vectors as well. It raises a `ModelError` where its server fails, or has none."""
+    """A model that can also embed texts. It raises a `ModelError` if the provider fails or has no embeddings."""
 
     async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors: ...
+
+
+def model_name(model: Model) -> str:
+    """The name that the operator configured, never one from a client: clients could create unlimited names."""
+    options = getattr(model, "options", None)
+    return str(getattr(model, "name", "") or getattr(options, "model", "") or type(model).__name__)
+
+
+def set_model_key(model: Model, key: str) -> None:
+    """Record under which name of `models` the configuration has the model."""
+    with suppress(AttributeError):  # a class with slots: its spans then have the name of the provider's model
+        setattr(model, MODEL_KEY, key)
+
+
+def start_model_span(model: Model, **attributes: AttributeValue) -> Span:
+    """Start the span of a model call. The log names it by the key in the configuration, telemetry by the model."""
+    key = str(getattr(model, MODEL_KEY, ""))
+    return start_span("model", model_name(model), **{"model_key": key} if key else {}, **attributes)
+
+
+MODEL_KEY = "rightseat_key"

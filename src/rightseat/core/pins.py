@@ -1,31 +1,41 @@
-"""The seam to pins: what the tools of an MCP server looked like when they were first seen, or last accepted."""
+"""The pin store protocol: a pin is the definition of an MCP server's tool when first seen or last accepted."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 
 class Pin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Definitions are JSON, as text. `seen` is the one that the server sends now, where it is another."""
+    """Definitions are JSON text. `seen` is the definition that the server sends now, if it differs."""
 
     definition: str
     seen: str | None = None
 
 
 class PinStore(Protocol):
-    """Pins of several servers, each by a key, and by names in it."""
+    """Pins by server key and name."""
 
     async def read(self, server: str) -> Mapping[str, Pin]: ...
 
     async def add(self, server: str, definitions: Mapping[str, str]) -> None:
-        """Pin these. What is pinned already stays as it is."""
+        """Pin these definitions. Existing pins do not change."""
         ...
 
     async def see(self, server: str, seen: Mapping[str, str | None]) -> None:
-        """Keep what the server sends now in place of what is pinned; None where it sends that again."""
+        """Store the definitions that differ from their pins; None if the server sends the pinned one again."""
         ...
 
     async def accept(self, server: str, name: str, seen: str) -> bool:
-        """Pin what was seen. False, and nothing is done, if something else has been seen meanwhile."""
+        """Pin the seen definition. Returns False without a change if a different one has been seen in the meantime."""
+        ...
+
+
+@runtime_checkable
+class StoresPins(Protocol):
+    """A thread store that stores pins too."""
+
+    @property
+    def pins(self) -> PinStore | None:
+        """Shared by all servers of the store; None if only one server uses it."""
         ...

@@ -1,7 +1,7 @@
-"""Start, follow, cancel: the only thing that faces talk to.
+"""Starts, follows and cancels runs: the only interface of the core that faces use.
 
-start (`starting`) → the engine → the run is carried out (`performing`, `lasting`) → log → follow
-what a dead process left → goes on or is closed (`orphans`)
+start (`run.start`) → engine → execution (`run.executor`, `run.durable`) → log → followers
+runs of dead processes → resumed or closed (`run.recovery`)
 """
 
 import asyncio
@@ -12,42 +12,49 @@ from contextlib import suppress
 import msgspec
 
 from rightseat.core.admission import Admission
-from rightseat.core.admitting import Texts
-from rightseat.core.agent import Agent, Roster, is_durable
+from rightseat.core.agent import Agent, AgentGroup, is_durable
 from rightseat.core.approvals import record_closed
-from rightseat.core.artifacts import PRIVATE, Artifacts, Stored
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.cancelling import is_cancelled
+from rightseat.core.audit import AuditTrail
+from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, Leaving, StoreUnreachable
+from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StoreUnreachable
+from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
-from rightseat.core.guarding import guarded
+from rightseat.core.guards.pipeline import make_guard_wrapper
+from rightseat.core.guards.texts import TextGuard
+from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
-from rightseat.core.judging import recalling
-from rightseat.core.log import Entry, Log, Tap
-from rightseat.core.loop import Loop
+from rightseat.core.log import Entry, ImmediateSink, Log
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.model import Model
-from rightseat.core.observing import NOBODY, Observer
-from rightseat.core.orphans import Orphanage
-from rightseat.core.performing import Performer
-from rightseat.core.starting import Starter
-from rightseat.core.threads import Pending, Thread, Threads
+from rightseat.core.prices import Prices
+from rightseat.core.records import Records
+from rightseat.core.run.activity import Activity, ThreadActivity
+from rightseat.core.run.executor import RunExecutor
+from rightseat.core.run.recovery import Recovery
+from rightseat.core.run.start import RunStarter
+from rightseat.core.tally import RecentTallies
+from rightseat.core.threads import Pending, Summary, Thread, Threads
+from rightseat.core.tracing import NO_OBSERVER, Observer
+from rightseat.core.workbench import PluginWorkbench
 
 logger = logging.getLogger(__name__)
 
 HOUR = 3600.0
 EXPIRY_INTERVAL_S = 1.0
-"""Between two looks for questions that nobody answered in time."""
+"""Between two searches for interrupts that expired without an answer."""
 FORGET_AGAIN_S = 5.0
 STOPPING_S = 2.0
-"""For another process to stop a run that was cancelled here."""
+"""How long to wait for another process to stop a run that was cancelled here."""
 STOPPING_INTERVAL_S = 0.05
 
 
 class Runtime:
-    """Gives asks to agents, and what the agents say to the log.
+    """Passes asks to agents, and the agents' events to the log.
 
-    A model can be asked by its name too, where no agent has that name: it answers without instructions and tools.
+    If no agent has the given name, a model with that name responds, without instructions and without server tools.
     """
 
     def __init__(
@@ -61,42 +68,62 @@ class Runtime:
         models: Mapping[str, Model] | None = None,
         artifacts: Artifacts | None = None,
         guards: Sequence[Guard] = (),
-        observer: Observer = NOBODY,
+        observer: Observer = NO_OBSERVER,
         admission: Admission | None = None,
         fingerprint: str = "",
+        records: Records | None = None,
+        prices: Prices | None = None,
+        faces: Sequence[ServedFace] = (),
+        workbenches: Sequence[PluginWorkbench] = (),
+        recent: RecentTallies | None = None,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
         self.fingerprint = fingerprint
         """A hash of the version and of the configuration of agents and models."""
+        self.prices = prices or Prices()
+        self.recent = recent
+        """Counts of the last day; None if nothing asks for them."""
+        self.faces = faces
+        """The configured faces, in the order of the file."""
+        self.workbenches = workbenches
+        """The plugins of this server, for authors. Faces check who may use them."""
         self.hooks = hooks or Hooks()
-        self.judges_topics = any(guard.judges_topics for guard in guards)
-        """Is a question held to the `topics` of its ask?"""
-        self.texts = Texts(guards)
-        """Guards what is said outside of runs."""
-        self._guarded = guarded(guards, recall=recalling(threads))
+        self.checks_topics = any(guard.checks_topics for guard in guards)
+        """Whether questions are checked against the `topics` of their asks."""
+        self.text_guard = TextGuard(guards)
+        """Checks texts outside of runs."""
+        self._wrap = make_guard_wrapper(guards, recall=make_denied_lookup(threads))
         self._log = log
         self._threads = threads
         self._engine = engine
         self.artifacts = artifacts
-        if not engine.is_lasting and (lasting := [name for name, agent in self.agents.items() if is_durable(agent)]):
+        self.records = records
+        """Lists the threads and runs of all users; None if the thread store cannot. Faces check who may see them."""
+        if not engine.supports_durable and (
+            lasting := [name for name, agent in self.agents.items() if is_durable(agent)]
+        ):
             raise ConfigError(
-                f"Runs of {', '.join(lasting)} are `durable`. That takes an engine that can go on with them: `dbos`."
+                f"Runs of {', '.join(lasting)} are `durable`, which this engine does not support. "
+                "Set `engine: {type: dbos}`."
             )
-        self.is_leaving = False
-        """The server is being stopped: nothing new is begun."""
+        self.is_shutting_down = False
+        """The server is shutting down: no new run starts."""
         self.admission = admission or Admission()
-        """Runs are admitted by `start`; what a face does without a run is admitted by the face."""
-        self._performer = Performer(log, threads, self.hooks, observer, self._agent, self.admission)
-        self._starter = Starter(log, threads, engine, self._performer)
-        self._orphanage = Orphanage(log, threads, engine)
+        """`start` admits runs; a face admits requests that it handles without a run."""
+        self.activity = Activity()
+        self.audit_trail = AuditTrail()
+        self._executor = RunExecutor(log, threads, self.hooks, observer, self._agent, self.admission, self.activity)
+        self._starter = RunStarter(log, threads, engine, self._executor)
+        self._recovery = Recovery(log, threads, engine)
         self._housekeeping: list[asyncio.Task[None]] = []
-        self._unforgotten: set[str] = set()  # runs of deleted threads, until nothing is kept of them
+        self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
     async def open(self) -> None:
-        """Go on with what an earlier process left when it died, or close it: nobody waits for it. Then keep house."""
-        await self._engine.open(self._performer.perform)
-        await self._orphanage.settle()
+        """Resume or close the runs of processes that died, then start the periodic housekeeping."""
+        self.audit_trail.attach()
+        await self._engine.open(self._executor.perform)
+        await self._recovery.recover_all()
         await self._expire()
         self._housekeeping = [
             asyncio.create_task(self._every(HOUR, self._expire)),
@@ -104,44 +131,44 @@ class Runtime:
             asyncio.create_task(self._every(FORGET_AGAIN_S, self._forget)),
         ]
         if seconds := self._threads.reap_every:
-            self._housekeeping.append(asyncio.create_task(self._every(seconds, self._orphanage.adopt)))
+            self._housekeeping.append(asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)))
 
     async def start(self, ask: Ask) -> Ask:
-        """Begin the run; it goes on whether or not anyone follows. Returns the ask as the hooks left it.
+        """Start the run, which continues with or without followers. Returns the ask that the run received.
 
-        Raises before anything is begun: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadAsk` for
-        an answer to a question that is not open, or whatever a `before_request` hook raises.
+        Raises before the run starts: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadRequest`
+        for an answer to an interrupt that is not pending, or any error of a `before_request` hook.
         """
-        if self.is_leaving:
-            raise Leaving
+        if self.is_shutting_down:
+            raise ShuttingDown
         ask = await self.hooks.before(ask)
         agent = self.find(ask.agent)
         if agent is None and ask.agent not in self.models:
             raise AgentNotFound(ask.agent, self.agents)
-        if is_durable(agent) and not ask.transient:
+        if not ask.transient and self._engine.supports_durable and is_durable(agent):
             ask = msgspec.structs.replace(ask, durable=True)
-        await self._performer.admit(ask)
+        await self._executor.admit(ask)
         try:
             return await self._starter.start(ask)
         except BaseException:
-            self._performer.release(ask.run_id)
+            self._executor.release(ask.run_id)
             raise
 
     def follow(
-        self, run_id: str, after: str | None = None, tap: Tap | None = None
+        self, run_id: str, after: str | None = None, tap: ImmediateSink | None = None
     ) -> AsyncGenerator[Sequence[Entry], None]:
-        """What the run said after the entry `after`, and what it says from now on, in batches."""
+        """Return the run's entries after the entry `after`, and new entries as they are written, in batches."""
         return self._log.follow(run_id, after, tap)
 
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
-        """What the run has said by now, after the entry `after`."""
+        """The run's entries so far, after the entry `after`."""
         return await self._log.read(run_id, after)
 
     async def cancel(self, run_id: str) -> bool:
         return await self._engine.cancel(run_id)
 
     async def stop(self, thread_id: str, principal: Principal, run_id: str | None = None) -> bool:
-        """Cancel the thread's run, if it has one, and that one if it is named: by the client's name for it, or ours."""
+        """Cancel the thread's current run, or only the run with this id, which may be the client's id for it."""
         thread = await self._threads.load(thread_id, principal)
         live = [run for run in thread.runs if run.outcome is None] if thread else []
         wanted = [run for run in live if run_id in (None, run.client_run_id, run.id)]
@@ -155,26 +182,38 @@ class Runtime:
         return await self._threads.load(thread_id, principal)
 
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
-        """The thread, with all that was said in a run that has said its last."""
+        """The thread, including every run that has written its last event."""
         await self._starter.settle(principal, thread_id)
         return await self._threads.load(thread_id, principal)
 
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
-        """Questions that wait for an answer, with those of a run that has said its last."""
+        """Pending interrupts, including those of every run that has written its last event."""
         await self._starter.settle(principal, thread_id)
         return await self._threads.pending(principal, thread_id)
 
-    async def delete(self, thread_id: str, principal: Principal) -> None:
-        """Delete a thread and all that is kept of its runs; a run that it has is stopped first.
+    async def change(
+        self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
+    ) -> Summary:
+        """Rename, archive or unarchive a thread. Raises `ThreadNotFound`."""
+        summary = await self._threads.change(thread_id, principal, name=name, archived=archived)
+        self.activity.change_thread(ThreadActivity(thread_id, principal.id, summary.agent))
+        return summary
 
-        Where the log or the engine cannot be reached, the thread is gone, and the rest is deleted when they are back.
+    async def delete(self, thread_id: str, principal: Principal) -> None:
+        """Delete a thread and all stored data of its runs; a run in progress is stopped first.
+
+        If the log or the engine cannot be reached, the thread is deleted, and the rest once they are reachable again.
         """
+        thread = await self._threads.load(thread_id, principal)
         if await self.stop(thread_id, principal):
             await self._until_stopped(thread_id, principal)
-        await self._forget(await self._threads.delete(thread_id, principal))
+        run_ids = await self._threads.delete(thread_id, principal)
+        agent = thread.summary.agent if thread and thread.summary else ""
+        self.activity.change_thread(ThreadActivity(thread_id, principal.id, agent, is_deleted=True))
+        await self._forget(run_ids)
 
     async def _until_stopped(self, thread_id: str, principal: Principal) -> None:
-        """Another process notices within a moment that its run was cancelled. One that does not can write no more."""
+        """Wait until another process has stopped its cancelled run. A run that does not stop can no longer write."""
         clock = asyncio.get_running_loop().time
         until = clock() + STOPPING_S
         while clock() < until and (thread := await self._threads.load(thread_id, principal)):
@@ -185,54 +224,60 @@ class Runtime:
     async def _forget(self, run_ids: Sequence[str] = ()) -> None:
         self._unforgotten.update(run_ids)
         if ids := list(self._unforgotten):
-            await self._log.forget(ids)
-            await self._engine.forget(ids)
+            await self._log.delete(ids)
+            await self._engine.delete_runs(ids)
             self._unforgotten.difference_update(ids)
 
-    async def artifact(self, id: str, principal: Principal) -> Stored | None:
-        """A file or a chart that a run of the principal's has made, by an agent that the principal may use."""
+    async def artifact(self, id: str, principal: Principal) -> StoredArtifact | None:
+        """A file or a chart from a run of this principal, by an agent that the principal may use."""
         found = await self.artifacts.get(id, principal) if self.artifacts else None
-        is_theirs = found is not None and found.media_type != PRIVATE and principal.may_use(found.agent)
+        is_theirs = found is not None and found.media_type != PRIVATE_MEDIA_TYPE and principal.may_use(found.agent)
         return found if is_theirs else None
 
     def find(self, name: str) -> Agent | None:
-        """The agent of that name, or the member of a part that stands for several: `part/member`."""
+        """The agent with that name, or a member of an agent group: `part/member`."""
         part, _, member = name.partition("/")
-        if member and isinstance(roster := self.agents.get(part), Roster):
+        if member and isinstance(roster := self.agents.get(part), AgentGroup):
             return roster.member(member)
         return self.agents.get(name)
 
-    def guarded(self, agent: Agent) -> Agent:
-        """An agent that is none of ours, between the guards of ours."""
-        return self._guarded(agent)
+    def guard_agent(self, agent: Agent) -> Agent:
+        """Wrap an agent that is not in `agents` in the runtime's guards."""
+        return self._wrap(agent)
 
     def _agent(self, name: str) -> Agent:
-        return self._guarded(self.find(name) or Loop(self.models[name]))
+        return self._wrap(self.find(name) or Loop(self.models[name]))
+
+    def begin_shutdown(self) -> None:
+        """No new run starts from now on, and streams that have no end of their own end."""
+        self.is_shutting_down = True
+        self.activity.close()
 
     async def close(self) -> None:
-        """Runs are cancelled; durable ones go on elsewhere, and who follows them here comes to an end."""
-        self.is_leaving = True
+        """Cancel all runs. Durable runs are resumed by other processes; their followers here end."""
+        self.begin_shutdown()
+        self.audit_trail.detach()
         for task in self._housekeeping:
             task.cancel()
         await asyncio.gather(*self._housekeeping, return_exceptions=True)
         await self._engine.close()
-        self._log.release()
+        self._log.stop_followers()
 
     async def _every(self, seconds: float, do: Callable[[], Awaitable[object]]) -> None:
-        while not is_cancelled():  # what must be done to its end does not let a cancel through
+        while not is_cancelled():  # `run_to_completion` suppresses the CancelledError
             await asyncio.sleep(seconds)
             try:
                 await do()
             except Exception:
-                logger.exception("housekeeping failed, and is tried again in %g s", seconds)
+                logger.exception("housekeeping failed, retrying in %g s", seconds)
 
     async def _expire(self) -> None:
-        """Delete threads that were left alone for too long, and what processes that died have left in the engine."""
+        """Delete threads whose retention has expired, and data in the engine from processes that died."""
         await self._forget(await self._threads.expire())
         if left := await self._engine.unsettled():
-            await self._engine.forget(await self._threads.ended(left))
+            await self._engine.delete_runs(await self._threads.ended(left))
 
     async def _expire_questions(self) -> None:
-        with suppress(StoreUnreachable):  # the store has said so in the log
+        with suppress(StoreUnreachable):  # the store has logged it
             for owner, one in await self._threads.expire_questions():
                 record_closed(owner, one.agent, one.interrupt, one.call, "expired")

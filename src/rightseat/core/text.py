@@ -1,4 +1,4 @@
-"""Truncation of text for messages, prompts and the terminal."""
+"""Shortens text for messages, prompts and the terminal."""
 
 
 def truncate(text: str, limit: int) -> str:
@@ -12,5 +12,5 @@ def truncate_with_length(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Every run of white space becomes one space."""
+    """Replace each run of white space by one space."""
     return " ".join(text.split())

@@ -1,6 +1,6 @@
-"""The seam to what is kept of threads. Every row has an owner, and is read only on the owner's behalf.
+"""The thread store protocol: stores threads, runs and pending interrupts. Only the owner of a row can read it.
 
-What is not yours does not exist: it is answered as something that was never there.
+Threads of other users are reported as not found.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,8 @@ import msgspec
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -26,9 +27,9 @@ class Summary(msgspec.Struct, frozen=True):
 
 
 class RunRow(msgspec.Struct, frozen=True):
-    """A run of a thread. `outcome` is None while it runs, else that of its last event, or `failed`.
+    """A run of a thread. `outcome` is None while it runs, then the outcome of its last event, or `failed`.
 
-    `epoch` is the last under which it was written: higher than that of any run before it in the thread.
+    `epoch` is the last epoch of its writers: higher than that of every earlier run of the thread.
     """
 
     id: str
@@ -39,7 +40,7 @@ class RunRow(msgspec.Struct, frozen=True):
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A question that waits for a person, with the call that waits for the answer."""
+    """An interrupt that waits for a person, with the call that waits for the answer."""
 
     interrupt: Interrupt
     thread_id: str
@@ -49,14 +50,14 @@ class Pending(msgspec.Struct, frozen=True):
 
 
 class Expired(NamedTuple):
-    """A question that was not answered in time, and the id of the principal that it was for."""
+    """An interrupt that was not answered in time, and the id of its principal."""
 
     owner: str
     question: Pending
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """`runs` are in the order in which they began."""
+    """`runs` are in the order in which they started."""
 
     id: str
     messages: tuple[Message, ...]
@@ -65,44 +66,59 @@ class Thread(msgspec.Struct, frozen=True):
     summary: Summary | None = None
 
 
-class Beginning(msgspec.Struct, frozen=True):
-    """A run that may begin: the epoch under which it writes, and what of its ask is new.
+class RunClaim(msgspec.Struct, frozen=True):
+    """A run that may start, with the epoch of its writer.
 
-    `pending` are the thread's open questions, to which the ask may have answers.
+    `new_messages` are the messages of its ask that the thread does not have. `pending` are the
+    thread's pending interrupts, which the ask may answer.
     """
 
     epoch: int
-    said: tuple[Message, ...] = ()
+    new_messages: tuple[Message, ...] = ()
     state: JsonValue = None
     pending: tuple[Pending, ...] = ()
 
 
 class Threads(Protocol):
-    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
-        """Claim the ask's thread for its run. A run that is begun again (elsewhere) gets a higher epoch, and so has
-        every run a higher one than those before it in its thread.
+    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+        """Claim the ask's thread for its run. Each claim of a run gets a higher epoch than the one before, and each run
+        a higher one than all earlier runs of its thread.
 
-        Raises `ThreadBusy` while another run has the thread, `ThreadNotFound` where it belongs to another user; with
-        `again` also where the thread does not exist: it was deleted since the run was first begun.
+        Raises `ThreadBusy` while another run has the thread, and `ThreadNotFound` if it belongs to another user; with
+        `again` also if the thread does not exist: it was deleted after the run was first claimed.
         """
         ...
 
     async def finish(
-        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+        self,
+        ask: Ask,
+        messages: tuple[Message, ...],
+        state: JsonValue,
+        last: RunFinished | RunFailed,
+        totals: RunTotals | None = None,
     ) -> None:
-        """Keep what the thread looks like after the run, its open questions, and let the thread go.
+        """Save the thread's messages, state and interrupts after the run, and release the thread.
 
-        Raises `StaleWriter`, and keeps nothing, once another process has begun this run again.
-        Answers of the ask close their questions; a run without answers leaves earlier questions as they are.
+        `totals` are the sums over the run's spans; None if they are unknown.
+
+        Raises `StaleWriter` and saves nothing if another process has claimed this run again.
+        Answers of the ask close their interrupts; a run without answers does not change earlier interrupts.
         """
         ...
 
-    async def advance(self, ask: Ask, epoch: int) -> int:
-        """The next epoch, for whoever still has the run under this one. Raises `StaleWriter` to anybody else."""
+    async def advance_epoch(self, ask: Ask, epoch: int) -> int:
+        """Return the next epoch to the owner of this epoch. Raises `StaleWriter` for any other caller."""
         ...
 
-    def leave(self, run_id: str, epoch: int) -> None:
-        """Whoever had the run under this epoch does nothing more for it: if it is not finished, it is an orphan."""
+    def release(self, run_id: str, epoch: int) -> None:
+        """The owner of this epoch stops working on the run: if it is not finished, it becomes an orphan."""
+        ...
+
+    async def append_messages(self, ask: Ask) -> None:
+        """Add the new messages of the ask to its thread without a run. Creates the thread if it does not exist.
+
+        Raises `ThreadBusy` while a run has the thread, and `ThreadNotFound` if it belongs to another user.
+        """
         ...
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
@@ -110,21 +126,21 @@ class Threads(Protocol):
     async def list(
         self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
     ) -> Sequence[Summary]:
-        """The principal's threads, the latest first; with `archived` those in the archive too."""
+        """The principal's threads, the latest first; with `archived` also the archived ones."""
         ...
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
     ) -> Summary:
-        """Rename it, put it into the archive or take it out. Raises `ThreadNotFound`."""
+        """Rename, archive or unarchive a thread. Raises `ThreadNotFound`."""
         ...
 
     async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
-        """Forget the thread. Returns the ids of its runs, whose logs can go too. Raises `ThreadNotFound`."""
+        """Delete the thread. Returns the ids of its runs, whose logs can be deleted too. Raises `ThreadNotFound`."""
         ...
 
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
-        """Questions that wait for an answer and have not expired."""
+        """Interrupts that wait for an answer and have not expired."""
         ...
 
     async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
@@ -133,21 +149,21 @@ class Threads(Protocol):
 
     @property
     def reap_every(self) -> float | None:
-        """Seconds between two looks for orphans; None where no other process can have left some since the first."""
+        """Seconds between two searches for orphans; None if no other process can leave any after the first search."""
         ...
 
     async def orphans(self) -> Sequence[Ask]:
-        """Asks whose runs were cut off when another process died, each given once, to one who asks."""
+        """Asks whose runs were interrupted when another process died. Each is returned once, to one caller."""
         ...
 
     async def expire_questions(self) -> Sequence[Expired]:
-        """Close the questions that have expired, a second ago or earlier. Each is given once, to one process."""
+        """Close the interrupts that expired at least a second ago. Each is returned once, to one process."""
         ...
 
     async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
-        """Those of these runs that are not going on: they have ended, or their thread was deleted."""
+        """Those of these runs that are not in progress: they have ended, or their thread was deleted."""
         ...
 
     async def expire(self) -> Sequence[str]:
-        """Delete the threads that were left alone for too long. Returns the ids of their runs, as `delete` does."""
+        """Delete the threads whose retention has expired. Returns the ids of their runs, as `delete` does."""
         ...

@@ -1,4 +1,4 @@
-"""What a model may call."""
+"""Tools that a model may call, and the toolbox protocols that provide them."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from rightseat.core.events import Event
 
 
 def _nowhere(event: Event) -> None:
-    """For a tool that is run outside of a run."""
+    """Discards the events of a tool that is called outside of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """One call of a tool, as the tool sees it.
+    """One tool call, as the tool receives it.
 
-    `key` is the same whenever this very call is made again (after a crash, say): pass it on as `Idempotency-Key`,
-    so that the effect happens once.
+    `key` stays the same if this call is repeated, for example after a crash: send it as `Idempotency-Key`, so that the
+    effect happens once.
     """
 
     call_id: str
@@ -29,35 +29,35 @@ class Invocation:
     ask: Ask
     key: str
     approval: JsonValue = None
-    """What the person answered, where the tool needs an approval."""
+    """The person's answer, if the tool needs an approval."""
     emit: Callable[[Event], None] = _nowhere
-    """Adds an event to the run, before the tool's result: a new state, say."""
+    """Adds an event to the run before the tool's result, for example a new state."""
     answers: tuple[Answer, ...] = ()
-    """What people answered to the questions that a tool with a `stream` asked when it was called before."""
+    """The answers to the questions that a tool with a `stream` asked in its previous call."""
 
 
-Run = Callable[[Invocation], Awaitable[str]]
+RunTool = Callable[[Invocation], Awaitable[str]]
 
-Stream = Callable[[Invocation, Steps], AsyncIterator[Event]]
-"""A tool that is a run of its own: a flow, another agent.
+StreamTool = Callable[[Invocation, Steps], AsyncIterator[Event]]
+"""A streaming tool, such as a flow or another agent.
 
-What it says is said as it comes. It gives its result with `CallReturned`, as a rule at its end. It may end with
-`RunFinished("waiting")`, the questions that it has to people, and is called again with their answers; or, after its
-result, with `RunFinished("done")`: the model is not asked again. What must not be done twice it does through the steps,
+Its events are emitted as they come. It returns its result with `ToolCallReturned`, usually at its end. It may end with
+`RunFinished("waiting")` and interrupts, and is called again with the answers; or, after its result, with
+`RunFinished("done")`: then the model is not called again. Work that must not be repeated is done through the steps,
 under names that begin with the id of the call.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """What a person is asked before a tool runs. `expires_after` is in seconds."""
+    """The question to a person before a tool runs. `expires_after` is in seconds."""
 
     message: str
     schema: JsonValue = None
     expires_after: float | None = None
 
     def expires_at(self) -> str | None:
-        """The time from now, in UTC."""
+        """The expiry time, counted from now, in UTC."""
         if self.expires_after is None:
             return None
         end = datetime.now(UTC) + timedelta(seconds=self.expires_after)
@@ -65,12 +65,12 @@ class Approval:
 
 
 Effect = Literal["read", "unknown", "write", "idempotent_write"]
-"""What a call changes outside of the conversation.
+"""The effect of a call outside of the conversation.
 
-read              nothing: it may be made again at any time
-unknown           nothing is declared: no policy `write` asks for it, and it is not made again
-write             something, and twice if it is made twice
-idempotent_write  something, and once however often it is made with the same `Invocation.key`
+read              no effect: the call may be repeated at any time
+unknown           not declared: the policy `writes` requires no approval for it, and the call is not repeated
+write             an effect, which happens twice if the call is repeated
+idempotent_write  an effect, which happens once for all calls with the same `Invocation.key`
 """
 
 
@@ -78,34 +78,34 @@ idempotent_write  something, and once however often it is made with the same `In
 class Tool:
     """A function that a model may call.
 
-    A tool without `run` and `stream` is run by the client: the run ends as `waiting`, and the client comes back with
-    the result in its next ask.
+    A tool without `run` and `stream` runs on the client: the run ends as `waiting`, and the client sends the result in
+    its next ask.
     """
 
     name: str
     description: str
     parameters: Mapping[str, JsonValue]
-    run: Run | None = None
-    stream: Stream | None = None
-    """In place of `run`, for a tool that says more than its result, or asks people in the middle."""
+    run: RunTool | None = None
+    stream: StreamTool | None = None
+    """Instead of `run`, for a tool that emits more events than its result, or asks a person before it ends."""
     approval: Approval | Literal["exempt"] | None = None
-    """What a person is asked before it runs. None leaves it to the agent's policy (`core.approving`). A tool is exempt
-    if it asks people itself, or only looks at or shows what the conversation has already."""
+    """The approval before it runs. None leaves it to the agent's policy (`core.loop.toolset`). A tool is exempt if it
+    asks a person itself, or only reads or shows content that is already in the conversation."""
     effect: Effect = "read"
     strict: bool | None = None
-    """Whether the model's server must hold the arguments to the schema; None leaves it to that server."""
+    """Whether the model provider must enforce the schema of the arguments; None leaves it to the provider."""
     checks_arguments: bool = False
-    """Whether `run` checks the arguments itself. Else a call whose arguments do not fit `parameters` is not run, and
-    the model is told why."""
+    """Whether `run` checks the arguments itself. Otherwise a call whose arguments do not match `parameters` is not run,
+    and the model receives the reason."""
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
-    """For a tool that the client runs: raises a `RightseatError` where the client could not use the arguments. The
-    model is told, and the client never sees the call."""
+    """For a tool that runs on the client: raises a `RightseatError` if the client could not use the arguments. The
+    model receives the error, and the client does not run the call."""
     ends_turn: bool = False
-    """Whether a message with text that calls nothing else is complete: the model is not called again for its result."""
+    """Whether a message with text that calls only such tools is complete: the model is not called with the results."""
 
     @property
-    def is_ours(self) -> bool:
-        """Is it run here, and not by the client?"""
+    def runs_on_server(self) -> bool:
+        """Whether it runs on the server and not on the client."""
         return self.run is not None or self.stream is not None
 
     @property
@@ -114,7 +114,7 @@ class Tool:
 
     @property
     def is_repeatable(self) -> bool:
-        """May a call that was cut off be made again, with the same key? Else a person is asked what became of it."""
+        """Whether an interrupted call may be repeated with the same key. Otherwise a person decides what to do."""
         return self.effect in ("read", "idempotent_write")
 
     @classmethod
@@ -123,14 +123,14 @@ class Tool:
 
 
 class Toolbox(Protocol):
-    """Where tools come from. Asked once a run, so the answer may differ from one ask to the next."""
+    """Provides tools. `tools` is called once per run, so the tools may differ between asks."""
 
     async def tools(self, ask: Ask) -> Sequence[Tool]: ...
 
 
 @runtime_checkable
-class Fixed(Toolbox, Protocol):
-    """A toolbox whose tools are known before anybody asks. `label` is what people call it."""
+class HasStaticTools(Toolbox, Protocol):
+    """A toolbox whose tools do not depend on the ask. `label` is its name in messages."""
 
     label: str
 
@@ -139,26 +139,26 @@ class Fixed(Toolbox, Protocol):
 
 
 @runtime_checkable
-class Remarking(Toolbox, Protocol):
-    """A toolbox with something to say of its tools to the client, once they are known."""
+class EmitsEvents(Toolbox, Protocol):
+    """A toolbox with events for the client, which are emitted once its tools are known."""
 
-    def remarks(self, ask: Ask) -> Sequence[Event]: ...
+    def initial_events(self, ask: Ask) -> Sequence[Event]: ...
 
 
 @runtime_checkable
-class Instructing(Toolbox, Protocol):
-    """A toolbox with something to say of its tools to the model, once they are known."""
+class HasInstructions(Toolbox, Protocol):
+    """A toolbox with instructions for the model, which are added once its tools are known."""
 
     def instructions(self, ask: Ask) -> Sequence[str]: ...
 
 
 @runtime_checkable
-class Taking(Toolbox, Protocol):
-    """A toolbox that some asks are for, and not for the model: those of a page that a tool has shown, say."""
+class InterceptsAsk(Toolbox, Protocol):
+    """A toolbox that handles some asks in place of the model, such as those from a page that a tool has shown."""
 
-    def take(self, ask: Ask) -> AsyncIterator[Event] | None:
-        """The answer, which may end with `RunFinished("done", result=…)`; None if the ask is for the model.
+    def intercept(self, ask: Ask) -> AsyncIterator[Event] | None:
+        """Return the response, which may end with `RunFinished("done", result=…)`; None if the ask is for the model.
 
-        Raises `RightseatError` where the ask is for a toolbox, and not for this one.
+        Raises `RightseatError` if the ask is for a toolbox, but not for this one.
         """
         ...

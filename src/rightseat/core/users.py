@@ -1,18 +1,19 @@
-"""The seam to all that is kept of one user, for commands that run beside the servers."""
+"""Protocols to export and delete all stored data of a user, for commands that run alongside the servers."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 import msgspec
 
-from rightseat.core.artifacts import Stored
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
+from rightseat.core.records import Records
 from rightseat.core.threads import Thread
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 
-class Approval(msgspec.Struct, frozen=True):
+class ApprovalRecord(msgspec.Struct, frozen=True):
     """A question to a person, with the call that waited for the answer. Times are ISO 8601, in UTC."""
 
     run_id: str
@@ -24,19 +25,25 @@ class Approval(msgspec.Struct, frozen=True):
 
 class ThreadRecord(msgspec.Struct, frozen=True):
     thread: Thread
-    approvals: tuple[Approval, ...] = ()
+    approvals: tuple[ApprovalRecord, ...] = ()
 
 
 class FileRecord(msgspec.Struct, frozen=True):
-    """A file that a run has made; without a `thread_id`, one of a run of which nothing else is kept."""
+    """A file that a run created. Without a `thread_id` it is from a transient run, of which nothing else is stored."""
 
-    stored: Stored
+    stored: StoredArtifact
     thread_id: str | None
     created_at: str
 
 
 class UserStore(Protocol):
-    """Threads and files of a user. Servers may use the same store meanwhile."""
+    """The threads and files of a user. Servers may use the same store at the same time.
+
+    `records` lists the threads and runs of all users.
+    """
+
+    @property
+    def records(self) -> Records: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 
@@ -45,16 +52,16 @@ class UserStore(Protocol):
     def file_records(self, user: str) -> AsyncIterator[FileRecord]: ...
 
     async def delete_threads(self, thread_ids: Sequence[str], user: str) -> Sequence[str]:
-        """Returns the ids of their runs, whose logs and steps can go too. A thread that is not there is left out."""
+        """Returns the ids of their runs, whose logs and steps can be deleted too. Ignores threads that do not exist."""
         ...
 
     async def delete_files(self, user: str) -> int:
-        """Those that belong to no thread. Returns how many."""
+        """Delete the files that belong to no thread. Returns how many."""
         ...
 
 
 class UserRecords(Protocol):
-    """What another part keeps of users. `name` is what it is called for people: `feedback`."""
+    """User data that another part stores. `name` is its display name, such as `feedback`."""
 
     name: str
 

@@ -1,8 +1,7 @@
-"""A process of our own for what may go wrong: it works within limits, and it can be killed.
+"""A child process with limits for risky work: it can be killed, and its memory is freed when it ends.
 
-SQL that a model wrote and files that a stranger sent can use up memory, run for ever, or crash the library that reads
-them. A thread can be neither stopped nor survived; a process can. It gets no environment, so no secrets; it cannot
-write files; and when it ends, all of its memory is back.
+SQL written by a model and files from strangers can use up memory, run forever or crash a parser. A thread cannot be
+stopped; a process can. It gets no environment, hence no secrets, and it cannot write files.
 """
 
 import asyncio
@@ -18,32 +17,32 @@ from typing import TypeVar, cast
 
 import msgspec
 
-from rightseat.core.errors import BadQuery, Misuse, RightseatError, Unreadable
-from rightseat.data.frames import HEAD, LENGTH, Reply
+from rightseat.core.errors import BadQuery, NotConfigured, RightseatError, UnreadableFile
+from rightseat.data.frames import LENGTH, REQUEST_HEADER, ChildReply
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-GRACE = 1.0  # seconds that the child has to say itself that time is up
-MOST = 64 * 2**20  # bytes of one reply
-MAX_IDLE = 4  # children of one pool that are kept for the next request
+REPLY_GRACE_S = 1.0  # for the child to report a timeout itself
+MAX_REPLY_BYTES = 64 * 2**20
+MAX_IDLE_CHILDREN = 4  # per pool
 CPU_SIGNAL = getattr(signal, "SIGPROF", 0)  # ends a child whose processor time is used up
-PIECE = 64 * 1024  # characters or bytes of a payload that are sent at once
+CHUNK_BYTES = 64 * 1024  # or characters of a payload, written at once
 
 
-class Lost(Exception):
-    """The child was killed, or died. The text says why, and follows "it"."""
+class ChildFailed(Exception):
+    """The child was killed, or died. The message completes a sentence that starts with "it"."""
 
 
-ERRORS: dict[str, type[RightseatError]] = {error.code: error for error in (BadQuery, Misuse, Unreadable)}
+ERRORS: dict[str, type[RightseatError]] = {error.code: error for error in (BadQuery, NotConfigured, UnreadableFile)}
 
 
 class Child:
-    """Answers one request at a time with the function that `module` builds. It is started with the first request.
+    """Handles one request at a time with the function that `module` builds. It starts with the first request.
 
-    After `Lost` it is started anew with the next request, and knows nothing of the earlier ones. `memory` is bytes of
-    address space, `cpu_seconds` the processor time of one request; 0 leaves it to the time that a request may take.
+    After `ChildFailed`, the next request starts a new process without earlier state. `memory` is in bytes of address
+    space, `cpu_seconds` limits the processor time of one request; 0: only the timeout applies.
     """
 
     def __init__(self, module: str, memory: int, cpu_seconds: float = 0) -> None:
@@ -57,32 +56,32 @@ class Child:
     def is_running(self) -> bool:
         return self._process is not None
 
-    async def ask(self, request: msgspec.Struct, kind: type[T], within: float, payload: str | bytes = b"") -> T:
-        """Raises what the child raised of ours, and `Lost` where it did not come to an answer."""
+    async def ask(self, request: msgspec.Struct, kind: type[T], timeout_s: float, payload: str | bytes = b"") -> T:
+        """Raise the child's `RightseatError`, or `ChildFailed` if it did not reply."""
         async with self._busy:
             process = self._process = self._process or await self._start()
             try:
-                async with asyncio.timeout(within + GRACE):
-                    reply = await exchange(process, msgspec.msgpack.encode(request), payload, within)
+                async with asyncio.timeout(timeout_s + REPLY_GRACE_S):
+                    content = await send_request(process, msgspec.msgpack.encode(request), payload, timeout_s)
             except TimeoutError:
                 await self._end(process)
-                raise Lost(f"took longer than {within:g} s") from None
+                raise ChildFailed(f"took longer than {timeout_s:g} s") from None
             except (asyncio.IncompleteReadError, ConnectionError):
                 await self._end(process)
                 if self._cpu_seconds and process.returncode == -CPU_SIGNAL:
-                    raise Lost(f"took more than {self._cpu_seconds:g} s of processor time") from None
-                logger.warning("a child for %s died with the code %s", self._module, process.returncode)
-                raise Lost(f"ended before its time (code {process.returncode})") from None
+                    raise ChildFailed(f"took more than {self._cpu_seconds:g} s of processor time") from None
+                logger.warning("child process of %s exited with code %s", self._module, process.returncode)
+                raise ChildFailed(f"exited unexpectedly (code {process.returncode})") from None
             except BaseException:
-                await self._end(process)  # an answer that nobody waits for would be taken for the next one
+                await self._end(process)  # else its late reply would be read as the next one
                 raise
-            said = msgspec.msgpack.decode(reply, type=Reply)
-            if said.spent:
+            reply = msgspec.msgpack.decode(content, type=ChildReply)
+            if reply.needs_restart:
                 await self._end(process)
-        return read(said, kind)
+        return read_reply(reply, kind)
 
     async def aclose(self) -> None:
-        """Kills it, also in the midst of an answer."""
+        """Kill the process, even during a request."""
         process = self._process
         if process is not None:
             kill(process)
@@ -99,79 +98,79 @@ class Child:
     async def _end(self, process: Process) -> None:
         self._process = None
         kill(process)
-        await asyncio.shield(ended(process))
+        await asyncio.shield(wait_for_exit(process))
 
 
 class ChildPool:
-    """Children of one kind, so that a slow request delays no other. At most `size` work at once, and few stay idle."""
+    """Children of one module: at most `size` run at once, and few stay idle."""
 
     def __init__(self, module: str, memory: int, size: int, cpu_seconds: float = 0) -> None:
-        self._new = partial(Child, module, memory, cpu_seconds)
+        self._make_child = partial(Child, module, memory, cpu_seconds)
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
-        self._free = asyncio.Semaphore(size)
+        self._slots = asyncio.Semaphore(size)
 
     @contextlib.asynccontextmanager
     async def child(self) -> AsyncIterator[Child]:
-        """One that does nothing else meanwhile."""
-        async with self._free:
-            child = self._idle.pop() if self._idle else self._new()
+        """Borrow a child exclusively."""
+        async with self._slots:
+            child = self._idle.pop() if self._idle else self._make_child()
             self._busy.add(child)
             try:
                 yield child
-            finally:  # it has ended its process, where that could not be used again
+            finally:  # a child that cannot be reused has already ended its process
                 self._busy.discard(child)
-                if len(self._idle) < MAX_IDLE:
+                if len(self._idle) < MAX_IDLE_CHILDREN:
                     self._idle.append(child)
                 else:
                     await child.aclose()
 
     async def aclose(self) -> None:
-        """Requests that are under way end with `Lost`."""
+        """Running requests end with `ChildFailed`."""
         for child in (*self._busy, *self._idle):
             await child.aclose()
         self._idle.clear()
 
 
-async def exchange(process: Process, request: bytes, payload: str | bytes, within: float) -> bytes:
+async def send_request(process: Process, request: bytes, payload: str | bytes, timeout_s: float) -> bytes:
     requests, replies = pipes(process)
-    requests.write(HEAD.pack(len(request), within) + request)
-    for piece in pieces(payload):
-        requests.write(LENGTH.pack(len(piece)))
-        requests.write(piece)
+    requests.write(REQUEST_HEADER.pack(len(request), timeout_s) + request)
+    for chunk in split_payload(payload):
+        requests.write(LENGTH.pack(len(chunk)))
+        requests.write(chunk)
         await requests.drain()
     requests.write(LENGTH.pack(0))
     await requests.drain()
     (length,) = LENGTH.unpack(await replies.readexactly(LENGTH.size))
-    if length > MOST:
-        raise ConnectionError("a reply that is no reply")
+    if length > MAX_REPLY_BYTES:
+        raise ConnectionError("the reply is too long")
     return await replies.readexactly(length)
 
 
-def pieces(payload: str | bytes) -> Iterator[bytes]:
-    for start in range(0, len(payload), PIECE):
-        piece = payload[start : start + PIECE]
-        yield piece.encode("utf-8", "replace") if isinstance(piece, str) else piece
+def split_payload(payload: str | bytes) -> Iterator[bytes]:
+    for start in range(0, len(payload), CHUNK_BYTES):
+        chunk = payload[start : start + CHUNK_BYTES]
+        yield chunk.encode("utf-8", "replace") if isinstance(chunk, str) else chunk
 
 
 def kill(process: Process) -> None:
-    """Not by `process.kill()`: that would take the code of one that is dead already from whoever waits for it."""
+    """Not `process.kill()`, which would reap a dead process and lose its exit code."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(process.pid, signal.SIGKILL)
+            os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # Windows has no SIGKILL
 
 
-def read(said: Reply, kind: type[T]) -> T:
-    if not said.error:
-        return msgspec.msgpack.decode(said.value, type=kind)
-    if said.error in ERRORS:
-        raise ERRORS[said.error](said.message)
-    logger.error("a child failed: %s", said.message)
-    raise Lost("failed inside")
+def read_reply(reply: ChildReply, kind: type[T]) -> T:
+    if not reply.error:
+        return msgspec.msgpack.decode(reply.value, type=kind)
+    if reply.error in ERRORS:
+        raise ERRORS[reply.error](reply.message)
+    logger.error("child process failed: %s", reply.message)
+    raise ChildFailed("failed with an internal error")
 
 
-async def ended(process: Process) -> None:
-    """Until it is gone and its pipes are closed; a pipe that is left open is a leak."""
+async def wait_for_exit(process: Process) -> None:
+    """Wait for the exit and close the pipes, which would leak otherwise."""
     requests, replies = pipes(process)
     requests.close()
     with contextlib.suppress(ConnectionError):

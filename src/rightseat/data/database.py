@@ -1,8 +1,8 @@
-"""DuckDB, in a child process: tables are loaded and described, and SELECT is all that can be done with them.
+"""DuckDB in a child process: loads and describes tables, and runs SELECT queries on them.
 
-What keeps a query harmless, from the outside in: the process has limits and no environment; DuckDB has no files, no
-network, no extensions, and a configuration that is locked; a statement must be one SELECT; and it runs in a
-transaction that only reads, because a SELECT may hold an INSERT (`WITH x AS (INSERT …)`).
+Layers of isolation: the process has limits and no environment; DuckDB has no files, network or extensions, and a locked
+configuration; a statement must be one SELECT; and it runs in a read-only transaction, because a SELECT may contain an
+INSERT (`WITH x AS (INSERT …)`).
 """
 
 import contextlib
@@ -15,26 +15,26 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from rightseat.core.errors import BadQuery, Misuse, Unreadable
+from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
 from rightseat.core.text import truncate_with_length
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.data import columns, rows
-from rightseat.data.frames import Exhausted
-from rightseat.data.values import Answer, Column, Sheet, Table
+from rightseat.data.frames import OutOfMemory
+from rightseat.data.values import Column, DataTable, Sheet, SqlResult
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-AT_ONCE = 50_000  # rows that are handed over in one go
-SAMPLE = 5
-FEW = 12  # values of a text column that are worth listing
-LONGEST_CELL = 2000
-COUNTING = 2.0  # seconds in which the rows of a result are counted, or not at all
-COUNTED = 2_000_000  # cells up to which distinct values are counted one by one
+INSERT_BATCH_ROWS = 50_000
+SAMPLE_ROWS = 5
+MAX_LISTED_VALUES = 12  # of a text column
+MAX_CELL_CHARS = 2000
+COUNT_TIMEOUT_S = 2.0  # to count the rows of a result
+MAX_EXACT_COUNT_ROWS = 2_000_000  # distinct values of larger tables are estimated
 
 
-class Add(msgspec.Struct, tag="add"):
-    """The payload is JSON or csv, unless it is a sheet."""
+class AddTable(msgspec.Struct, tag="add"):
+    """The payload is JSON or CSV, unless there is a sheet."""
 
     name: str
     title: str
@@ -42,22 +42,22 @@ class Add(msgspec.Struct, tag="add"):
     sheet: Sheet | None = None
 
 
-class Query(msgspec.Struct, tag="query"):
+class SqlQuery(msgspec.Struct, tag="query"):
     sql: str
     rows: int
     characters: int
     seconds: float
 
 
-def build() -> "Database":
-    return Database(connect())
+def build() -> "TableDatabase":
+    return TableDatabase(connect())
 
 
 def connect() -> "DuckDBPyConnection":
     try:
         import duckdb
     except ImportError:
-        raise Misuse("SQL over data needs DuckDB: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured("SQL over data needs DuckDB: pip install 'rightseat[openbb]'.") from None
     connection = duckdb.connect(":memory:", config={"threads": "2", "memory_limit": "384MB"})
     for setting in SETTINGS:
         connection.execute(f"SET {setting}")
@@ -67,7 +67,7 @@ def connect() -> "DuckDBPyConnection":
 SETTINGS = (
     "temp_directory = ''",
     "TimeZone = 'UTC'",
-    "python_enable_replacements = false",  # else `FROM name` finds variables of this program
+    "python_enable_replacements = false",  # else `FROM name` finds Python variables
     "autoinstall_known_extensions = false",
     "autoload_known_extensions = false",
     "allow_community_extensions = false",
@@ -76,85 +76,94 @@ SETTINGS = (
 )
 
 
-class Database:
+class TableDatabase:
     def __init__(self, connection: "DuckDBPyConnection") -> None:
         self._connection = connection
         keywords = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category IN ('reserved', 'type_function')"
         self._reserved = {name for (name,) in connection.execute(keywords).fetchall()}
 
-    def __call__(self, request: bytes, payload: bytes) -> Table | Answer:
-        wanted = msgspec.msgpack.decode(request, type=Add | Query)
-        return self.add(wanted, payload) if isinstance(wanted, Add) else self.query(wanted)
+    def __call__(self, content: bytes, payload: bytes) -> DataTable | SqlResult:
+        request = msgspec.msgpack.decode(content, type=AddTable | SqlQuery)
+        return self.add(request, payload) if isinstance(request, AddTable) else self.query(request)
 
-    # Loading.
+    # Loading
 
-    def add(self, wanted: Add, payload: bytes) -> Table:
-        frame = read(wanted, payload)
+    def add(self, request: AddTable, payload: bytes) -> DataTable:
+        frame = read_frame(request, payload)
         notes = list(frame.notes)
-        types = self._load(wanted.name, frame, notes)
-        (count,) = self._one(f"SELECT count(*) FROM {quoted(wanted.name)}")  # noqa: S608  # names are quoted
-        found = [self._describe(wanted.name, name, kind, count, frame) for name, kind in types.items()]
-        shown = self._connection.execute(f"SELECT * FROM {quoted(wanted.name)} LIMIT {SAMPLE}").fetchall()  # noqa: S608
-        sample = [[shorten(plain(value), 200) for value in row] for row in shown]
-        return Table(wanted.name, wanted.title, count, tuple(found), sample, tuple(notes))
+        types = self._load(request.name, frame, notes)
+        (count,) = self._fetch_one(f"SELECT count(*) FROM {quote_name(request.name)}")  # noqa: S608  # names are quoted
+        found = [self._describe(request.name, name, kind, count, frame) for name, kind in types.items()]
+        shown = self._connection.execute(f"SELECT * FROM {quote_name(request.name)} LIMIT {SAMPLE_ROWS}").fetchall()  # noqa: S608
+        sample = [[truncate_cell(to_json_value(value), 200) for value in row] for row in shown]
+        return DataTable(request.name, request.title, count, tuple(found), sample, tuple(notes))
 
     def _load(self, table: str, frame: rows.Frame, notes: list[str]) -> dict[str, str]:
-        """The types of the columns. Their values are gone from the frame then, so that nothing is held twice."""
+        """Return the column types. Values are removed from the frame to not hold them twice."""
         if not frame.columns:
-            raise Unreadable("The table has no columns.")
-        read = {name: columns.read(frame.columns.pop(name)) for name in list(frame.columns)}
-        notes += [f"{self._written(name)}: {column.note}" for name, column in read.items() if column.note]
-        types = {name: column.type for name, column in read.items()}
-        shape = ", ".join(f"{quoted(name)} {kind}" for name, kind in types.items())
-        self._connection.execute(f"CREATE TABLE {quoted(table)} ({shape})")
-        insert = write_insert(table, list(read.values()))
-        length = len(next(iter(read.values())).values)
-        for start in range(0, length, AT_ONCE):
-            self._connection.execute(insert, [column.values[start : start + AT_ONCE] for column in read.values()])
+            raise UnreadableFile("The table has no columns.")
+        data = {name: columns.read_column(frame.columns.pop(name)) for name in list(frame.columns)}
+        notes += [f"{self._sql_name(name)}: {column.note}" for name, column in data.items() if column.note]
+        types = {name: column.type for name, column in data.items()}
+        shape = ", ".join(f"{quote_name(name)} {kind}" for name, kind in types.items())
+        self._connection.execute(f"CREATE TABLE {quote_name(table)} ({shape})")
+        insert = write_insert(table, list(data.values()))
+        length = len(next(iter(data.values())).values)
+        for start in range(0, length, INSERT_BATCH_ROWS):
+            self._connection.execute(
+                insert, [column.values[start : start + INSERT_BATCH_ROWS] for column in data.values()]
+            )
         return types
 
     def _describe(self, table: str, name: str, kind: str, count: int, frame: rows.Frame) -> Column:
-        cell, source = quoted(name), quoted(table)
-        distinct = "count(DISTINCT {})" if count <= COUNTED else "approx_count_distinct({})"
+        cell, source = quote_name(name), quote_name(table)
+        distinct = "count(DISTINCT {})" if count <= MAX_EXACT_COUNT_ROWS else "approx_count_distinct({})"
         mean = f"avg({cell})" if kind in ("BIGINT", "DOUBLE") else "NULL"
         ends = f"min({cell}), max({cell})" if kind != "JSON" else "NULL, NULL"
-        known, different, low, high, middle = self._one(
+        known, different, low, high, middle = self._fetch_one(
             f"SELECT count({cell}), {distinct.format(cell)}, {ends}, {mean} FROM {source}"  # noqa: S608
         )
         few: list[tuple[str]] = []
-        if kind == "VARCHAR" and 0 < different <= FEW:
+        if kind == "VARCHAR" and 0 < different <= MAX_LISTED_VALUES:
             each = f"SELECT {cell} FROM {source} WHERE {cell} IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1"  # noqa: S608
             few = self._connection.execute(each).fetchall()
         return Column(
-            name=name, sql=self._written(name), type=kind, was=frame.was.get(name, ""), nulls=count - known,
-            distinct=different, low=shorten(plain(low), 60), high=shorten(plain(high), 60), mean=middle,
-            values=tuple(str(shorten(value, 60)) for (value,) in few),
-        )  # fmt: skip
+            name=name,
+            sql=self._sql_name(name),
+            type=kind,
+            original_name=frame.original_names.get(name, ""),
+            nulls=count - known,
+            distinct=different,
+            low=truncate_cell(to_json_value(low), 60),
+            high=truncate_cell(to_json_value(high), 60),
+            mean=middle,
+            values=tuple(str(truncate_cell(value, 60)) for (value,) in few),
+        )
 
-    def _written(self, name: str) -> str:
+    def _sql_name(self, name: str) -> str:
         is_plain = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) and name.lower() not in self._reserved
-        return name if is_plain else quoted(name)
+        return name if is_plain else quote_name(name)
 
-    def _one(self, sql: str) -> Any:
+    def _fetch_one(self, sql: str) -> Any:
         return self._connection.execute(sql).fetchone()
 
-    # Asking.
+    # Queries
 
-    def query(self, wanted: Query) -> Answer:
+    def query(self, request: SqlQuery) -> SqlResult:
         import duckdb
 
         try:
-            with self._reading_only():
-                return self._select(wanted)
+            with self._read_only_transaction():
+                return self._select(request)
         except duckdb.InterruptException:
-            raise BadQuery(f"The query took longer than {wanted.seconds:g} s. Ask for less.") from None
+            raise BadQuery(f"The query took longer than {request.seconds:g} s. Request less data.") from None
         except (duckdb.OutOfMemoryException, MemoryError):
-            raise Exhausted("The query needs more memory than it may use. Ask for less.") from None
+            raise OutOfMemory("The query needs more memory than allowed. Request less data.") from None
         except duckdb.Error as error:
-            raise BadQuery(explain(error)) from None
+            raise BadQuery(explain_error(error)) from None
 
     @contextlib.contextmanager
-    def _within(self, seconds: float) -> Iterator[None]:
+    def _interrupt_after(self, seconds: float) -> Iterator[None]:
         timer = threading.Timer(seconds, self._connection.interrupt)
         timer.start()
         try:
@@ -163,95 +172,95 @@ class Database:
             timer.cancel()
 
     @contextlib.contextmanager
-    def _reading_only(self) -> Iterator[None]:
+    def _read_only_transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN TRANSACTION READ ONLY")
         try:
             yield
         finally:
             self._connection.rollback()
 
-    def _select(self, wanted: Query) -> Answer:
-        text = self._one_select(wanted.sql)
-        with self._within(wanted.seconds):
+    def _select(self, request: SqlQuery) -> SqlResult:
+        text = self._check_select(request.sql)
+        with self._interrupt_after(request.seconds):
             result = self._connection.execute(text)
             if any("TIME ZONE" in str(column[1]) for column in result.description):
-                result = self._connection.execute(zoneless(text, result.description))
+                result = self._connection.execute(cast_zoned_times(text, result.description))
             names = tuple(str(column[0]) for column in result.description)
-            fetched = result.fetchmany(wanted.rows + 1)
-        kept, shortened = fit(fetched[: wanted.rows], wanted.characters)
-        if len(fetched) <= wanted.rows:
-            return Answer(names, kept, len(fetched), shortened)
-        return Answer(names, kept, self._count(text), shortened)
+            fetched = result.fetchmany(request.rows + 1)
+        kept, truncated_cells = fit_rows(fetched[: request.rows], request.characters)
+        if len(fetched) <= request.rows:
+            return SqlResult(names, kept, len(fetched), truncated_cells)
+        return SqlResult(names, kept, self._count(text), truncated_cells)
 
-    def _one_select(self, sql: str) -> str:
+    def _check_select(self, sql: str) -> str:
         import duckdb
 
         statements = self._connection.extract_statements(sql)
         if len(statements) != 1:
-            raise BadQuery(f"One SELECT is run at a time, and this is {len(statements) or 'no'} statements.")
+            raise BadQuery(f"Expected one SELECT, got {len(statements) or 'no'} statements.")
         kind = statements[0].type
         if kind == duckdb.StatementType.MULTI:
-            raise BadQuery("Only a SELECT is run. (PIVOT needs its values: PIVOT … ON column IN (…).)")
+            raise BadQuery("Only SELECT is allowed. (PIVOT needs its values: PIVOT … ON column IN (…).)")
         if kind != duckdb.StatementType.SELECT:
-            raise BadQuery(f"Only a SELECT is run here, and this is {kind.name}. Nothing was changed.")
+            raise BadQuery(f"Only SELECT is allowed, not {kind.name}. Nothing was changed.")
         return statements[0].query.strip().removesuffix(";")
 
     def _count(self, select: str) -> int | None:
-        """None where it takes too long or cannot be done: the rows themselves are worth more than their number."""
+        """None if counting fails or takes too long: the rows matter more than their number."""
         import duckdb
 
         try:
-            with self._within(COUNTING):
-                (count,) = self._one(f"SELECT count(*) FROM (\n{select}\n)")  # noqa: S608  # it is one SELECT
+            with self._interrupt_after(COUNT_TIMEOUT_S):
+                (count,) = self._fetch_one(f"SELECT count(*) FROM (\n{select}\n)")  # noqa: S608  # it is one SELECT
         except duckdb.Error:
             return None
         return int(count)
 
 
-def read(wanted: Add, payload: bytes) -> rows.Frame:
-    if wanted.sheet is not None:
-        return rows.read_sheet(wanted.sheet)
-    return rows.read_csv(payload.decode()) if wanted.kind == "csv" else rows.read_json(payload)
+def read_frame(request: AddTable, payload: bytes) -> rows.Frame:
+    if request.sheet is not None:
+        return rows.read_sheet(request.sheet)
+    return rows.read_csv(payload.decode()) if request.kind == "csv" else rows.read_json(payload)
 
 
-def zoneless(select: str, description: list[Any]) -> str:
-    """The same, with times that have a zone as text: to make Python's of them, DuckDB wants a package more."""
+def cast_zoned_times(select: str, description: list[Any]) -> str:
+    """Cast times with a zone to text: DuckDB would need another package to convert them to Python."""
     cells = [
-        f"CAST(#{place} AS VARCHAR) AS {quoted(column[0])}" if "TIME ZONE" in str(column[1]) else f"#{place}"
+        f"CAST(#{place} AS VARCHAR) AS {quote_name(column[0])}" if "TIME ZONE" in str(column[1]) else f"#{place}"
         for place, column in enumerate(description, 1)
     ]
-    return f"SELECT {', '.join(cells)} FROM (\n{select}\n)"  # noqa: S608  # it was found to be one SELECT
+    return f"SELECT {', '.join(cells)} FROM (\n{select}\n)"  # noqa: S608  # checked to be one SELECT
 
 
-def write_insert(table: str, read: list[columns.Read]) -> str:
-    """Columns are handed over as lists, one for each, and what is more than the text it is written in is cast."""
-    handed = [column.type if column.cast == "{}" else "VARCHAR" for column in read]
-    lists = ", ".join(f"unnest(${place}::{kind}[]) AS c{place}" for place, kind in enumerate(handed, 1))
-    cells = ", ".join(column.cast.format(f"c{place}") for place, column in enumerate(read, 1))
-    return f"INSERT INTO {quoted(table)} SELECT {cells} FROM (SELECT {lists})"  # noqa: S608  # names are quoted
+def write_insert(table: str, data: list[columns.ColumnData]) -> str:
+    """Columns are passed as one list each; text formats are cast."""
+    types = [column.type if column.cast == "{}" else "VARCHAR" for column in data]
+    lists = ", ".join(f"unnest(${place}::{kind}[]) AS c{place}" for place, kind in enumerate(types, 1))
+    cells = ", ".join(column.cast.format(f"c{place}") for place, column in enumerate(data, 1))
+    return f"INSERT INTO {quote_name(table)} SELECT {cells} FROM (SELECT {lists})"  # noqa: S608  # names are quoted
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def fit(fetched: list[tuple[Any, ...]], characters: int) -> tuple[list[list[JsonValue]], int]:
-    """As many rows as go into `characters`, at least one; and how many cells had to be cut."""
+def fit_rows(fetched: list[tuple[Any, ...]], characters: int) -> tuple[list[list[JsonValue]], int]:
+    """As many rows as fit into `characters`, at least one, and the number of truncated cells."""
     kept: list[list[JsonValue]] = []
-    shortened = 0
+    truncated_cells = 0
     for row in fetched:
-        values = [plain(value) for value in row]
-        cells = [shorten(value, LONGEST_CELL) for value in values]
+        values = [to_json_value(value) for value in row]
+        cells = [truncate_cell(value, MAX_CELL_CHARS) for value in values]
         characters -= sum(len(str(cell)) + 1 for cell in cells)
         if characters < 0 and kept:
             break
-        shortened += sum(value is not cell for value, cell in zip(values, cells, strict=True))
+        truncated_cells += sum(value is not cell for value, cell in zip(values, cells, strict=True))
         kept.append(cells)
-    return kept, shortened
+    return kept, truncated_cells
 
 
-def plain(value: Any) -> JsonValue:
-    """As JSON: what JSON has no word for becomes text."""
+def to_json_value(value: Any) -> JsonValue:
+    """Convert to JSON; other types become text."""
     match value:
         case None | bool() | str():
             return value
@@ -270,24 +279,24 @@ def plain(value: Any) -> JsonValue:
         case bytes():
             return value.hex()
         case list() | tuple():
-            return [plain(item) for item in value]
+            return [to_json_value(item) for item in value]
         case dict():
-            return {str(key): plain(item) for key, item in value.items()}
+            return {str(key): to_json_value(item) for key, item in value.items()}
         case _:
             return str(value)
 
 
-def shorten(value: JsonValue, most: int) -> JsonValue:
-    """The value itself, or its beginning as text, with a word about the rest."""
+def truncate_cell(value: JsonValue, max_chars: int) -> JsonValue:
+    """Truncate a long value to text, with its length."""
     if value is None or isinstance(value, bool | int | float):
         return value
-    text = value if isinstance(value, str) else columns.write(value)
-    return value if len(text) <= most else truncate_with_length(text, most)
+    text = value if isinstance(value, str) else columns.to_json(value)
+    return value if len(text) <= max_chars else truncate_with_length(text, max_chars)
 
 
-def explain(error: Exception) -> str:
-    """DuckDB's words in one line: the first, and what it thinks was meant where that is a column or a function."""
+def explain_error(error: Exception) -> str:
+    """DuckDB's message in one line, with its suggestions for columns and functions."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = re.sub(r"^[\w ]*Error: ", "", lines[0]) if lines else type(error).__name__
+    message = re.sub(r"^[\w ]*Error: ", "", lines[0]) if lines else type(error).__name__
     hints = [line for line in lines[1:] if line.startswith("Candidate")]
-    return " ".join([said.rstrip(".!") + ".", *hints])[:600]
+    return " ".join([message.rstrip(".!") + ".", *hints])[:600]

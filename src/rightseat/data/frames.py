@@ -1,7 +1,7 @@
-"""What goes between `child` and `worker`.
+"""The protocol between `child` and `worker`.
 
-To the child: a head, a request in msgpack, then a payload in pieces, so that a long text is never copied as a whole. An
-empty piece ends it. From the child: a length, and a reply in msgpack.
+Request: a header, msgpack, then a payload in chunks (so that a long text is never copied at once) and an empty chunk.
+Reply: a length and msgpack.
 """
 
 import struct
@@ -10,21 +10,21 @@ import msgspec
 
 from rightseat.core.errors import BadQuery
 
-HEAD = struct.Struct(">Qd")  # before each request: its length, and the seconds it may take
+REQUEST_HEADER = struct.Struct(">Qd")  # before each request: its length, and the seconds it may take
 LENGTH = struct.Struct(">Q")  # before each piece, and before each reply
 
 
-class Reply(msgspec.Struct, array_like=True):
-    """`error` is the code of an error of ours, or `fault` where the child's own code failed; `message` says more.
+class ChildReply(msgspec.Struct, array_like=True):
+    """`error` is the code of a `RightseatError`, or `fault` for an unexpected exception; `message` has details.
 
-    A child that is `spent` may fail at whatever it is asked next, and is better replaced.
+    `needs_restart`: the child may fail at the next request and should be replaced.
     """
 
     value: msgspec.Raw = msgspec.Raw(b"\xc0")  # nil
     error: str = ""
     message: str = ""
-    spent: bool = False
+    needs_restart: bool = False
 
 
-class Exhausted(BadQuery):
-    """The child came to the end of its memory."""
+class OutOfMemory(BadQuery):
+    """The child reached its memory limit."""

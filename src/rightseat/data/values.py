@@ -1,30 +1,30 @@
-"""Tables and documents as values: they go between the server and the child that makes them."""
+"""Tables and documents as values, exchanged between the server and its child processes."""
 
 import msgspec
 
 from rightseat.core.messages import Image
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 
 class Column(msgspec.Struct, frozen=True):
-    """`sql` is the name as it is written in a query, with quotation marks where it needs them."""
+    """`sql` is the name for queries, quoted if necessary."""
 
     name: str
     sql: str
     type: str
-    was: str = ""
-    """What the data calls it, where that could not be the name of a column."""
+    original_name: str = ""
+    """Its name in the data, if that was changed."""
     nulls: int = 0
     distinct: int | None = None
     low: JsonValue = None
     high: JsonValue = None
     mean: float | None = None
     values: tuple[str, ...] = ()
-    """All of them, where there are few."""
+    """All distinct values, if there are few."""
 
 
-class Table(msgspec.Struct, frozen=True):
-    """`title` is what it was called; `name` is what SQL calls it."""
+class DataTable(msgspec.Struct, frozen=True):
+    """`title` is its original name, `name` that in SQL."""
 
     name: str
     title: str
@@ -32,17 +32,17 @@ class Table(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     sample: list[list[JsonValue]]
     notes: tuple[str, ...] = ()
-    """What was read otherwise than it was written."""
+    """Conversions made while reading."""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """The result of a query. `total` is None where there are more rows and nobody has counted them."""
+class SqlResult(msgspec.Struct, frozen=True):
+    """The result of a query. `total` is None if there are more rows and counting took too long."""
 
     columns: tuple[str, ...]
     rows: list[list[JsonValue]]
     total: int | None
-    shortened: int = 0
-    """How many cells were cut."""
+    truncated_cells: int = 0
+    """The number of truncated cells."""
 
 
 class Word(msgspec.Struct, frozen=True, gc=False, array_like=True):
@@ -55,8 +55,8 @@ class Word(msgspec.Struct, frozen=True, gc=False, array_like=True):
     bottom: float
 
 
-class Page(msgspec.Struct, frozen=True):
-    """`words` are known of a PDF only. Numbers begin with 1."""
+class DocumentPage(msgspec.Struct, frozen=True):
+    """Only PDFs have `words`. Numbers start at 1."""
 
     number: int
     text: str
@@ -69,19 +69,19 @@ class Sheet(msgspec.Struct, frozen=True):
     rows: list[list[JsonValue]]
 
 
-class Document(msgspec.Struct, frozen=True):
-    """A file that was read: `pages` of text, `sheets` of rows, or an `image`. `notes` say what is lacking."""
+class ParsedDocument(msgspec.Struct, frozen=True):
+    """A parsed file: `pages` of text, `sheets` of rows, or an `image`. `notes` tell what is missing."""
 
     name: str
     kind: str
-    pages: tuple[Page, ...] = ()
+    pages: tuple[DocumentPage, ...] = ()
     sheets: tuple[Sheet, ...] = ()
     image: Image | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
-        """What its pages are called: only a PDF has pages of its own."""
+        """The word for its pages: only PDFs have real pages."""
         return "page" if self.kind == "pdf" else "part"
 
     @property

@@ -1,7 +1,7 @@
-"""Which addresses this server visits for somebody else. Pure: no name is looked up here.
+"""Decides which addresses the server may connect to for untrusted URLs (SSRF protection). It resolves no names.
 
-A client, a model or a document may name an address. Left alone, the server would fetch from its own network whatever
-they like: a database's console, a cloud's keys. So an address is public, or the operator has allowed it.
+A client, a model or a document may supply a URL. Without a check, the server would fetch from its own network: a
+database console, a cloud's keys. So an address must be public, or allowed by the operator.
 """
 
 import re
@@ -16,31 +16,31 @@ from rightseat.core.errors import AddressForbidden
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-LONGEST = 4096  # characters of an address
-PUBLIC_ONLY = "only public addresses are visited, unless the operator allows others"
+MAX_URL_CHARS = 4096  # characters of an address
+PUBLIC_ONLY = "only public addresses are allowed unless the operator allows others"
 
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 NAT64 = IPv6Network("64:ff9b::/96")
 TUNNELS = tuple(map(ip_network, ("64:ff9b:1::/48", "::/96", "fec0::/10")))
-"""Another address may stand inside, and nobody can say which; or the network is no more."""
+"""They may embed another address that cannot be known, or are deprecated."""
 UNICAST = IPv6Network("2000::/3")
-"""Where all public addresses of IPv6 are; Python calls some others public as well."""
+"""All public IPv6 addresses; Python calls some others public as well."""
 RESERVED = tuple(map(ip_network, ("192.88.99.0/24", "3fff::/20")))
-"""Public to Python, and to nobody else: relays that are no more, and examples in books."""
+"""Public only according to Python: deprecated relays, and documentation examples."""
 PLATFORMS = frozenset(map(ip_address, ("168.63.129.16", "192.0.0.192")))
-"""What clouds serve to their own machines at addresses that look public."""
+"""Cloud services for their own machines at addresses that look public."""
 
 
 class Target(NamedTuple):
-    """An address, taken apart once: what was checked is what is asked. `host` is a name or a number, as usual."""
+    """A URL, parsed once, so that the request uses what was checked. `host` is a normalised name or IP address."""
 
     scheme: str
     host: str
     port: int
     path: str
-    number: Address | None
+    ip: Address | None
 
     @property
     def url(self) -> str:
@@ -52,104 +52,103 @@ class Target(NamedTuple):
         return host if self.port == {"http": 80, "https": 443}[self.scheme] else f"{host}:{self.port}"
 
 
-def read_url(url: str, longest: int = LONGEST) -> Target:
-    """Raises `AddressForbidden` for what is no plain address of the web, however it is spelt."""
-    if len(url) > longest:
-        raise AddressForbidden(f"The address is longer than {longest:,} characters.")
+def parse_url(url: str, max_chars: int = MAX_URL_CHARS) -> Target:
+    """Raises `AddressForbidden` for anything but a plain http(s) URL."""
+    if len(url) > max_chars:
+        raise AddressForbidden(f"The URL is longer than {max_chars:,} characters.")
     if re.search(r"[\x00-\x20\x7f\\]", url):
-        raise AddressForbidden("The address has white space or a backslash in it.")
+        raise AddressForbidden("The URL contains whitespace or a backslash.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise AddressForbidden("The address cannot be understood: its host or its port is wrong.") from None
+        raise AddressForbidden("The URL is invalid: check its host and port.") from None
     if parts.scheme not in ("http", "https"):
-        raise AddressForbidden("Only addresses that begin with http:// or https:// are visited.")
+        raise AddressForbidden("The URL must begin with http:// or https://.")
     if "@" in parts.netloc:
-        raise AddressForbidden("An address with a user or a password in it is not visited.")
-    host, number = read_host(parts.hostname or "")
+        raise AddressForbidden("The URL must not contain a user name or password.")
+    host, ip = parse_host(parts.hostname or "")
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     query = f"?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else ""
-    return Target(parts.scheme, host, port or {"http": 80, "https": 443}[parts.scheme], path + query, number)
+    return Target(parts.scheme, host, port or {"http": 80, "https": 443}[parts.scheme], path + query, ip)
 
 
-def read_host(host: str) -> tuple[str, Address | None]:
-    """The usual form of a name, or of a number in any of its spellings: `127.1`, `0x7f000001`, `[::ffff:127.0.0.1]`."""
+def parse_host(host: str) -> tuple[str, Address | None]:
+    """The normal form of a name, or of an IP address in any notation: `127.1`, `0x7f000001`, `[::ffff:127.0.0.1]`."""
     try:
         plain = host.rstrip(".") if ":" in host or host.isascii() else host.encode("idna").decode().rstrip(".")
     except UnicodeError:
-        raise AddressForbidden("The host of the address is no name of a host.") from None
+        raise AddressForbidden("The URL has an invalid host name.") from None
     plain = plain.lower()
     if ":" in plain:
-        return read_number(plain)
+        return parse_ip(plain)
     labels = plain.split(".")
-    if _NUMBER.fullmatch(labels[-1]):  # a name never ends with a number
+    if _NUMBER.fullmatch(labels[-1]):  # a host name never ends with a number
         try:
-            return read_number(socket.inet_ntoa(socket.inet_aton(plain)))
+            return parse_ip(socket.inet_ntoa(socket.inet_aton(plain)))
         except OSError:
-            raise AddressForbidden("The host of the address is a number, and a wrong one.") from None
+            raise AddressForbidden("The URL has an invalid IP address.") from None
     if len(plain) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise AddressForbidden("The host of the address is no name of a host.")
+        raise AddressForbidden("The URL has an invalid host name.")
     return plain, None
 
 
-def read_number(text: str) -> tuple[str, Address]:
+def parse_ip(text: str) -> tuple[str, Address]:
     try:
-        number = ip_address(text)
+        ip = ip_address(text)
     except ValueError:
-        raise AddressForbidden("The host of the address is a number, and a wrong one.") from None
-    if isinstance(number, IPv6Address) and number.scope_id:
-        raise AddressForbidden("An address that names a network card is not visited.")
-    return str(number), number
+        raise AddressForbidden("The URL has an invalid IP address.") from None
+    if isinstance(ip, IPv6Address) and ip.scope_id:
+        raise AddressForbidden("The URL must not contain an IPv6 zone id.")
+    return str(ip), ip
 
 
-class Policy:
-    """What may be visited: public addresses, and what is in `allow`: networks (`10.0.0.0/8`), names of hosts, and
-    single places (`host:port`).
+class AddressPolicy:
+    """Allows public addresses and `allow`: networks (`10.0.0.0/8`), host names, and `host:port`.
 
-    A name of a host is allowed wherever it leads; `.example.com` stands for all names that end so. Where `only` is
-    given, no other hosts than those are visited at all. Raises `ValueError` for what is none of these.
+    An allowed host name may resolve to any address; `.example.com` matches all names with that ending. With `only`, no
+    other hosts are allowed at all. Raises `ValueError` for an invalid entry.
     """
 
     def __init__(self, allow: Sequence[str] = (), only: Sequence[str] = ()) -> None:
         self._networks: list[Network] = []
         self._names: list[str] = []
-        self._places: set[tuple[str, int]] = set()
+        self._host_ports: set[tuple[str, int]] = set()
         for entry in allow:
-            if place := read_place(entry):
-                self._places.add(place)
-            elif network := read_network(entry):
+            if host_port := parse_host_port(entry):
+                self._host_ports.add(host_port)
+            elif network := parse_network(entry):
                 self._networks.append(network)
             else:
-                self._names.append(read_name(entry))
-        self._only = [read_name(entry) for entry in only]
+                self._names.append(parse_host_pattern(entry))
+        self._only = [parse_host_pattern(entry) for entry in only]
 
     def check_host(self, target: Target) -> None:
-        if self._only and not is_named(target.host, self._only):
-            raise AddressForbidden(f"{target.host} is not one of the hosts that may be visited.")
+        if self._only and not matches_host_pattern(target.host, self._only):
+            raise AddressForbidden(f"{target.host} is not an allowed host.")
 
-    def choose(self, target: Target, addresses: Iterable[Address]) -> list[Address]:
-        """All addresses of a host, if all may be visited; a public one does not excuse a private one beside it.
+    def check_addresses(self, target: Target, addresses: Iterable[Address]) -> list[Address]:
+        """All addresses of a host, if all are allowed: one private address among public ones is enough to refuse.
 
         Raises `AddressForbidden`, with the rule.
         """
         found = list(addresses)
-        if is_named(target.host, self._names) or (target.host, target.port) in self._places:
+        if matches_host_pattern(target.host, self._names) or (target.host, target.port) in self._host_ports:
             return found
-        reason = next(filter(None, map(self.refusal, found)), None if found else "no address")
+        reason = next(filter(None, map(self.explain_refusal, found)), None if found else "no address")
         if reason is not None:
-            raise AddressForbidden(f"{target.host} leads to {reason}; {PUBLIC_ONLY}.")
+            raise AddressForbidden(f"{target.host} resolves to {reason}; {PUBLIC_ONLY}.")
         return found
 
-    def refusal(self, address: Address) -> str | None:
-        """What sort of address it is, where that sort is not visited."""
-        if inside := embedded(address):
-            return next(filter(None, map(self.refusal, inside)), None)
-        return None if any(address in network for network in self._networks) else sort_of(address)
+    def explain_refusal(self, address: Address) -> str | None:
+        """The kind of a forbidden address; None if it is allowed."""
+        if inside := embedded_ipv4(address):
+            return next(filter(None, map(self.explain_refusal, inside)), None)
+        return None if any(address in network for network in self._networks) else describe_non_public(address)
 
 
-def embedded(address: Address) -> tuple[IPv4Address, ...]:
-    """The addresses of IPv4 that one of IPv6 is only another way to write, or leads to."""
+def embedded_ipv4(address: Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses that an IPv6 address contains or leads to."""
     if isinstance(address, IPv4Address):
         return ()
     if address.ipv4_mapped is not None:
@@ -161,20 +160,20 @@ def embedded(address: Address) -> tuple[IPv4Address, ...]:
     return address.teredo or ()
 
 
-def sort_of(address: Address) -> str | None:
-    """None for a public one."""
+def describe_non_public(address: Address) -> str | None:
+    """The kind of a non-public address; None for a public one."""
     if address in PLATFORMS:
-        return "an address of a cloud's own services"
+        return "a cloud metadata address"
     if any(address in network for network in TUNNELS) and not (address.is_loopback or address.is_unspecified):
-        return "an address that hides another"
+        return "an address that embeds another one"
     sorts = {
-        "this very machine": address.is_loopback or address.is_unspecified,
+        "a loopback address": address.is_loopback or address.is_unspecified,
         "a link-local address": address.is_link_local,
         "a multicast address": address.is_multicast,
-        "a private network": address.is_private,
+        "a private address": address.is_private,
     }
     found = next((sort for sort, is_so in sorts.items() if is_so), None)
-    return found or (None if is_public(address) else "an address that is not public")
+    return found or (None if is_public(address) else "a non-public address")
 
 
 def is_public(address: Address) -> bool:
@@ -186,36 +185,36 @@ def is_public(address: Address) -> bool:
 _PLACE = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]/]+):([0-9]{1,5})")
 
 
-def read_place(entry: str) -> tuple[str, int] | None:
-    """`host:port`, with an IPv6 address in brackets; None for what is neither."""
+def parse_host_port(entry: str) -> tuple[str, int] | None:
+    """`host:port`, with an IPv6 address in brackets; None for anything else."""
     match = _PLACE.fullmatch(entry)
     if match is None:
         return None
     try:
-        host, _ = read_host(match[1].strip("[]"))
+        host, _ = parse_host(match[1].strip("[]"))
     except AddressForbidden as error:
-        raise ValueError(f"{entry!r} is no place: {error}") from None
+        raise ValueError(f"{entry!r} is not a valid host:port: {error}") from None
     if not 0 < int(match[2]) < 65536:
-        raise ValueError(f"{entry!r} is no place: a port is a number from 1 to 65535.")
+        raise ValueError(f"{entry!r} is not a valid host:port: a port is a number from 1 to 65535.")
     return host, int(match[2])
 
 
-def read_network(entry: str) -> Network | None:
-    """None for a name."""
+def parse_network(entry: str) -> Network | None:
+    """None for a host name."""
     try:
         return ip_network(entry.strip("[]"), strict=False)
     except ValueError:
         if "/" in entry:
-            raise ValueError(f"{entry!r} is no network: write it as 10.0.0.0/8 or fd00::/8.") from None
+            raise ValueError(f"{entry!r} is not a network: write it as 10.0.0.0/8 or fd00::/8.") from None
         return None
 
 
-def read_name(entry: str) -> str:
+def parse_host_pattern(entry: str) -> str:
     name = entry.lower().rstrip(".")
     if not all(map(_LABEL.fullmatch, name.removeprefix(".").split("."))):
-        raise ValueError(f"{entry!r} is no network and no name of a host: write 10.0.0.0/8, host.name or .host.name.")
+        raise ValueError(f"{entry!r} is not a network or a host name: write 10.0.0.0/8, host.name or .host.name.")
     return name
 
 
-def is_named(host: str, names: Iterable[str]) -> bool:
+def matches_host_pattern(host: str, names: Iterable[str]) -> bool:
     return any(host == name or (name.startswith(".") and f".{host}".endswith(name)) for name in names)

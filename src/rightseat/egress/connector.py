@@ -1,9 +1,9 @@
-"""aiohttp's connections, with what a copilot's server needs of them.
+"""Adapts aiohttp's connector: immediate close, safe retries, size limits and cheaper streaming.
 
-aiohttp resolves names, connects (happy eyeballs, proxies, TLS), keeps connections and parses HTTP. What is added here
-needs to know the connection itself: it is closed at once; a request on a kept connection can be told to be unanswered,
-so that it is sent again only if nothing can have been done with it; what is received is bounded; nothing may come after
-a response. And one streamed chunk costs about 5 µs less than with aiohttp's own `StreamReader`.
+aiohttp resolves names, connects (happy eyeballs, proxies, TLS), pools connections and parses HTTP. This module closes
+connections at once, detects stale pooled connections, so that a request is repeated only if it had no effect,
+limits received bytes, and refuses data after a response. A streamed chunk costs about 5 µs less than with aiohttp's own
+`StreamReader`.
 """
 
 import asyncio
@@ -31,16 +31,16 @@ class Disconnected(ServerDisconnectedError):
         self.is_stale = is_stale
 
 
-class TooManyBytes(ClientError):
-    """A response is larger than it may be, with its head and its framing."""
+class ResponseTooLarge(ClientError):
+    """A response exceeds its limit, including head and framing."""
 
 
-class NotHttp(ClientError):
-    """What came cannot be parsed."""
+class InvalidHttp(ClientError):
+    """The response cannot be parsed."""
 
 
 class _Queue(list[Any]):
-    """In place of two deques, of 760 bytes each: it holds one item nearly always."""
+    """Replaces two deques of 760 bytes each: it nearly always holds one item."""
 
     __slots__ = ()
 
@@ -48,14 +48,14 @@ class _Queue(list[Any]):
         return self.pop(0)
 
 
-class Body(StreamReader):
-    """aiohttp's reader without what a streamed chunk does not need: positions of HTTP chunks, and a timer."""
+class BodyReader(StreamReader):
+    """aiohttp's reader without positions of HTTP chunks and a timer, which streaming does not need."""
 
     __slots__ = ()
 
     @classmethod
     def adopt(cls, reader: StreamReader) -> None:
-        """The parser makes its readers itself, and asks for no class."""
+        """The parser creates its readers itself, and takes no class for them."""
         reader.__class__ = cls
         reader._buffer = _Queue(reader._buffer)  # type: ignore[assignment]
         reader._http_chunk_splits = None
@@ -82,7 +82,7 @@ class Body(StreamReader):
             super().set_exception(exc, *cause)
 
     async def readany(self) -> bytes:
-        """What came before a failure is read before it is raised."""
+        """Returns all bytes that arrived before a failure, then raises it."""
         while not self._buffer:
             if self._exception is not None:
                 raise self._exception
@@ -101,8 +101,8 @@ class Body(StreamReader):
         return data
 
 
-class Protocol(ResponseHandler):
-    """One connection. `max_bytes` bounds what is received on it in all."""
+class ClientProtocol(ResponseHandler):
+    """One connection. `max_bytes` limits all bytes that it receives."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, max_bytes: float) -> None:
         super().__init__(loop)
@@ -124,11 +124,11 @@ class Protocol(ResponseHandler):
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """What came before the bound is still read: a reader may have a better reason to give up."""
+        """Bytes before the limit are still delivered: the reader may have a more precise error."""
         self._received += len(data)
         super().data_received(data)
         if self._received > self._max_bytes:
-            self.fail(TooManyBytes())
+            self.fail(ResponseTooLarge())
 
     def feed_data(self, data: Any, size: int = 0) -> None:
         """A response begins. A second one to the same request, or one without a request, ends the connection."""
@@ -138,12 +138,12 @@ class Protocol(ResponseHandler):
             return
         self._has_response = message.code >= 200
         if type(content) is StreamReader:
-            Body.adopt(content)
+            BodyReader.adopt(content)
         super().feed_data(data, size)
 
     def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
         if isinstance(exc, HttpProcessingError):
-            exc, cause = NotHttp(without_bytes(exc.message)), ()
+            exc, cause = InvalidHttp(without_bytes(exc.message)), ()
             if self._payload is not None:
                 self._payload.set_exception(exc)
         elif isinstance(exc, ServerDisconnectedError | OSError) and not isinstance(exc, TimeoutError):
@@ -154,7 +154,7 @@ class Protocol(ResponseHandler):
 
     def fail(self, error: ClientError) -> None:
         payload = self._payload
-        self.abort()  # which forgets what went wrong before
+        self.abort()  # which clears an earlier exception
         self.set_exception(error)
         if payload is not None:
             payload.set_exception(error)
@@ -169,17 +169,17 @@ class Protocol(ResponseHandler):
             super().resume_reading(resume_parser)
 
     def close(self) -> None:
-        """At once: a cancelled request is not written to its end, and the end of TLS is not waited for."""
+        """Immediate: a cancelled request is not completed, and TLS shutdown is not awaited."""
         self.abort()
 
 
 def without_bytes(text: str) -> str:
-    """aiohttp puts what the server sent into its texts, in quotes; that may hold a secret."""
+    """aiohttp quotes received bytes in its messages, which may contain a secret."""
     return " ".join(re.split(r"b?['\"]|\n\n", text)[0].split())[:200].rstrip(" :.")
 
 
 class Destination(ClientRequest):
-    """Where connections go, for the connector: the origin, the proxy and TLS. It is not sent."""
+    """The origin, proxy and TLS for the connector. It is not sent."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__("GET", *args, **options)
@@ -191,7 +191,7 @@ class Destination(ClientRequest):
 
 
 class Connector(TCPConnector):
-    """As many connections as are needed. `max_bytes` is for each."""
+    """A pool without a limit of connections. `max_bytes` is for each connection."""
 
     def __init__(
         self,
@@ -202,11 +202,11 @@ class Connector(TCPConnector):
     ) -> None:
         keeps: dict[str, Any] = {"keepalive_timeout": keepalive_timeout} if keepalive_timeout else {"force_close": True}
         super().__init__(limit=0, resolver=resolver or ThreadedResolver(), use_dns_cache=False, **keeps)
-        make: Callable[..., ResponseHandler] = Protocol
+        make: Callable[..., ResponseHandler] = ClientProtocol
         self._factory = partial(make, loop=self._loop, max_bytes=max_bytes)
 
     def close_idle(self) -> None:
-        """Close what is idle now, and each other connection when its response was read."""
+        """Close idle connections now, and others when their response is read."""
         self._force_close = True
         for kept in self._conns.values():
             for protocol, _ in kept:

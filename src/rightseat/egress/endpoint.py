@@ -1,7 +1,7 @@
-"""A CopilotKit remote endpoint: what it offers, its actions and its agents.
+"""Client of a CopilotKit remote endpoint: discovers its actions and agents, and runs them.
 
-What it offers depends on who asks, so it is asked for with the properties and headers of each ask, and kept for a
-moment; that it cannot be reached is kept too, so that a dead endpoint does not hold up one run after another.
+Discovery depends on the user, so it is cached by the properties and headers of an ask. Failures are cached too, so that
+a dead endpoint does not delay every run.
 """
 
 import asyncio
@@ -15,106 +15,105 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import AgentError, AgentUnreachable
 from rightseat.egress.headers import RequestHeaders
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.options import Address, HeaderName, Sendable
-from rightseat.egress.service import Service
+from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
+from rightseat.egress.service import RemoteService
 from rightseat.parts import Reference
 from rightseat.wire import lines
-from rightseat.wire.copilotkit.describing import Info, read_info
+from rightseat.wire.copilotkit.descriptions import EndpointInfo, read_info
 
 WHAT = "The remote endpoint"
-KEPT = 256  # answers
+MAX_CACHED_INFOS = 256
 
 
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-    url: Address
-    """Where the endpoint is: what CopilotKit's runtime calls the `url` of a remote endpoint."""
-    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
-    """Sent with every request, such as a key of the endpoint."""
+    url: BaseUrl
+    """The URL of the endpoint, as CopilotKit's runtime has it in `url` of a remote endpoint."""
+    headers: dict[HeaderName, HeaderSecret] = Field(default_factory=dict)
+    """Sent with every request, such as an API key of the endpoint."""
     forward: tuple[HeaderName, ...] = ()
-    """Headers of the client's request that the endpoint gets too, of those that the face passes on with its `headers`.
-    """
+    """Headers of the client's request that are forwarded to the endpoint, of those listed in `headers` of the face."""
     header_hook: Reference | None = None
-    """An async function of yours, as `module:function`. It gets the ask before each request, and returns headers."""
-    patience: float = Field(default=300.0, gt=0)
-    """The longest silence, in seconds, before a run or an action is given up."""
-    discover_within: float = Field(default=2.0, gt=0)
-    """How long the endpoint has, in seconds, to say what it offers."""
-    keep: float = Field(default=10.0, ge=0)
-    """For how long, in seconds, what it offers is remembered, or that it could not be reached."""
+    """An async function of yours, as `module:function`: it receives the ask before each request and returns headers."""
+    timeout: float = Field(default=300.0, gt=0)
+    """The longest pause of the endpoint, in seconds, before a run or an action fails."""
+    discovery_timeout: float = Field(default=2.0, gt=0)
+    """Seconds to connect to the endpoint and to list its actions and agents."""
+    cache_seconds: float = Field(default=10.0, ge=0)
+    """How long the list of actions and agents is cached, and that the endpoint could not be reached."""
 
 
 class Endpoint:
     def __init__(self, options: Options) -> None:
         self._options = options
-        self._service = Service(
+        self._service = RemoteService(
             options.url,
             options.headers,
             what=WHAT,
-            patience=options.patience,
-            connect_within=min(options.discover_within, 10.0),
+            timeout=options.timeout,
+            connect_timeout=min(options.discovery_timeout, 10.0),
             network=options,
         )
         self._headers = RequestHeaders(options.headers, options.forward, options.header_hook)
-        self._known: dict[bytes, tuple[float, Info | AgentError]] = {}
+        self._infos: dict[bytes, tuple[float, EndpointInfo | AgentError]] = {}
 
     async def aclose(self) -> None:
         await self._service.aclose()
 
-    async def info(self, ask: Ask) -> Info:
-        """Raises `AgentError`, again and again until it is time to try anew."""
-        key = self._key(ask)
+    async def info(self, ask: Ask) -> EndpointInfo:
+        """Raises `AgentError`, the cached one for `cache_seconds`."""
+        key = self._cache_key(ask)
         now = asyncio.get_running_loop().time()
-        if (known := self._known.get(key)) is None or now - known[0] >= self._options.keep:
-            known = (now, await self._discover(ask))
-            self._known.pop(key, None)
-            self._known[key] = known
-            while len(self._known) > KEPT:
-                del self._known[next(iter(self._known))]
-        if isinstance(known[1], AgentError):
-            raise known[1]
-        return known[1]
+        if (cached := self._infos.get(key)) is None or now - cached[0] >= self._options.cache_seconds:
+            cached = (now, await self._discover(ask))
+            self._infos.pop(key, None)
+            self._infos[key] = cached
+            while len(self._infos) > MAX_CACHED_INFOS:
+                del self._infos[next(iter(self._infos))]
+        if isinstance(cached[1], AgentError):
+            raise cached[1]
+        return cached[1]
 
-    def _key(self, ask: Ask) -> bytes:
-        """All that the answer can depend on. What the hook returns is not part of it: that may be new every time."""
-        asker = [ask.principal.id, dict(ask.headers)] if self._headers.has_hook else self._headers.forwarded(ask)
-        return msgspec.json.encode([dict(ask.properties), asker], order="sorted")
+    def _cache_key(self, ask: Ask) -> bytes:
+        """All that the response can depend on, without the hook's headers: those may change every time."""
+        user = [ask.principal.id, dict(ask.headers)] if self._headers.has_hook else self._headers.select(ask)
+        return msgspec.json.encode([dict(ask.properties), user], order="sorted")
 
-    async def _discover(self, ask: Ask) -> Info | AgentError:
+    async def _discover(self, ask: Ask) -> EndpointInfo | AgentError:
         headers = await self._headers.make(ask)
         body = {"properties": dict(ask.properties)}
         try:
-            return read_info(await self._service.ask("/info", body, headers, within=self._options.discover_within))
+            timeout = self._options.discovery_timeout
+            return read_info(await self._service.post_json("/info", body, headers, timeout=timeout), self._service.url)
         except AgentError as error:
             return error.with_traceback(None)
 
-    async def act(self, name: str, arguments: Mapping[str, Any], ask: Ask) -> Any:
-        """The result of an action."""
+    async def run_action(self, name: str, arguments: Mapping[str, Any], ask: Ask) -> Any:
         body = {"name": name, "arguments": dict(arguments), "properties": dict(ask.properties)}
-        answer = await self._service.ask("/actions/execute", body, await self._headers.make(ask))
-        return answer.get("result") if isinstance(answer, dict) else answer
+        response = await self._service.post_json("/actions/execute", body, await self._headers.make(ask))
+        return response.get("result") if isinstance(response, dict) else response
 
-    async def headers(self, ask: Ask) -> dict[str, str]:
-        """Those of the next request, beside the fixed ones. Raises `HeaderHookFailed`."""
+    async def make_headers(self, ask: Ask) -> dict[str, str]:
+        """Headers of the next request, beside the configured ones. Raises `HeaderHookFailed`."""
         return await self._headers.make(ask)
 
     def redact(self, text: str, headers: Mapping[str, str]) -> str:
-        """What the endpoint said, for the log: without the secrets that it was sent."""
-        return self._service.said(text, headers)
+        """A text of the endpoint, for the log: without the secrets that were sent to it."""
+        return self._service.redact(text, headers)
 
-    async def execute(self, body: Any, headers: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
-        """The lines that an agent answers with."""
+    async def run_agent(self, body: Any, headers: Mapping[str, str]) -> AsyncIterator[dict[str, Any]]:
+        """Yields the lines of an agent's response."""
         async with self._service.post("/agents/execute", body, headers, is_timed=True) as response:
-            decoder = lines.Decoder(lines.MAX_AGENT_LINE_BYTES)
+            decoder = lines.LineDecoder(lines.MAX_AGENT_LINE_BYTES)
             async for piece in response:
                 for line in decoder.feed(piece):
-                    yield read(line)
+                    yield read_line(line)
             for line in decoder.rest():
-                yield read(line)
+                yield read_line(line)
 
 
-def read(line: bytes) -> dict[str, Any]:
+def read_line(line: bytes) -> dict[str, Any]:
     try:
         return lines.read(line)
     except ValueError as error:
-        raise AgentUnreachable(f"{WHAT} cannot be relied on: {error}.") from error
+        raise AgentUnreachable(f"{WHAT} sent an invalid line: {error}.") from error

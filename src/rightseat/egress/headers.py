@@ -1,7 +1,7 @@
-"""The headers of one request to a server of agents or tools, beside those that its configuration fixes.
+"""Builds the variable headers of a request to an agent or tool server: forwarded ones, and those of the header hook.
 
-They are headers of the client's request that the configuration lists, and those that a function of the operator's (the
-header hook) returns for this request. Of two with one name the hook's is sent.
+Forwarded headers come from the client's request, if the configuration lists them. The header hook is a function of the
+operator's; its headers override forwarded ones.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from rightseat import parts
 from rightseat.core.ask import Ask
 from rightseat.core.errors import HeaderHookFailed, RightseatError
 from rightseat.egress.request import write_headers
-from rightseat.egress.service import forwarded
+from rightseat.egress.service import select_headers
 
 logger = logging.getLogger(__name__)
 
 HOOK_TIMEOUT_S = 10.0
-MAX_HEADERS_BYTES = 16 * 1024  # names and values; many servers refuse a longer head
+MAX_HEADERS_BYTES = 16 * 1024  # names and values; many servers refuse more
 RESERVED = frozenset(
     {"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host"}
     | {"keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent"}
@@ -28,7 +28,7 @@ HeaderHook = Callable[[Ask], Awaitable[Mapping[str, str]]]
 
 
 class RequestHeaders:
-    """`fixed` are the names that the configuration sets itself: neither a client nor the hook replaces those."""
+    """`fixed` are the names that the configuration sets: neither a client nor the hook overrides those."""
 
     def __init__(self, fixed: Mapping[str, Any], forward: tuple[str, ...], hook: str | None = None) -> None:
         self._fixed = {name.lower() for name in fixed}
@@ -40,18 +40,18 @@ class RequestHeaders:
     def has_hook(self) -> bool:
         return self._hook is not None
 
-    def forwarded(self, ask: Ask) -> dict[str, str]:
-        """Those of the client's request."""
-        return forwarded(ask.headers, self._forward)
+    def select(self, ask: Ask) -> dict[str, str]:
+        """The forwarded headers of the client's request."""
+        return select_headers(ask.headers, self._forward)
 
     async def make(self, ask: Ask) -> dict[str, str]:
         """Raises `HeaderHookFailed`, or the `RightseatError` with which the hook refuses the request."""
-        headers = {name.lower(): value for name, value in self.forwarded(ask).items()}
+        headers = {name.lower(): value for name, value in self.select(ask).items()}
         if self._hook is None:
             return headers
         try:
             async with asyncio.timeout(HOOK_TIMEOUT_S):
-                made = await self._hook(ask)
+                returned = await self._hook(ask)
         except RightseatError:
             raise
         except TimeoutError as error:
@@ -59,14 +59,14 @@ class RequestHeaders:
         except Exception as error:
             logger.exception("run %s: the header hook %s failed", ask.run_id, self._name)
             raise self._failed(f"it raised {type(error).__name__}; the server's log has more") from error
-        return headers | self._checked(made)
+        return headers | self._check(returned)
 
-    def _checked(self, made: object) -> dict[str, str]:
-        """Values are secrets: no message has one."""
-        if not isinstance(made, Mapping):
-            raise self._failed(f"it returned {type(made).__name__} instead of a mapping of header names to values")
+    def _check(self, returned: object) -> dict[str, str]:
+        """Values are secrets, so no message contains one."""
+        if not isinstance(returned, Mapping):
+            raise self._failed(f"it returned {type(returned).__name__} instead of a mapping of header names to values")
         headers: dict[str, str] = {}
-        for name, value in made.items():
+        for name, value in returned.items():
             if not isinstance(name, str) or not isinstance(value, str):
                 raise self._failed(f"the name and the value of the header {name!r} must both be str")
             lower = name.lower()

@@ -1,9 +1,8 @@
-"""How outbound requests leave: through which proxy, and with which certificates.
+"""Proxies and TLS certificates of outbound requests.
 
-`proxy` of a part is used for all of its requests; `direct` is none. Without it, `HTTPS_PROXY`, `HTTP_PROXY` and
-`NO_PROXY` of the environment hold, as for other programs. Requests to this machine, and to what its cloud serves to it
-alone, go through no proxy of the environment. Addresses that a client or a plugin named go through a configured one
-only.
+`proxy` of a part applies to all of its requests; `direct` disables proxies. Without it, `HTTPS_PROXY`, `HTTP_PROXY` and
+`NO_PROXY` of the environment apply, except to localhost and to metadata services. URLs that a client or a plugin
+supplied only use a configured proxy.
 """
 
 import ssl
@@ -64,14 +63,14 @@ class TlsOptions(BaseModel):
     ca: BesidePath | None = None
     """A file of certificates (PEM) that are trusted in place of the system's, such as those of your company."""
     certificate: BesidePath | None = None
-    """A file with the client certificate (PEM) that the server asks for, and those that vouch for it."""
+    """A file with the client certificate (PEM) that the server requests, and its intermediate certificates."""
     key: BesidePath | None = None
     """A file with the private key of the client certificate. Unset: it is in the file `certificate`."""
 
     @model_validator(mode="after")
     def _key_of_a_certificate(self) -> Self:
         if self.key is not None and self.certificate is None:
-            raise PydanticCustomError("tls", "`key` is for a server with a `certificate`")
+            raise PydanticCustomError("tls", "`key` needs a `certificate`")
         return self
 
 

@@ -1,4 +1,4 @@
-"""What the options of parts that call out have in common: addresses and headers that can be sent."""
+"""Option types of parts with outbound requests: validated URLs and headers."""
 
 from typing import Annotated
 
@@ -32,10 +32,10 @@ def _check_name(name: str) -> str:
     return name
 
 
-Address = Annotated[str, AfterValidator(_check_address)]
-"""Where a server is found."""
+BaseUrl = Annotated[str, AfterValidator(_check_address)]
+"""The base URL of a server."""
 
-Sendable = Annotated[SecretStr, AfterValidator(_check_value)]
-"""A secret that goes out in a header."""
+HeaderSecret = Annotated[SecretStr, AfterValidator(_check_value)]
+"""A secret that is sent in a header."""
 
 HeaderName = Annotated[str, AfterValidator(_check_name)]

@@ -1,4 +1,4 @@
-"""What may be sent: addresses that the operator named, and headers. Nothing here opens a connection."""
+"""Validates the URLs and headers of outbound requests."""
 
 import re
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ def parse_base_url(base_url: str) -> SplitResult:
 
 
 def write_headers(headers: Mapping[str, str]) -> str:
-    """Raises `ValueError` for a header that would become two. The message leaves the value out: it may be a secret."""
+    """Raises `ValueError` for a header that would be parsed as two. The message omits the value: it may be secret."""
     for name, value in headers.items():
         if not _NAME.fullmatch(name) or name.lower() in ("content-length", "transfer-encoding"):
             raise ValueError(f"a header cannot be named {name!r}")
@@ -49,4 +49,4 @@ def write_headers(headers: Mapping[str, str]) -> str:
 
 def check_path(path: str) -> None:
     if not _TARGET.fullmatch(path):
-        raise ValueError(f"{path!r} is no path.")
+        raise ValueError(f"{path!r} is not a path: it must start with /.")

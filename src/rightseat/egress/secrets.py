@@ -1,11 +1,11 @@
-"""What the operator keeps for plugins to send: keys, tokens, passwords, each for the hosts it belongs to.
+"""Secrets of plugins: the operator's keys, tokens and passwords, each bound to the hosts that may receive it.
 
-A plugin names a secret as `${secret:NAME}` and never sees it: it is looked up at the moment of sending. Its value is
-that of the environment variable `RIGHTSEAT_SECRET_NAME`, or one in a file, `secrets.json`, that only its owner reads:
+A plugin refers to a secret as `${secret:NAME}` and never sees its value, which is inserted when the request is sent. It
+comes from the environment variable `RIGHTSEAT_SECRET_NAME`, or from a file `secrets.json` that only its owner may read:
 
     {"WEATHER_KEY": {"value": "…", "hosts": ["api.weather.example"]}, "OTHER": "…"}
 
-Other variables of the environment cannot be named: a plugin would send the server's own keys wherever it likes.
+Other environment variables cannot be referenced: a plugin could send the server's own keys anywhere.
 """
 
 import json
@@ -19,8 +19,8 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.egress.addresses import is_named, read_name, read_place
-from rightseat.egress.redaction import SHORTEST
+from rightseat.egress.addresses import matches_host_pattern, parse_host_pattern, parse_host_port
+from rightseat.egress.redaction import MIN_SECRET_CHARS
 
 PREFIX = "RIGHTSEAT_SECRET_"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")
@@ -28,76 +28,78 @@ PLACEHOLDER = re.compile(r"\$\{secret:([^{}]*)\}")
 
 
 class SecretMissing(RightseatError):
-    """There is no such secret, or it is not for the host that would get it."""
+    """The secret does not exist, or the host that would receive it is not one of its hosts."""
 
     code = "secret_missing"
     status = 500
 
 
-class Kept(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """`hosts` are names (`api.example.com`, `.example.com`) or places (`127.0.0.1:8080`); None is any."""
+class StoredSecret(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """`hosts` are names (`api.example.com`, `.example.com`) or `host:port`; None allows every host."""
 
     value: str | None = None
     hosts: tuple[str, ...] | None = None
 
 
 class Secrets:
-    """`file` need not be there. The environment wins over the file, which may then still say for which hosts."""
+    """`file` need not exist. The environment's value overrides the file's; the file's `hosts` still apply."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, file: Path | None = None) -> None:
         self._environ = environ or {}
         self._file = file
 
     async def resolve(self, name: str, *, host: str) -> str:
-        """`host` is where the value would go: `host:port`. Raises `SecretMissing`, and `ConfigError` for a bad file."""
-        kept = self._read().get(name, Kept())
-        value = self._environ.get(variable(name)) or kept.value
+        """`host` is the recipient, as `host:port`. Raises `SecretMissing`, and `ConfigError` for an invalid file."""
+        stored = self._read().get(name, StoredSecret())
+        value = self._environ.get(variable_name(name)) or stored.value
         if not value:
-            message = f"The secret {name!r} is missing: set {variable(name)}, or put it into the file of secrets."
+            message = f"The secret {name!r} is missing: set {variable_name(name)}, or add it to the secrets file."
             raise SecretMissing(message)
-        if len(value) < SHORTEST:
-            raise SecretMissing(f"The secret {name!r} has fewer than {SHORTEST} characters: it could not be covered.")
-        if kept.hosts is not None and not any(is_for(entry, host) for entry in kept.hosts):
+        if len(value) < MIN_SECRET_CHARS:
             raise SecretMissing(
-                f"The secret {name!r} is not for {host}: it is for {', '.join(kept.hosts) or 'no host'}."
+                f"The secret {name!r} has fewer than {MIN_SECRET_CHARS} characters, which is too short to redact."
+            )
+        if stored.hosts is not None and not any(matches_host(entry, host) for entry in stored.hosts):
+            raise SecretMissing(
+                f"The secret {name!r} may not be sent to {host}, only to {', '.join(stored.hosts) or 'no host'}."
             )
         return value
 
     def has(self, name: str) -> bool:
-        return bool(self._environ.get(variable(name)) or self._read().get(name, Kept()).value)
+        return bool(self._environ.get(variable_name(name)) or self._read().get(name, StoredSecret()).value)
 
-    def keep(self, name: str, value: str, hosts: Sequence[str] | None = None) -> None:
-        """Write it to the file. Raises `ConfigError` where there is no file, or the name or a host cannot be one."""
+    def store(self, name: str, value: str, hosts: Sequence[str] | None = None) -> None:
+        """Write it to the file. Raises `ConfigError` without a file, and for an invalid name or host."""
         if self._file is None:
-            raise ConfigError("There is no file for secrets: name one, or set environment variables.")
+            raise ConfigError("No secrets file is configured. Configure one, or set environment variables.")
         if not NAME.fullmatch(name):
-            raise ConfigError(f"{name!r} cannot name a secret: letters, digits, _ . and - can, with a letter first.")
+            raise ConfigError(f"{name!r} is not a valid secret name: use letters, digits, _ . and -, a letter first.")
         for entry in hosts or ():
             check_host(entry)
-        whole = self._read() | {name: Kept(value, None if hosts is None else tuple(hosts))}
-        write(self._file, json.dumps(msgspec.to_builtins(whole), ensure_ascii=False, indent=2))
+        secrets = self._read() | {name: StoredSecret(value, None if hosts is None else tuple(hosts))}
+        write_private_file(self._file, json.dumps(msgspec.to_builtins(secrets), ensure_ascii=False, indent=2))
 
-    def _read(self) -> dict[str, Kept]:
-        """Anew each time, so that a new key needs no restart."""
+    def _read(self) -> dict[str, StoredSecret]:
+        """Reads the file each time, so that a new key needs no restart."""
         if self._file is None or not self._file.exists():
             return {}
         mode = self._file.stat().st_mode
         if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-            raise ConfigError(f"{self._file} can be read by others than its owner: chmod 600 {self._file}")
+            raise ConfigError(f"{self._file} is readable by other users. Run: chmod 600 {self._file}")
         try:
-            read = msgspec.json.decode(self._file.read_bytes(), type=dict[str, str | Kept])
+            entries = msgspec.json.decode(self._file.read_bytes(), type=dict[str, str | StoredSecret])
         except msgspec.MsgspecError as error:
-            raise ConfigError(f"{self._file} is no file of secrets: {error}") from None
-        return {name: Kept(kept) if isinstance(kept, str) else kept for name, kept in read.items()}
+            raise ConfigError(f"{self._file} is not a valid secrets file: {error}") from None
+        return {name: StoredSecret(entry) if isinstance(entry, str) else entry for name, entry in entries.items()}
 
 
-def variable(name: str) -> str:
-    """Of the environment, where a name has no dots and no hyphens."""
+def variable_name(name: str) -> str:
+    """The environment variable of a secret. Variables cannot have dots and hyphens."""
     return PREFIX + re.sub(r"[.-]", "_", name)
 
 
-def write(file: Path, text: str) -> None:
-    """As a whole or not at all, and for nobody else from its first byte on."""
+def write_private_file(file: Path, text: str) -> None:
+    """Atomic, and readable by its owner alone from the first byte on."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile("w", dir=file.parent, prefix=".secrets", delete=False, encoding="utf-8") as new:
         new.write(text)
@@ -108,19 +110,21 @@ def write(file: Path, text: str) -> None:
 
 def check_host(entry: str) -> None:
     try:
-        if read_place(entry) is None:
-            read_name(entry)
+        if parse_host_port(entry) is None:
+            parse_host_pattern(entry)
     except ValueError:
-        raise ConfigError(f"{entry!r} is no host: write api.example.com, .example.com or 127.0.0.1:8080.") from None
+        raise ConfigError(
+            f"{entry!r} is not a valid host: write api.example.com, .example.com or 127.0.0.1:8080."
+        ) from None
 
 
-def is_for(entry: str, host: str) -> bool:
+def matches_host(entry: str, host: str) -> bool:
     if ":" in entry.rpartition("]")[2]:
-        return read_place(entry) == read_place(host)
-    name = host.rpartition(":")[0].strip("[]") if read_place(host) else host
-    return is_named(name.lower(), [entry.lower()])
+        return parse_host_port(entry) == parse_host_port(host)
+    name = host.rpartition(":")[0].strip("[]") if parse_host_port(host) else host
+    return matches_host_pattern(name.lower(), [entry.lower()])
 
 
-def named_in(text: str) -> tuple[str, ...]:
-    """The secrets that a text asks for."""
+def find_placeholders(text: str) -> tuple[str, ...]:
+    """The names of the secrets that a text refers to."""
     return tuple(PLACEHOLDER.findall(text))

@@ -1,6 +1,6 @@
-"""A server that the operator named and that agents or tools are asked of: one request, one answer, and how it fails.
+"""HTTP requests to an agent or tool server that the operator configured, and the errors they raise.
 
-What the server says of a failure goes to our log. The client learns only what kind of failure it was.
+The server's own error text goes to the log only; clients receive the kind of failure.
 """
 
 import asyncio
@@ -14,20 +14,21 @@ import msgspec
 from pydantic import SecretStr
 
 from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
-from rightseat.core.errors import AgentError, AgentRefused, AgentTimeout, AgentUnreachable, NothingThere
-from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.client import Client, Exchange, Response, Unreachable
+from rightseat.core.errors import AgentEndpointNotFound, AgentError, AgentRefused, AgentTimeout, AgentUnreachable
+from rightseat.core.types import JSON_ERRORS
+from rightseat.egress.client import Client, Exchange
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import Redactor
+from rightseat.egress.transport import Response, TransportError
 from rightseat.wire.lines import LineTooLong
 
 logger = logging.getLogger(__name__)
 
-MOST = 32 * 2**20  # bytes of an answer that is read whole
+MAX_BODY_BYTES = 32 * 2**20  # of a response that is not streamed
 
 
-class Service:
-    """Connections to one server. `what` is what people call it: "The agent's server"."""
+class RemoteService:
+    """Connections to one server. `what` names it in messages: "The agent server"."""
 
     def __init__(
         self,
@@ -36,18 +37,18 @@ class Service:
         *,
         what: str,
         accept: str = "application/json",
-        patience: float = SILENCE_SECONDS,
-        connect_within: float = 10.0,
+        timeout: float = SILENCE_SECONDS,
+        connect_timeout: float = 10.0,
         network: NetworkOptions | None = None,
     ) -> None:
         ours = {"accept": accept, "accept-encoding": "identity", "user-agent": "rightseat"}
         theirs = {name.lower(): value.get_secret_value() for name, value in headers.items()}
-        self._client = Client(url, ours | theirs, timeout=patience, connect_timeout=connect_within, network=network)
+        self._client = Client(url, ours | theirs, timeout=timeout, connect_timeout=connect_timeout, network=network)
         self._root = "/" if urlsplit(url).path in ("", "/") or urlsplit(url).path.endswith("/") else ""
-        self._where = url.partition("?")[0]
+        self.url = url.partition("?")[0]
         self._what = what
-        self._patience = patience
-        self._own = {"host", "content-type", *ours, *theirs}
+        self._timeout = timeout
+        self._fixed = {"host", "content-type", *ours, *theirs}
         self._redactor = Redactor("[secret]", theirs.values())
 
     async def aclose(self) -> None:
@@ -57,97 +58,100 @@ class Service:
     async def post(
         self, path: str, body: Any, headers: Mapping[str, str] | None = None, *, is_timed: bool = False
     ) -> AsyncIterator[Response]:
-        """Send `body` as JSON; the block gets a response that is no refusal. `path` is what follows the address.
+        """Send `body` as JSON; yields a successful response. `path` is appended to the URL.
 
-        Silence is measured by the caller, with `deadlines`, unless it `is_timed`.
+        The caller applies the read timeout with `deadlines`, unless it `is_timed`.
         """
         content = msgspec.json.encode(body)
-        request = self._client.post(path or self._root, content, self._more(headers), is_timed=is_timed)
-        async with self._asking(request, headers) as response:
+        request = self._client.post(path or self._root, content, self._extra_headers(headers), is_timed=is_timed)
+        async with self._send(request, headers) as response:
             yield response
 
-    def _more(self, headers: Mapping[str, str] | None) -> dict[str, str]:
-        """Headers of one request. What the operator has set is not replaced by them."""
-        return {name: value for name, value in (headers or {}).items() if name.lower() not in self._own}
+    def _extra_headers(self, headers: Mapping[str, str] | None) -> dict[str, str]:
+        """Headers of one request; they do not replace those of the configuration."""
+        return {name: value for name, value in (headers or {}).items() if name.lower() not in self._fixed}
 
     @asynccontextmanager
-    async def _asking(self, request: Exchange, headers: Mapping[str, str] | None) -> AsyncIterator[Response]:
+    async def _send(self, request: Exchange, headers: Mapping[str, str] | None) -> AsyncIterator[Response]:
         try:
             async with request as response:
                 await self._check(response, headers)
                 yield response
-        except Unreachable as error:
-            logger.warning("%s: %s", self._where, error)
-            raise AgentUnreachable(f"{self._what} cannot be relied on: {error}") from error
+        except TransportError as error:
+            logger.warning("%s: %s", self.url, error)
+            raise AgentUnreachable(f"{self._what} failed: {error}") from error
         except LineTooLong as error:
-            logger.warning("%s: its answer was ended: %s", self._where, error)
-            raise AgentUnreachable(f"{self._what} cannot be relied on: {error}.") from None
+            logger.warning("%s: closed its response: %s", self.url, error)
+            raise AgentUnreachable(f"{self._what} failed: {error}.") from None
 
     def deadlines(self) -> Deadlines:
-        """For a stream: comments are silence there, too. It may go on for as long as it is not silent."""
-        return Deadlines(Timeouts(self._patience, None), self._timeout)
+        """For a stream, which may go on as long as it sends events: comments do not reset the timeout."""
+        return Deadlines(Timeouts(self._timeout, None), self._timeout_error)
 
-    def _timeout(self, _: str) -> AgentTimeout:
+    def _timeout_error(self, _: str) -> AgentTimeout:
         return AgentTimeout(
-            f"{self._what} at {self._where} sent no event for {self._patience:g} s, so the run was ended. "
-            "Raise `patience` if it needs longer."
+            f"{self._what} at {self.url} sent no event for {self._timeout:g} s, so the run was ended. "
+            "Raise `timeout` if it needs longer."
         )
 
-    async def ask(
-        self, path: str, body: Any, headers: Mapping[str, str] | None = None, *, within: float | None = None
+    async def post_json(
+        self,
+        path: str,
+        body: Any,
+        headers: Mapping[str, str] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
     ) -> Any:
-        """The JSON that the server answers with. `within` is in seconds, for all of it."""
+        """The JSON of the response. `timeout` is in seconds, for the whole of it."""
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout):
                 async with self.post(path, body, headers, is_timed=True) as response:
-                    return await self._json(path, response, headers)
+                    return await self._read_json(path, response, headers)
         except TimeoutError:
-            logger.warning("%s%s did not answer within %s s", self._where, path, within)
-            raise AgentUnreachable(f"{self._what} did not answer within {within:g} s.") from None
+            logger.warning("%s%s sent no response within %s s", self.url, path, timeout)
+            raise AgentUnreachable(f"{self._what} sent no response within {timeout:g} s.") from None
 
-    async def look(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
-        """The JSON that the server has at that path."""
-        async with self._asking(self._client.get(path, self._more(headers)), headers) as response:
-            return await self._json(path, response, headers)
+    async def get_json(self, path: str, headers: Mapping[str, str] | None = None) -> Any:
+        async with self._send(self._client.get(path, self._extra_headers(headers)), headers) as response:
+            return await self._read_json(path, response, headers)
 
-    async def _json(self, path: str, response: Response, headers: Mapping[str, str] | None) -> Any:
+    async def _read_json(self, path: str, response: Response, headers: Mapping[str, str] | None) -> Any:
         pieces, size = [], 0
         async for piece in response:
             pieces.append(piece)
             size += len(piece)
-            if size > MOST:
-                raise AgentUnreachable(f"{self._what} answered with more than {MOST} bytes.")
-        said = b"".join(pieces)
+            if size > MAX_BODY_BYTES:
+                raise AgentUnreachable(f"{self._what} sent a response of more than {MAX_BODY_BYTES:,} bytes.")
+        body = b"".join(pieces)
         try:
-            return msgspec.json.decode(said)
+            return msgspec.json.decode(body)
         except JSON_ERRORS as error:
-            text = self.said(said.decode("utf-8", "replace"), headers)
-            logger.warning("%s%s answered with no JSON: %s", self._where, path, text)
-            raise AgentUnreachable(f"{self._what} answered with something else than JSON.") from error
+            text = self.redact(body.decode("utf-8", "replace"), headers)
+            logger.warning("%s%s sent a response that is not JSON: %s", self.url, path, text)
+            raise AgentUnreachable(f"{self._what} sent a response that is not JSON.") from error
 
     async def _check(self, response: Response, headers: Mapping[str, str] | None) -> None:
         if response.status < 300:
             return
-        said = self.said(await response.text(), headers)
-        logger.warning("%s answered %d: %s", self._where, response.status, said)
-        raise self._refusal(response.status)
+        text = self.redact(await response.text(), headers)
+        logger.warning("%s returned HTTP %d: %s", self.url, response.status, text)
+        raise self._status_error(response.status)
 
-    def _refusal(self, status: int) -> AgentError:
+    def _status_error(self, status: int) -> AgentError:
         if status == 404:
-            return NothingThere(f"{self._what} has nothing at the configured address (HTTP 404).")
+            return AgentEndpointNotFound(f"{self._what} returned HTTP 404. Check the configured URL.")
         if status in (401, 403):
-            return AgentRefused(f"{self._what} does not let us in (HTTP {status}).")
+            return AgentRefused(f"{self._what} returned HTTP {status}. Check its credentials in the configuration.")
         if status < 500:
-            return AgentRefused(f"{self._what} does not accept the request (HTTP {status}).")
+            return AgentRefused(f"{self._what} rejected the request (HTTP {status}).")
         return AgentUnreachable(f"{self._what} failed (HTTP {status}).")
 
-    def said(self, text: str, headers: Mapping[str, str] | None = None) -> str:
-        """What a server said, in one line and without our secrets, which some repeat: those of the configuration, and
-        the headers of one request."""
-        return self._redactor.summary(text, Redactor("[secret]", (headers or {}).values()))
+    def redact(self, text: str, headers: Mapping[str, str] | None = None) -> str:
+        """A server's text on one line, without the secrets that were sent to it: some servers repeat them."""
+        return self._redactor.summarize(text, Redactor("[secret]", (headers or {}).values()))
 
 
-def forwarded(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Those of a request that go on to a server that the operator trusts with them."""
+def select_headers(headers: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """The headers of a request that are forwarded to a server which the operator trusts with them."""
     wanted = {name.lower() for name in names}
     return {name: value for name, value in headers.items() if name.lower() in wanted}

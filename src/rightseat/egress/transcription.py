@@ -1,4 +1,4 @@
-"""Speech to text, through a server that offers OpenAI's `/audio/transcriptions`."""
+"""Transcribes audio through a server with OpenAI's `/audio/transcriptions` API."""
 
 import logging
 import uuid
@@ -8,27 +8,28 @@ from dataclasses import dataclass
 import msgspec
 from pydantic import ConfigDict, SecretStr
 
-from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.client import Client, Unreachable
+from rightseat.core.types import JSON_ERRORS
+from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions
+from rightseat.egress.transport import TransportError
 
 logger = logging.getLogger(__name__)
 
-KINDS = ("mpeg", "mp3", "mp4", "wav", "webm", "ogg", "flac", "aac")
-UNSAID = ("", "application/octet-stream")
-"""Kinds that say nothing. What a browser records is webm."""
+AUDIO_FORMATS = ("mpeg", "mp3", "mp4", "wav", "webm", "ogg", "flac", "aac")
+UNSPECIFIED_TYPES = ("", "application/octet-stream")
+"""Content types that do not name a format. Browsers record webm."""
 
 
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True)
     base_url: str
-    """Where `/audio/transcriptions` is found."""
+    """The URL that `/audio/transcriptions` is appended to."""
     api_key: SecretStr | None = None
     model: str = "whisper-1"
 
 
-class Unheard(Exception):
-    """Why there is no text, in the words of CopilotKit's clients: `kind` is one of their codes."""
+class TranscriptionFailed(Exception):
+    """`kind` is one of the error codes of CopilotKit's clients."""
 
     def __init__(self, kind: str, message: str, status: int = 400, *, retryable: bool = False) -> None:
         super().__init__(message)
@@ -45,10 +46,10 @@ class Recording:
 
     @classmethod
     def of(cls, data: bytes, kind: str, name: str) -> "Recording":
-        """Raises `Unheard` where there is nothing in it, or it is no sound."""
+        """Raises `TranscriptionFailed` if the recording is empty or not audio."""
         if not data:
-            raise Unheard("audio_too_short", "The recording is empty.")
-        return cls(data, checked(kind), name)
+            raise TranscriptionFailed("audio_too_short", "The recording is empty.")
+        return cls(data, check_media_type(kind), name)
 
 
 class Transcriber:
@@ -60,66 +61,69 @@ class Transcriber:
             headers["authorization"] = f"Bearer {options.api_key.get_secret_value()}"
         self._client = Client(options.base_url, headers, timeout=60, network=options)
 
-    async def text_of(self, recording: Recording, fields: Mapping[str, str] | None = None) -> str:
-        """`fields` are sent along. Raises `Unheard`."""
-        body = form(recording, {"model": self._options.model, **(fields or {})}, self._boundary)
+    async def transcribe(self, recording: Recording, fields: Mapping[str, str] | None = None) -> str:
+        """`fields` are added to the form. Raises `TranscriptionFailed`."""
+        body = write_form(recording, {"model": self._options.model, **(fields or {})}, self._boundary)
         try:
-            async with self._client.post("/audio/transcriptions", body) as heard:
-                said = await heard.text(most=2**20, within=60.0)
-        except Unreachable as error:
+            async with self._client.post("/audio/transcriptions", body) as response:
+                text = await response.text(max_bytes=2**20, timeout=60.0)
+        except TransportError as error:
             logger.warning("%s: %s", self._options.base_url, error)
             message = "The transcription server cannot be reached."
-            raise Unheard("network_error", message, 502, retryable=True) from error
+            raise TranscriptionFailed("network_error", message, 502, retryable=True) from error
         finally:
-            await self._client.aclose()  # recordings are rare: no connection is kept for the next
-        if heard.status != 200:
-            logger.warning("%s answered %d: %s", self._options.base_url, heard.status, said[:500])
-            raise refused(heard.status)
-        return read_text(said)
+            await self._client.aclose()  # recordings are rare: no connection is kept open
+        if response.status != 200:
+            logger.warning("%s returned HTTP %d: %s", self._options.base_url, response.status, text[:500])
+            raise explain_status(response.status)
+        return read_text(text)
 
 
-def refused(status: int) -> Unheard:
-    """What the server said is for the log: it may hold more than the person should see."""
+def explain_status(status: int) -> TranscriptionFailed:
+    """The server's own text is only logged: it may hold more than the user should see."""
     if status in (401, 403):
-        return Unheard("auth_failed", "The transcription server does not accept our key.", 502)
+        return TranscriptionFailed("auth_failed", "The transcription server rejected the API key.", 502)
     if status == 429:
-        return Unheard("rate_limited", "The transcription server is busy. Try again later.", 429, retryable=True)
-    return Unheard("provider_error", "The recording could not be transcribed.", 502, retryable=status >= 500)
+        return TranscriptionFailed(
+            "rate_limited", "The transcription server is busy. Try again later.", 429, retryable=True
+        )
+    return TranscriptionFailed(
+        "provider_error", "The transcription server could not transcribe the recording.", 502, retryable=status >= 500
+    )
 
 
-def checked(kind: str) -> str:
+def check_media_type(kind: str) -> str:
     family, _, name = kind.partition(";")[0].strip().lower().partition("/")
-    if kind.lower() in UNSAID:
+    if kind.lower() in UNSPECIFIED_TYPES:
         return "audio/webm"
-    if family != "audio" or name not in KINDS:
-        supported = ", ".join(f"audio/{one}" for one in KINDS)
-        raise Unheard("invalid_audio_format", f"Unsupported audio format: {kind}. Supported: {supported}.")
+    if family != "audio" or name not in AUDIO_FORMATS:
+        supported = ", ".join(f"audio/{name}" for name in AUDIO_FORMATS)
+        raise TranscriptionFailed("invalid_audio_format", f"Unsupported audio format: {kind}. Supported: {supported}.")
     return kind
 
 
-def form(recording: Recording, fields: Mapping[str, str], boundary: str) -> bytes:
-    """A form with the recording and what is said of it."""
-    named = f'Content-Disposition: form-data; name="file"; filename="{safe(recording.name)}"'
-    head = f"--{boundary}\r\n{named}\r\nContent-Type: {safe(recording.kind)}\r\n\r\n"
+def write_form(recording: Recording, fields: Mapping[str, str], boundary: str) -> bytes:
+    disposition = f'Content-Disposition: form-data; name="file"; filename="{escape_header_value(recording.name)}"'
+    head = f"--{boundary}\r\n{disposition}\r\nContent-Type: {escape_header_value(recording.kind)}\r\n\r\n"
     tail = "".join(
-        f'\r\n--{boundary}\r\nContent-Disposition: form-data; name="{safe(name)}"\r\n\r\n{value}'
+        f'\r\n--{boundary}\r\nContent-Disposition: form-data; name="{escape_header_value(name)}"\r\n\r\n{value}'
         for name, value in fields.items()
     )
     return head.encode() + recording.data + tail.encode() + f"\r\n--{boundary}--\r\n".encode()
 
 
-def safe(text: str) -> str:
-    """Without what would end the value, or the line, of a header."""
+def escape_header_value(text: str) -> str:
+    """Removes characters that would end the value, or the line, of a header."""
     return "".join(character for character in text if " " <= character <= "~" and character not in '"\\')
 
 
-class Heard(msgspec.Struct):
+class TranscriptionResponse(msgspec.Struct):
     text: str
 
 
-def read_text(said: str) -> str:
+def read_text(body: str) -> str:
     try:
-        return msgspec.json.decode(said, type=Heard).text
+        return msgspec.json.decode(body, type=TranscriptionResponse).text
     except JSON_ERRORS as error:
-        message = "The transcription server's answer cannot be read."
-        raise Unheard("provider_error", message, 502, retryable=True) from error
+        message = "The transcription server returned an invalid response."
+        raise TranscriptionFailed("provider_error", message, 502, retryable=True) from error

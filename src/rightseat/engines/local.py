@@ -1,4 +1,4 @@
-"""Runs as tasks of this process. When the process ends, so do they."""
+"""Executes runs as tasks of this process, which end with it."""
 
 import asyncio
 import logging
@@ -25,13 +25,13 @@ def build(options: Options) -> Engine:
 
 
 class LocalEngine:
-    is_lasting = False
+    supports_durable = False
 
     def __init__(self) -> None:
         self._running: dict[str, asyncio.Task[None]] = {}
 
     async def open(self, perform: Perform) -> None:
-        """There is nothing to go on with."""
+        """Does nothing: there are no runs to resume."""
 
     async def resume(self, asks: Sequence[Ask]) -> Resumed:
         return Resumed()
@@ -44,14 +44,14 @@ class LocalEngine:
         task = self._running.get(run_id)
         if task is None:
             return False
-        await asyncio.sleep(0)  # a task that is cancelled before its first step never takes it, and could not say so
-        if not task.cancelling():  # once is enough: a second one would cut short what the run does to end
+        await asyncio.sleep(0)  # a task that is cancelled before its first step never starts, and would write no end
+        if not task.cancelling():  # a second cancellation would interrupt the cleanup of the first
             task.cancel()
         await asyncio.wait((task,))
         return True
 
-    async def forget(self, run_ids: Sequence[str]) -> None:
-        """Nothing is kept."""
+    async def delete_runs(self, run_ids: Sequence[str]) -> None:
+        """Does nothing: nothing is stored."""
 
     async def unsettled(self) -> Sequence[str]:
         return ()
@@ -61,17 +61,17 @@ class LocalEngine:
 
     async def _run(self, ask: Ask, perform: Perform) -> None:
         try:
-            await perform(ask, _once)
+            await perform(ask, _direct_steps)
         except Exception:
-            logger.exception("run %s broke off", ask.run_id)
+            logger.exception("run %s failed unexpectedly", ask.run_id)
         finally:
             del self._running[ask.run_id]
 
 
-class _Once:
-    """Steps that are simply done: a run of this process is never taken over by another."""
+class _DirectSteps:
+    """Steps that are executed without being stored: no other process can resume the run."""
 
-    is_leaving = False
+    is_shutting_down = False
     resumed = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
@@ -81,4 +81,4 @@ class _Once:
         return source()
 
 
-_once = _Once()
+_direct_steps = _DirectSteps()

@@ -1,1 +1,1 @@
-"""What may be said: checks before, while and after a model speaks. One file a guard."""
+"""Guards: checks of content before, during and after a model response. One file per guard."""

@@ -1,4 +1,4 @@
-"""CopilotKit's guardrails service, or one that speaks like it: it judges the questions of clients that want it to."""
+"""A guard that calls CopilotKit's guardrails service, for clients that request it."""
 
 from typing import Any, Self
 
@@ -6,36 +6,37 @@ import msgspec
 from pydantic import ConfigDict, Field, SecretStr
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import Denied, GuardFailed
-from rightseat.core.guard import Guard, Passive, question_of
+from rightseat.core.errors import GuardDenied, GuardFailed
+from rightseat.core.guard import BaseGuard, Guard, question_text
 from rightseat.core.messages import Message
-from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.client import Client, Unreachable
+from rightseat.core.types import JSON_ERRORS
+from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions
+from rightseat.egress.transport import TransportError
 from rightseat.parts import Parts
 
-LARGEST = 65_536  # bytes of a verdict
+MAX_VERDICT_BYTES = 65_536  # bytes of a verdict
 
 
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = "copilotkit"
-    """What the guard is called in the run and in the server's log."""
+    """The name of the guard in events and in the server log."""
     url: str = "https://api.cloud.copilotkit.ai"
-    """Where the service is. The question and the messages before it are sent there."""
+    """The URL of the service. It receives the question and the messages before it."""
     api_key: SecretStr | None = None
-    """The key for the service. Left out: the public key that the client sends with its request."""
+    """The API key of the service. Default: the public key in the client's request."""
     timeout: float = Field(default=8.0, gt=0)
-    """Seconds until a service that is silent has failed."""
+    """Seconds to wait for a response of the service."""
 
 
 def build(options: Options, parts: Parts) -> Guard:
-    return Service(options)
+    return GuardrailsGuard(options)
 
 
-class Service(Passive):
-    judges_topics = True
-    judges_earlier = False  # its clients send it one question at a time, and pay for each
+class GuardrailsGuard(BaseGuard):
+    checks_topics = True
+    checks_history = False  # the service takes one question per request, and each is paid for
 
     def __init__(self, options: Options) -> None:
         self.name = options.name
@@ -49,14 +50,14 @@ class Service(Passive):
         await self._client.aclose()
 
     async def check_question(self, ask: Ask) -> None:
-        question = question_of(ask)
+        question = question_text(ask)
         if ask.topics is None or not question:
             return
         body = {
             "input": question,
             "validTopics": ask.topics.allow,
             "invalidTopics": ask.topics.deny,
-            "messages": [written(message) for message in ask.messages[:-1] if message.text],
+            "messages": [write_message(message) for message in ask.messages[:-1] if message.text],
         }
         key = self._key.get_secret_value() if self._key else ask.topics.key
         verdict = await self._ask(msgspec.json.encode(body), {"x-copilotcloud-public-api-key": key} if key else {})
@@ -64,27 +65,27 @@ class Service(Passive):
             case {"status": "allowed"}:
                 return
             case {"status": "denied", **rest}:
-                raise Denied(str(rest.get("reason") or "The question is not allowed."))
+                raise GuardDenied(str(rest.get("reason") or "Sorry, I can't help with that question."))
             case _:
-                raise GuardFailed("The guardrails service gave no verdict.")
+                raise GuardFailed("The guardrails service returned no verdict.")
 
     async def _ask(self, body: bytes, headers: dict[str, str]) -> Any:
         try:
             async with self._client.post("/guardrails/validate", body, headers) as response:
-                said = bytearray()
+                content = bytearray()
                 async for piece in response:
-                    said += piece
-                    if len(said) > LARGEST:
-                        raise GuardFailed("The guardrails service says more than a verdict.")
-        except Unreachable as error:
-            raise GuardFailed(f"The guardrails service cannot be reached. {error}") from error
+                    content += piece
+                    if len(content) > MAX_VERDICT_BYTES:
+                        raise GuardFailed("The response of the guardrails service is too long.")
+        except TransportError as error:
+            raise GuardFailed(f"Cannot reach the guardrails service: {error}") from error
         if response.status != 200:
-            raise GuardFailed(f"The guardrails service answers with the status {response.status}.")
+            raise GuardFailed(f"The guardrails service returned HTTP {response.status}.")
         try:
-            return msgspec.json.decode(bytes(said))
+            return msgspec.json.decode(bytes(content))
         except JSON_ERRORS:
-            raise GuardFailed("The guardrails service gave no verdict.") from None
+            raise GuardFailed("The guardrails service returned no verdict.") from None
 
 
-def written(message: Message) -> dict[str, str]:
+def write_message(message: Message) -> dict[str, str]:
     return {"role": message.role, "content": message.text}

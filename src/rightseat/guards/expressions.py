@@ -1,12 +1,10 @@
-"""Phrases and an operator's regular expressions, for an engine whose time is linear in the text (RE2).
+"""Compiles phrases and regular expressions of operators for RE2, whose search time is linear.
 
-An expression is read by Python's own parser, so it means what it means in Python; what RE2 has no linear way for is
-refused by its name. `\\w`, `\\d` and `\\s` are written out as the characters that they have in Python. RE2 knows word
-boundaries between ASCII characters only, so `\\b` at the beginning or the end of an expression becomes a character that
-is matched too, or the end of the text.
+Python's own parser reads an expression, so it has Python's meaning; constructs that RE2 cannot run in linear time are
+rejected by name. `\\w`, `\\d` and `\\s` are expanded to Python's sets. RE2 has word boundaries for ASCII only,
+so `\\b` at the start or end of an expression becomes a matched character, or the end of the text.
 
-Each expression is compiled twice: as it is, for the text as it was written; and with its letters normalised, for the
-normalised text.
+Each expression is compiled twice: as written, and with normalised letters for normalised text.
 """
 
 import re
@@ -19,16 +17,16 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # it has no types
 
-from rightseat.guards.normalization import UNSEEN, normalize, normalize_character
+from rightseat.guards.normalization import INVISIBLE, normalize, normalize_character
 
-LONGEST = 4096
-"""Characters that one pattern may match: so much of an answer is held back at most."""
+MAX_MATCH_CHARS = 4096
+"""Characters that one pattern may match; at most so much of an answer is held back."""
 MAX_PROGRAM_BYTES = 16 * 1024 * 1024
-"""Of one compiled expression and the states that RE2 keeps of it. Beyond, it is too large or takes slower ways."""
-MAX_REPEATS = 1000  # of RE2, for one repetition
-TOGETHER = 4000  # characters of phrases that become one expression
+"""Of one compiled expression with RE2's cached states. Beyond, it is rejected or slower."""
+MAX_REPEATS = 1000  # RE2's limit for one repetition
+MAX_GROUP_CHARS = 4000  # of phrases compiled into one expression
 
-REFUSED = {
+UNSUPPORTED = {
     op.ASSERT: ("a {}", "match the characters around it too, or leave it out"),
     op.ASSERT_NOT: ("a negative {}", "match the characters around it too, or leave it out"),
     op.GROUPREF: ("a back-reference", "write out what it repeats"),
@@ -46,7 +44,7 @@ CATEGORIES = {
     op.CATEGORY_SPACE: r"\t-\r\x{1c}-\x{1f}\x{85}\pZ",
     op.CATEGORY_WORD: r"\pL\pN_",
 }
-"""What Python means by \\d, \\s and \\w, inside a class."""
+"""Python's \\d, \\s and \\w inside a class."""
 ASCII_CATEGORIES = {op.CATEGORY_DIGIT: "0-9", op.CATEGORY_SPACE: r"\t-\r ", op.CATEGORY_WORD: "0-9A-Za-z_"}
 PYTHON_CATEGORIES = {
     op.CATEGORY_DIGIT: r"\d",
@@ -56,28 +54,28 @@ PYTHON_CATEGORIES = {
     op.CATEGORY_WORD: r"\w",
     op.CATEGORY_NOT_WORD: r"\W",
 }
-NO_WORD = r"[^\pL\pN\pM_]"
-"""What can stand beside a word. Marks belong to their letters."""
+NON_WORD = r"[^\pL\pN\pM_]"
+"""A character next to a word. Marks belong to their letters."""
 
 
 class BadPattern(ValueError):
-    """It is no pattern, or none that can be looked for while a text is written."""
+    """Invalid, or not searchable in streamed text."""
 
 
 class Expression:
-    """A compiled expression. `longest` is how many characters it can match."""
+    """A compiled expression. `max_chars` is how many characters it can match."""
 
-    def __init__(self, source: str, longest: int) -> None:
+    def __init__(self, source: str, max_chars: int) -> None:
         options = re2.Options()
         options.max_mem = MAX_PROGRAM_BYTES
         options.case_sensitive = False
         options.log_errors = False
         options.never_capture = True
-        self.longest = longest
-        self._compiled = re2.compile(source, options)
+        self.max_chars = max_chars
+        self._compile = re2.compile(source, options)
 
     def is_in(self, text: str, start: int = 0, *, final: bool = True) -> bool:
-        """Is there a match at or behind `start`? Where the text goes on (not `final`), none that touches its end."""
+        """Whether there is a match from `start` on. Unless `final`, a match at the end does not count."""
         data = text.encode("utf-8", "replace")
         end = len(data)
         if end == len(text):  # ASCII
@@ -87,105 +85,105 @@ class Expression:
             start = len(text[:start].encode("utf-8", "replace"))
             if not final:
                 end -= len(text[-1].encode("utf-8", "replace"))
-        # Not re2.Set, which would take several at once: where memory runs out, it says that there is no match.
-        return self._compiled.search(data, start, end) is not None
+        # Not re2.Set, which takes several at once: when memory runs out, it reports no match.
+        return self._compile.search(data, start, end) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """`normalized` is for normalised text, `raw` for text as it was written; either may have nothing to look for."""
+    """`normalized` is for normalised text, `raw` for text as written; either may be None."""
 
     normalized: Expression | None
     raw: Expression | None
-    longest: int
+    max_chars: int
 
 
 def pattern(expression: str) -> Pattern:
-    """A regular expression, in upper or lower case, of something that has an end."""
+    """Compile a bounded regular expression, ignoring case."""
     try:
         tree = _parser.parse(expression, re.IGNORECASE)
         re.compile(expression, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
-        raise BadPattern(f"{expression!r} is no pattern: {error}.") from None
-    _refuse(tree, expression)
-    least, most = tree.getwidth()
-    if least == 0:
-        raise BadPattern(f"{expression!r} is found in any text, even in none.")
-    _limit(most, expression)
-    raw = _compiled(Translation(expression, tree).source, most + 2, expression)
-    plain = _normalized(tree)
-    least, most = plain.getwidth()
-    if least == 0:
-        return Pattern(None, raw, raw.longest)
-    _limit(most, expression)
-    normalized = _compiled(Translation(expression, plain).source, most + 2, expression)
-    return Pattern(normalized, raw, max(raw.longest, normalized.longest))
+        raise BadPattern(f"{expression!r} is not a valid pattern: {error}.") from None
+    _check_supported(tree, expression)
+    minimum, maximum = tree.getwidth()
+    if minimum == 0:
+        raise BadPattern(f"{expression!r} matches the empty text.")
+    _check_length(maximum, expression)
+    raw = _compile(Translation(expression, tree).source, maximum + 2, expression)
+    plain = _normalize_tree(tree)
+    minimum, maximum = plain.getwidth()
+    if minimum == 0:
+        return Pattern(None, raw, raw.max_chars)
+    _check_length(maximum, expression)
+    normalized = _compile(Translation(expression, plain).source, maximum + 2, expression)
+    return Pattern(normalized, raw, max(raw.max_chars, normalized.max_chars))
 
 
-def _limit(most: int, expression: str) -> None:
-    if most > LONGEST:
+def _check_length(maximum: int, expression: str) -> None:
+    if maximum > MAX_MATCH_CHARS:
         raise BadPattern(
-            f"{expression[:80]!r} can match more than {LONGEST:,} characters. An answer is held back for as long as a "
-            "match could begin in it, so a pattern needs an end: write {1,64} for + and {0,64} for *."
+            f"{expression[:80]!r} can match more than {MAX_MATCH_CHARS:,} characters. Answers are held back for the "
+            "length of a match, so a pattern must be bounded: write {1,64} for + and {0,64} for *."
         )
 
 
 def phrase(text: str) -> Pattern:
-    if not _plain(text):
-        raise BadPattern("An empty phrase would be found everywhere.")
-    if len(_plain(text)) > LONGEST:
-        raise BadPattern(f"The phrase {text[:80]!r} has more than {LONGEST:,} characters, which are held back.")
+    if not _normalize_phrase(text):
+        raise BadPattern("An empty phrase would match everywhere.")
+    if len(_normalize_phrase(text)) > MAX_MATCH_CHARS:
+        raise BadPattern(f"The phrase {text[:80]!r} has more than {MAX_MATCH_CHARS:,} characters.")
     return phrases([text])[0]
 
 
 def phrases(texts: Iterable[str]) -> list[Pattern]:
-    """Phrases as words of their own, with any white space between the words, and unseen characters anywhere."""
-    together: list[list[str]] = []
-    room = 0
+    """Match phrases as whole words, with any white space between them, and invisible characters anywhere."""
+    groups: list[list[str]] = []
+    remaining = 0
     for text in texts:
-        plain = _plain(text)
-        room -= len(plain)
-        if room < 0:
-            together.append([])
-            room = TOGETHER - len(plain)
-        together[-1].append(plain)
-    return [_one_of(group) for group in together]
+        plain = _normalize_phrase(text)
+        remaining -= len(plain)
+        if remaining < 0:
+            groups.append([])
+            remaining = MAX_GROUP_CHARS - len(plain)
+        groups[-1].append(plain)
+    return [_compile_phrases(group) for group in groups]
 
 
-def _plain(phrase: str) -> str:
-    return normalize(phrase).replace(UNSEEN, "").strip()
+def _normalize_phrase(phrase: str) -> str:
+    return normalize(phrase).replace(INVISIBLE, "").strip()
 
 
-def _one_of(plain: Sequence[str]) -> Pattern:
-    gap = f"(?: |{UNSEEN} ?)"
-    words = (gap.join(f"{UNSEEN}?".join(map(re.escape, word)) for word in one.split(" ")) for one in plain)
-    source = rf"(?:^|{NO_WORD})(?:{'|'.join(words)})(?:{NO_WORD}|$)"
-    expression = _compiled(source, max(map(len, plain)) + 2, plain[0])
-    return Pattern(expression, None, expression.longest)
+def _compile_phrases(plain: Sequence[str]) -> Pattern:
+    gap = f"(?: |{INVISIBLE} ?)"
+    words = (gap.join(f"{INVISIBLE}?".join(map(re.escape, word)) for word in one.split(" ")) for one in plain)
+    source = rf"(?:^|{NON_WORD})(?:{'|'.join(words)})(?:{NON_WORD}|$)"
+    expression = _compile(source, max(map(len, plain)) + 2, plain[0])
+    return Pattern(expression, None, expression.max_chars)
 
 
-def _compiled(source: str, longest: int, written: str) -> Expression:
+def _compile(source: str, max_chars: int, pattern_text: str) -> Expression:
     try:
-        return Expression(source, longest)
+        return Expression(source, max_chars)
     except re2.error as error:
-        why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
-        if "too large" in why:
-            why = (
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+        if "too large" in reason:
+            reason = (
                 f"it needs more than {MAX_PROGRAM_BYTES >> 20} MB. Repeat less often, or write [A-Za-z0-9_] for \\w: "
                 "each \\w has the letters of every script"
             )
-        raise BadPattern(f"{written!r} is no pattern that can be looked for in bounded time: {why}.") from None
+        raise BadPattern(f"{pattern_text!r} cannot be searched in linear time: {reason}.") from None
 
 
-def _refuse(items: Any, expression: str) -> None:
+def _check_supported(items: Any, expression: str) -> None:
     for kind, value in items:
-        if kind in REFUSED:
-            what, cure = REFUSED[kind]
+        if kind in UNSUPPORTED:
+            what, cure = UNSUPPORTED[kind]
             if kind in (op.ASSERT, op.ASSERT_NOT):
                 what = what.format("look-ahead" if value[0] > 0 else "look-behind")
-            raise BadPattern(f"{expression!r} has {what}, which cannot be looked for in bounded time: {cure}.")
+            raise BadPattern(f"{expression!r} has {what}, which cannot be searched in linear time: {cure}.")
         for inner in _inner(kind, value):
-            _refuse(inner, expression)
+            _check_supported(inner, expression)
 
 
 def _inner(kind: Any, value: Any) -> Sequence[Any]:
@@ -198,31 +196,31 @@ def _inner(kind: Any, value: Any) -> Sequence[Any]:
     return ()
 
 
-def _normalized(tree: Any) -> Any:
-    """The tree with normalised letters. A class that excludes letters stays: the text has no others left."""
+def _normalize_tree(tree: Any) -> Any:
+    """Normalise the letters of the tree. A class that excludes letters stays unchanged."""
     items: list[Any] = []
     for kind, value in tree:
         if kind is op.LITERAL:
-            items += ((op.LITERAL, ord(one)) for one in normalize_character(chr(value)) if one != UNSEEN)
+            items += ((op.LITERAL, ord(one)) for one in normalize_character(chr(value)) if one != INVISIBLE)
         elif kind is op.IN and value[0][0] is not op.NEGATE:
             plain = (normalize_character(chr(one)) for what, one in value if what is op.LITERAL)
             items.append((kind, [*value, *((op.LITERAL, ord(one)) for one in plain if len(one) == 1)]))
         elif kind is op.BRANCH:
-            items.append((kind, (value[0], [_normalized(one) for one in value[1]])))
+            items.append((kind, (value[0], [_normalize_tree(one) for one in value[1]])))
         elif kind is op.SUBPATTERN:
-            items.append((kind, (*value[:3], _normalized(value[3]))))
+            items.append((kind, (*value[:3], _normalize_tree(value[3]))))
         elif kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            items.append((kind, (*value[:2], _normalized(value[2]))))
+            items.append((kind, (*value[:2], _normalize_tree(value[2]))))
         else:
             items.append((kind, value))
     return _parser.SubPattern(tree.state, items)
 
 
 class Translation:
-    """Writes a tree of Python's parser in RE2's syntax."""
+    """Translates a tree of Python's parser to RE2 syntax."""
 
-    def __init__(self, written: str, tree: Any) -> None:
-        self._written = written
+    def __init__(self, pattern_text: str, tree: Any) -> None:
+        self._pattern = pattern_text
         self.source = self._sequence(tree, tree.state.flags, is_first=True, is_last=True)
 
     def _sequence(self, items: Any, flags: int, *, is_first: bool, is_last: bool) -> str:
@@ -255,27 +253,27 @@ class Translation:
             source = self._sequence(inner, (flags | added) & ~removed, is_first=is_first, is_last=is_last)
             return f"(?{'-i' if removed & re.IGNORECASE else 'i' if added & re.IGNORECASE else ''}:{source})"
         if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            least, most, inner = value
+            minimum, maximum, inner = value
             one = f"(?:{self._sequence(inner, flags, is_first=False, is_last=False)})"
-            return _repeat(one, least, most, "?" if kind is op.MIN_REPEAT else "")
-        raise BadPattern(f"{self._written!r} has a construct ({kind}) that cannot be looked for in bounded time.")
+            return _repeat(one, minimum, maximum, "?" if kind is op.MIN_REPEAT else "")
+        raise BadPattern(f"{self._pattern!r} has a construct ({kind}) that cannot be searched in linear time.")
 
     def _boundary(self, value: Any, before: Any, after: Any, *, is_first: bool, is_last: bool) -> str:
         left, right = _edge(reversed(before)), _edge(after)
         if value is op.AT_BOUNDARY and is_first and "other" not in right:
-            return rf"(?:\A|{NO_WORD})"
+            return rf"(?:\A|{NON_WORD})"
         if value is op.AT_BOUNDARY and is_last and "other" not in left:
-            return rf"(?:{NO_WORD}|\z)"
+            return rf"(?:{NON_WORD}|\z)"
         if "word" in left and "word" in right:
             raise BadPattern(
-                f"{self._written!r} has a word boundary (\\b or \\B) between letters that may be beyond ASCII, which "
-                r"cannot be looked for in bounded time: write the character that ends the word, such as \W or a blank."
+                f"{self._pattern!r} has a word boundary (\\b or \\B) between letters that may be beyond ASCII, which "
+                r"cannot be searched in linear time: write the character that ends the word, such as \W or a blank."
             )
         return r"\b" if value is op.AT_BOUNDARY else r"\B"
 
 
 def _edge(items: Iterable[Any]) -> set[str]:
-    """The kinds of character that these items can begin with: `ascii` and `word` for letters and digits, `other`."""
+    """Kinds of characters that the items can begin with: `ascii` and `word` (letters and digits), `other`."""
     kinds: set[str] = set()
     for kind, value in items:
         if kind is op.AT:
@@ -321,13 +319,13 @@ def _kind(character: str) -> set[str]:
     return {"other"}
 
 
-def _repeat(one: str, least: int, most: int, lazy: str) -> str:
-    """RE2 repeats at most 1,000 times; what is more is written as several repeats."""
+def _repeat(one: str, minimum: int, maximum: int, lazy: str) -> str:
+    """RE2 repeats at most 1,000 times; more is written as several repeats."""
     parts = []
-    while most > MAX_REPEATS:
-        parts.append(f"{one}{{{min(least, MAX_REPEATS)},{MAX_REPEATS}}}{lazy}")
-        least, most = max(0, least - MAX_REPEATS), most - MAX_REPEATS
-    return "".join([*parts, f"{one}{{{least},{most}}}{lazy}"])
+    while maximum > MAX_REPEATS:
+        parts.append(f"{one}{{{min(minimum, MAX_REPEATS)},{MAX_REPEATS}}}{lazy}")
+        minimum, maximum = max(0, minimum - MAX_REPEATS), maximum - MAX_REPEATS
+    return "".join([*parts, f"{one}{{{minimum},{maximum}}}{lazy}"])
 
 
 def _anchor(value: Any, flags: int) -> str:
@@ -344,7 +342,7 @@ def _class(items: Any, *, is_ascii: bool) -> str:
     if len(members) == 1 and _is_opposite(members[0]):
         members, is_negated = [(op.CATEGORY, OPPOSITES[members[0][1]])], not is_negated
     if any(map(_is_opposite, members)):
-        return _written_out("".join(map(_python_member, items)), is_ascii=is_ascii)
+        return _expand_class("".join(map(_python_member, items)), is_ascii=is_ascii)
     categories = ASCII_CATEGORIES if is_ascii else CATEGORIES
     return f"[{'^' if is_negated else ''}{''.join(_member(one, categories) for one in members)}]"
 
@@ -370,9 +368,9 @@ def _python_member(member: Any) -> str:
 
 
 @lru_cache(64)
-def _written_out(inside: str, *, is_ascii: bool) -> str:
-    """A class that RE2 cannot combine, such as [^\\W\\d]: as the ranges of characters that Python finds in it."""
-    every = "".join(map(chr, range(0x40000)))  # beyond are no letters, digits or blanks: all are as the last one is
+def _expand_class(inside: str, *, is_ascii: bool) -> str:
+    """Expand a class that RE2 cannot combine, such as [^\\W\\d], to the ranges that Python matches."""
+    every = "".join(map(chr, range(0x40000)))  # beyond there are no letters, digits or blanks
     spans = (one.span() for one in re.finditer(f"[{inside}]+", every, re.ASCII if is_ascii else 0))
     ranges = ((first, end - 1 if end < len(every) else 0x10FFFF) for first, end in spans)
     return f"[{''.join(f'{_character(first)}-{_character(last)}' for first, last in ranges)}]"

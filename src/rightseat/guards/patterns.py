@@ -1,4 +1,4 @@
-"""Phrases and patterns that are not to be asked, said or handed to a tool."""
+"""A guard that blocks phrases and patterns in questions, answers and tool calls."""
 
 from collections.abc import Callable, Iterable
 from typing import Annotated
@@ -6,16 +6,16 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from rightseat.core.errors import Denied
+from rightseat.core.errors import GuardDenied
 from rightseat.core.guard import Guard
 from rightseat.guards import expressions
 from rightseat.guards.expressions import BadPattern, Pattern
-from rightseat.guards.normalization import UNSEEN
-from rightseat.guards.scanning import EVERYWHERE, Finder, Spelling, Where
+from rightseat.guards.normalization import INVISIBLE
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextTail
 from rightseat.parts import Parts
 
 
-def _read_by(make: Callable[[str], object]) -> AfterValidator:
+def _validated_by(make: Callable[[str], object]) -> AfterValidator:
     def check(text: str) -> str:
         try:
             make(text)
@@ -29,51 +29,50 @@ def _read_by(make: Callable[[str], object]) -> AfterValidator:
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = "patterns"
-    """What the guard is called in the run and in the server's log."""
-    phrases: tuple[Annotated[str, _read_by(expressions.phrase)], ...] = ()
-    """Words that are denied, however they are written: in upper or lower case, in full-width or mathematical letters,
-    with marks on them, with any white space between them."""
-    patterns: tuple[Annotated[str, _read_by(expressions.pattern)], ...] = ()
-    """Regular expressions that are denied, in Python's syntax without look-around and back-references. Each has an end:
-    `{1,64}` in place of `+`."""
-    on: tuple[Where, ...] = Field(default=EVERYWHERE, min_length=1)
-    """Where to look: in the person's `question`, in the `answer`, in the arguments of a tool's `call`."""
-    reason: str = "This is not talked about here."
-    """What whoever asked is told."""
+    """The name of the guard in events and in the server log."""
+    phrases: tuple[Annotated[str, _validated_by(expressions.phrase)], ...] = ()
+    """Blocked phrases. Case, full-width or mathematical letters, combining marks and white space make no difference."""
+    patterns: tuple[Annotated[str, _validated_by(expressions.pattern)], ...] = ()
+    """Blocked regular expressions, in Python syntax without look-around and back-references. Each must be bounded:
+    `{1,64}` instead of `+`."""
+    applies_to: tuple[CheckedPart, ...] = Field(default=ALL_PARTS, min_length=1)
+    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`."""
+    reason: str = "Sorry, I can't help with that topic."
+    """The message for the user."""
 
 
 def build(options: Options, parts: Parts) -> Guard:
     patterns = [*expressions.phrases(options.phrases), *map(expressions.pattern, options.patterns)]
-    return Finder(options.name, Patterns(patterns, options.reason), options.on)
+    return SearchGuard(options.name, Patterns(patterns, options.reason), options.applies_to)
 
 
 class Patterns:
-    """`scanning.Search` for patterns: in the normalised text, and in the text as it was written where that is another.
+    """Searches for patterns in the normalised text, and in the text as written if it differs.
 
-    What may be read as nothing or as a blank is read as itself, as nothing and as a blank.
+    Invisible characters are tried as themselves, as nothing and as a blank.
     """
 
-    seam = UNSEEN
+    separator = INVISIBLE
 
     def __init__(self, patterns: Iterable[Pattern], reason: str) -> None:
         patterns = list(patterns)
-        self.window = max((pattern.longest for pattern in patterns), default=0)
+        self.window = max((pattern.max_chars for pattern in patterns), default=0)
         self._normalized = [pattern.normalized for pattern in patterns if pattern.normalized]
         self._raw = [pattern.raw for pattern in patterns if pattern.raw]
         self._reason = reason
 
-    def __call__(self, normalized: Spelling, raw: Spelling, *, final: bool) -> None:
+    def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text, start = normalized.text, normalized.start
         spellings = [text]
-        if UNSEEN in text:
+        if INVISIBLE in text:
             context, rest = text[:start], text[start:]
-            spellings.append(context + rest.replace(UNSEEN, ""))
-            spellings.append(context + rest.replace(f"{UNSEEN} ", " ").replace(UNSEEN, " "))
+            spellings.append(context + rest.replace(INVISIBLE, ""))
+            spellings.append(context + rest.replace(f"{INVISIBLE} ", " ").replace(INVISIBLE, " "))
         for expression in self._normalized:
             for spelling in spellings:
                 if expression.is_in(spelling, start, final=final):
-                    raise Denied(self._reason)
+                    raise GuardDenied(self._reason)
         if raw.text != text:
             for expression in self._raw:
                 if expression.is_in(raw.text, raw.start, final=final):
-                    raise Denied(self._reason)
+                    raise GuardDenied(self._reason)

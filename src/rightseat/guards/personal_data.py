@@ -1,7 +1,7 @@
-"""Personal data that is not to leave: addresses, numbers of telephones, cards and accounts.
+"""A guard that blocks personal data: e-mail addresses, phone, card and bank account numbers.
 
-A number is taken for one of a card or an account only where its check digits are right. It begins and ends where groups
-of it do: what stands beside it may be another number.
+Card and account numbers need valid check digits. They begin and end at groups of digits: a neighbouring group may be
+another number.
 """
 
 import re
@@ -12,80 +12,80 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core.errors import Denied
+from rightseat.core.errors import GuardDenied
 from rightseat.core.guard import Guard
-from rightseat.guards.expressions import NO_WORD, Expression
-from rightseat.guards.normalization import UNSEEN
-from rightseat.guards.scanning import EVERYWHERE, Finder, Spelling, Where
+from rightseat.guards.expressions import NON_WORD, Expression
+from rightseat.guards.normalization import INVISIBLE
+from rightseat.guards.scanner import ALL_PARTS, CheckedPart, SearchGuard, TextTail
 from rightseat.parts import Parts
 
-Kind = Literal["email", "phone", "card", "iban"]
-EVERY: tuple[Kind, ...] = ("email", "iban", "card", "phone")
+DataKind = Literal["email", "phone", "card", "iban"]
+ALL_KINDS: tuple[DataKind, ...] = ("email", "iban", "card", "phone")
 
-WORDS: dict[Kind, str] = {
+DESCRIPTIONS: dict[DataKind, str] = {
     "email": "an e-mail address",
     "phone": "a telephone number",
-    "card": "the number of a card",
-    "iban": "the number of a bank account",
+    "card": "a card number",
+    "iban": "a bank account number",
 }
-WINDOW = 132
-"""Characters of the longest of them: 64 of an e-mail address before its @, 63 behind it, a dot, one more, and one on
-either side."""
-REACH: dict[Kind, int] = {"email": 2 * WINDOW, "phone": 96, "card": 80, "iban": 104}
-"""Characters of each that a search must read again before new ones, where an unseen one is in every gap."""
-U = f"{UNSEEN}?"
-CANDIDATE = Expression(rf"@|[0-9](?:{U}[ ().\/-]{{0,2}}{U}[0-9]){{7}}|[a-z]{U}[a-z]{U}[0-9]{U}[0-9]", WINDOW)
-"""What each of them has somewhere, and most texts have not."""
+MAX_MATCH_CHARS = 132
+"""Of an e-mail address: 64 characters before the @, 63 after it, a dot, one more, and one on either side."""
+LOOKBACK_CHARS: dict[DataKind, int] = {"email": 2 * MAX_MATCH_CHARS, "phone": 96, "card": 80, "iban": 104}
+"""Characters to search again before new ones, with an invisible character in every gap."""
+U = f"{INVISIBLE}?"  # optional, in every gap
+CANDIDATE = Expression(rf"@|[0-9](?:{U}[ ().\/-]{{0,2}}{U}[0-9]){{7}}|[a-z]{U}[a-z]{U}[0-9]{U}[0-9]", MAX_MATCH_CHARS)
+"""A quick test: every kind contains it, and most texts do not."""
 PHONE = Expression(
-    rf"(?:^|[^\pL\pN\pM_+])(?:\+|0{U}0){U}[1-9](?:{U}[ ().\/-]{{0,2}}{U}[0-9]){{7,14}}{U}(?:{NO_WORD}|$)", 50
+    rf"(?:^|[^\pL\pN\pM_+])(?:\+|0{U}0){U}[1-9](?:{U}[ ().\/-]{{0,2}}{U}[0-9]){{7,14}}{U}(?:{NON_WORD}|$)",
+    50,
 )
-# Of the standard library: there is one way to match each of them, and a search reads few characters at a time.
+# The standard library is safe here: the patterns are unambiguous and the texts short.
 DOMAIN = re.compile(r"[\w-]{1,63}\.[\w-]")
-CARD = re.compile(rf"[0-9](?:(?:{UNSEEN}[ -]?{U}|[ -]{U})?[0-9]){{12,}}")
+CARD = re.compile(rf"[0-9](?:(?:{INVISIBLE}[ -]?{U}|[ -]{U})?[0-9]){{12,}}")
 DIGITS = re.compile(r"[0-9]+")
 COUNTRY = re.compile(rf"([A-Za-z]){U}([A-Za-z]){U}([0-9]){U}([0-9])")
-GROUP = re.compile(rf"(?:{UNSEEN} ?| )?([A-Za-z0-9]+)")
+GROUP = re.compile(rf"(?:{INVISIBLE} ?| )?([A-Za-z0-9]+)")
 
-DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
-"""Digits as Luhn's sum counts every second one."""
-VALUES = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_letters})
+LUHN_DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
+"""Every second digit in Luhn's sum."""
+LETTER_VALUES = str.maketrans({letter: str(int(letter, 36)) for letter in ascii_letters})
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = "personal_data"
-    """What the guard is called in the run and in the server's log."""
-    kinds: tuple[Kind, ...] = Field(default=EVERY, min_length=1)
-    """What to look for. The numbers of cards and accounts are known by their check digits."""
-    on: tuple[Where, ...] = Field(default=EVERYWHERE, min_length=1)
-    """Where to look: in the person's `question`, in the `answer`, in the arguments of a tool's `call`."""
+    """The name of the guard in events and in the server log."""
+    kinds: tuple[DataKind, ...] = Field(default=ALL_KINDS, min_length=1)
+    """The kinds of personal data to detect. Card and account numbers are verified by their check digits."""
+    applies_to: tuple[CheckedPart, ...] = Field(default=ALL_PARTS, min_length=1)
+    """What is checked: the user's `question`, the `answer`, the arguments of a tool `call`."""
 
 
 def build(options: Options, parts: Parts) -> Guard:
-    return Finder(options.name, PersonalData(options.kinds), options.on)
+    return SearchGuard(options.name, PersonalData(options.kinds), options.applies_to)
 
 
 class PersonalData:
-    """`scanning.Search` for personal data."""
+    """Searches for personal data."""
 
-    window = WINDOW
-    seam = " "
+    window = MAX_MATCH_CHARS
+    separator = " "
 
-    def __init__(self, kinds: tuple[Kind, ...] = EVERY) -> None:
+    def __init__(self, kinds: tuple[DataKind, ...] = ALL_KINDS) -> None:
         self._kinds = kinds
 
-    def __call__(self, normalized: Spelling, raw: Spelling, *, final: bool) -> None:
+    def __call__(self, normalized: TextTail, raw: TextTail, *, final: bool) -> None:
         text = normalized.text
         if not CANDIDATE.is_in(text):
             return
         for kind in self._kinds:
-            start = max(normalized.start, len(text) - normalized.new - REACH[kind])
-            if FINDERS[kind](text, start, final):
-                raise Denied(f"There is {WORDS[kind]} in it, and personal data is not passed on here.")
+            start = max(normalized.start, len(text) - normalized.new - LOOKBACK_CHARS[kind])
+            if DETECTORS[kind](text, start, final):
+                raise GuardDenied(f"Sorry, I can't process personal data, and this contains {DESCRIPTIONS[kind]}.")
 
 
 def has_email(text: str, start: int, final: bool) -> bool:
-    text = text.replace(UNSEEN, "")
+    text = text.replace(INVISIBLE, "")
     end = len(text) if final else len(text) - 1
     at = text.find("@")
     while at >= 0:
@@ -105,17 +105,19 @@ def has_card(text: str, start: int, final: bool) -> bool:
         groups = DIGITS.findall(found[0])
         first = 0 if is_edge(text, found.start() - 1) else 1
         last = len(groups) if is_edge(text, found.end(), final=final) else len(groups) - 1
-        if has_sum(groups[first:last]):
+        if has_luhn_number(groups[first:last]):
             return True
     return False
 
 
-def has_sum(groups: list[str]) -> bool:
-    """Are there groups of digits side by side that are 13 to 19 digits together and have Luhn's sum?"""
+def has_luhn_number(groups: list[str]) -> bool:
+    """Whether adjacent groups have 13 to 19 digits together and a valid Luhn sum."""
     digits = [int(digit) for digit in "".join(groups)]
-    sums = [  # up to each digit, where those at even places are doubled, and where those at odd places are
+    sums = [  # prefix sums with digits at even places doubled, and at odd places
         list(
-            accumulate((DOUBLED[digit] if place % 2 == odd else digit for place, digit in enumerate(digits)), initial=0)
+            accumulate(
+                (LUHN_DOUBLED[digit] if place % 2 == odd else digit for place, digit in enumerate(digits)), initial=0
+            )
         )
         for odd in (0, 1)
     ]
@@ -130,26 +132,27 @@ def has_sum(groups: list[str]) -> bool:
 
 
 def has_iban(text: str, start: int, final: bool) -> bool:
-    known: dict[int, tuple[int, int, int, int]] = {}
+    groups_read: dict[int, tuple[int, int, int, int]] = {}
     return any(
-        is_iban(text, found, known, final=final)
+        is_iban(text, found, groups_read, final=final)
         for found in COUNTRY.finditer(text, start)
         if is_edge(text, found.start() - 1)
     )
 
 
-def is_iban(text: str, country: re.Match[str], known: dict[int, tuple[int, int, int, int]], *, final: bool) -> bool:
-    """Do 15 to 34 characters from here, up to the end of one of their groups, leave 1 of 97 (ISO 7064)?
+def is_iban(
+    text: str, country: re.Match[str], groups_read: dict[int, tuple[int, int, int, int]], *, final: bool
+) -> bool:
+    """Whether 15 to 34 characters, up to the end of a group, are an IBAN: remainder 1 modulo 97 (ISO 7064).
 
-    As one number, with letters from 10 to 35, and the first four characters behind the others. Groups that were read
-    for another account are `known`.
+    The first four characters are moved to the end, and letters count from 10 to 35. `groups_read` caches groups.
     """
-    head = int("".join(country.groups()).translate(VALUES))
+    head = int("".join(country.groups()).translate(LETTER_VALUES))
     count, rest, place = 4, 0, country.end()
     while True:
-        if place not in known:
-            known[place] = read_group(text, place)
-        length, value, factor, place = known[place]
+        if place not in groups_read:
+            groups_read[place] = read_group(text, place)
+        length, value, factor, place = groups_read[place]
         count += length
         if not length or count > 34:
             return False
@@ -159,22 +162,22 @@ def is_iban(text: str, country: re.Match[str], known: dict[int, tuple[int, int, 
 
 
 def read_group(text: str, place: int) -> tuple[int, int, int, int]:
-    """The length of the group of letters and digits, what it leaves of 97, its power of ten, and where it ends."""
+    """Length of the group of letters and digits, its remainder modulo 97, its power of ten, and its end."""
     found = GROUP.match(text, place)
     if not found or len(found[1]) > 30:
         return 0, 0, 0, place
-    digits = found[1].translate(VALUES)
+    digits = found[1].translate(LETTER_VALUES)
     return len(found[1]), int(digits) % 97, pow(10, len(digits), 97), found.end()
 
 
 def is_edge(text: str, place: int, *, final: bool = True) -> bool:
-    """Whether a number may begin behind this place, or end before it. The end of the text is one where it is final."""
+    """Whether a number may begin after this position, or end before it. The end of the text counts if `final`."""
     if not 0 <= place < len(text):
         return place < 0 or final
     return not text[place].isalnum() and text[place] != "_"
 
 
-FINDERS: dict[Kind, Callable[[str, int, bool], bool]] = {
+DETECTORS: dict[DataKind, Callable[[str, int, bool], bool]] = {
     "email": has_email,
     "phone": has_phone,
     "card": has_card,

@@ -1,6 +1,6 @@
-"""Whether a model may be asked: one that fails and fails is left alone, so that nobody waits for it in vain.
+"""A circuit breaker: a model that fails repeatedly is skipped for a while instead of delaying every request.
 
-closed ── `failures` in a row ──▶ open ── `rest` seconds ──▶ half open: one ask tries it ──▶ closed, or open again
+closed ── `failure_threshold` in a row ──▶ open ── `cooldown` seconds ──▶ half open: one probe ──▶ closed, or open again
 """
 
 import logging
@@ -10,45 +10,47 @@ from collections.abc import Callable
 logger = logging.getLogger(__name__)
 
 
-class Circuit:
-    """It never waits. Each `ask` that was let in ends with one of `succeeded`, `failed` and `left`."""
+class CircuitBreaker:
+    """Each admitted request ends with one of `record_success`, `record_failure` and `record_abandoned`."""
 
-    def __init__(self, name: str, failures: int, rest: float, clock: Callable[[], float] | None = None) -> None:
+    def __init__(
+        self, name: str, failure_threshold: int, cooldown: float, clock: Callable[[], float] | None = None
+    ) -> None:
         self.name = name
-        self._most = failures
-        self._rest = rest
+        self._failure_threshold = failure_threshold
+        self._cooldown = cooldown
         self._clock = clock or time.monotonic
         self._failures = 0
         self._open_until: float | None = None
-        self._is_tried = False
+        self._is_probing = False
 
-    def ask(self) -> float | None:
-        """None if the model may be asked; else for how many seconds it is still left alone."""
+    def admit(self) -> float | None:
+        """Return None if a request may be sent, else the seconds until the next probe."""
         if self._open_until is None:
             return None
-        left = self._open_until - self._clock()
-        if left > 0 or self._is_tried:
-            return max(left, 0.0)
-        self._is_tried = True
+        remaining = self._open_until - self._clock()
+        if remaining > 0 or self._is_probing:
+            return max(remaining, 0.0)
+        self._is_probing = True
         return None
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         if self._open_until is not None:
-            logger.warning("the model %s answers again", self.name)
-        self._failures, self._open_until, self._is_tried = 0, None, False
+            logger.warning("the model %s works again", self.name)
+        self._failures, self._open_until, self._is_probing = 0, None, False
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         self._failures += 1
-        self._is_tried = False
-        if self._failures >= self._most:
-            self._open_until = self._clock() + self._rest
+        self._is_probing = False
+        if self._failures >= self._failure_threshold:
+            self._open_until = self._clock() + self._cooldown
             logger.warning(
-                "the model %s failed %d times in a row and is left alone for %g s",
+                "the model %s failed %d times in a row and is skipped for %g s",
                 self.name,
                 self._failures,
-                self._rest,
+                self._cooldown,
             )
 
-    def left(self) -> None:
-        """Nobody waited for what would become of it."""
-        self._is_tried = False
+    def record_abandoned(self) -> None:
+        """The client left before the outcome was known."""
+        self._is_probing = False

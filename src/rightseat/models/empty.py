@@ -1,19 +1,18 @@
-"""No model: for servers whose agents bring their own, as CopilotKit's EmptyAdapter is.
+"""A placeholder for servers without a model, whose agents bring their own (as CopilotKit's EmptyAdapter).
 
-A server with agents behind other servers needs no key. Whoever asks for an answer of a model all the same is told what
-would be right.
+Such a server needs no key. A request for a model fails with advice.
 """
 
 from collections.abc import AsyncIterator
 
 from pydantic import BaseModel, ConfigDict
 
-from rightseat.core.errors import Misuse
+from rightseat.core.errors import NotConfigured
 from rightseat.core.model import Chunk, Model, Prompt
 
 ADVICE = (
-    "This server has no model: its `type` is `empty`, which is for agents that bring their own. "
-    "Ask one of those, or name a model such as `type: openai` in rightseat.yaml."
+    "No model is configured here: its `type` is `empty`, for agents that bring their own. "
+    "Use one of those agents, or configure a model such as `type: openai` in rightseat.yaml."
 )
 
 
@@ -27,4 +26,4 @@ def build(options: Options) -> Model:
 
 class Empty:
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        raise Misuse(ADVICE)
+        raise NotConfigured(ADVICE)

@@ -1,11 +1,12 @@
-"""OpenAI's chat completions, from any server that speaks them: OpenAI, vLLM, Ollama, Groq, OpenRouter, llama.cpp.
+"""Client of OpenAI's chat completions API, which OpenAI, vLLM, Ollama, Groq, OpenRouter and llama.cpp serve, and of its
+Responses API.
 
-The connection and the reading are our own (docs/decisions/0003): the official SDK costs more per request than all the
-rest together. The tests hold this file against that SDK.
+It does not use the official SDK, which costs more per request than everything else together (docs/decisions/0003). The
+tests compare it with that SDK.
 """
 
 from collections.abc import AsyncIterator, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from types import TracebackType
 from typing import Any, Literal, Self
 from urllib.parse import urlsplit
@@ -17,23 +18,30 @@ from pydantic_core import PydanticCustomError
 from rightseat.core.ask import Parameters
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.model import Chunk, Model, Prompt, Vectors
+from rightseat.core.model import Chunk, Model, NoteChunk, Prompt, Vectors
 from rightseat.core.tools import Tool
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.redaction import secrets_in
+from rightseat.egress.redaction import find_secrets
 from rightseat.models.upstream import (
     MAX_BODY_BYTES,
-    Address,
+    BaseUrl,
     HeaderName,
-    Sendable,
+    HeaderSecret,
     Upstream,
     choose_model,
     warn_of_no_key,
 )
-from rightseat.wire.openai_chat import Reader, write_format, write_message, write_tool, write_tool_choice
+from rightseat.wire.openai_chat import ChatCompletionDecoder, write_format, write_message, write_tool, write_tool_choice
+from rightseat.wire.openai_responses import (
+    ResponseEventDecoder,
+    write_input,
+    write_response_tool,
+    write_response_tool_choice,
+    write_text_format,
+)
 from rightseat.wire.openai_strict import allows_strict
 
 OPENAI = "https://api.openai.com/v1"
@@ -44,40 +52,45 @@ OPENAI_HOSTS = (".api.openai.com", ".openai.azure.com")
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str
-    """The name that the server knows the model by."""
-    api_key: Sendable | None = None
+    """The model's name at the server."""
+    api_key: HeaderSecret | None = None
     entra: EntraOptions | None = None
-    """Tokens of Microsoft Entra ID for Azure OpenAI, instead of an `api_key`. `{}` finds credentials as Azure's tools
+    """Microsoft Entra ID tokens for Azure OpenAI, instead of an `api_key`. `{}` finds credentials as Azure's own tools
     do."""
-    base_url: Address = OPENAI
-    """Where `/chat/completions` is found, for example `http://localhost:11434/v1` for Ollama."""
+    base_url: BaseUrl = OPENAI
+    """The URL before `/chat/completions`, for example `http://localhost:11434/v1` for Ollama."""
+    api: Literal["chat", "responses"] = "chat"
+    """The API to use: chat completions, which every server has, or OpenAI's Responses, for models that have only that.
+    With `responses` the encrypted reasoning of a model is kept and sent back in the next turn; nothing is stored at the
+    provider. `extra: {include: []}` is for models without reasoning, which reject the request for it."""
     client_models: tuple[str, ...] = ()
-    """Models that a client may ask for by name instead of `model`; `*` lets it ask for any."""
+    """Models that clients may request by name instead of `model`; `*` allows any."""
     temperature: float | None = None
     max_tokens: int | None = None
-    token_field: Literal["max_completion_tokens", "max_tokens"] | None = None
-    """How the server calls the limit of an answer. OpenAI wants the first; most others know only the second."""
-    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
-    """Sent with every request, beside `authorization`."""
+    max_tokens_field: Literal["max_completion_tokens", "max_tokens"] | None = None
+    """The request field that carries `max_tokens`. Unset: `max_completion_tokens` for OpenAI and Azure, `max_tokens`
+    for all others."""
+    headers: dict[HeaderName, HeaderSecret] = Field(default_factory=dict)
+    """Sent with every request, in addition to `authorization`."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
-    """Fields added to every request as they are, for what only this server knows."""
+    """Fields added to every request unchanged, for server-specific settings."""
     strict: bool = True
-    """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server holds the arguments
-    to it. A client's own `strict` comes first. Switch it off for a server that refuses the field."""
-    usage: bool = True
-    """Ask for token counts. Switch it off for a server that refuses `stream_options`."""
-    patience: float = Field(default=SILENCE_SECONDS, gt=0)
-    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
-    chunks without content are silence."""
-    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
-    """The longest that one answer may take, in seconds, before it is ended with an error."""
+    """Send `strict: true` with tools whose schema follows OpenAI's rules for it, so that the server enforces it. A
+    client's own `strict` takes precedence. Switch it off for a server that rejects the field."""
+    include_usage: bool = True
+    """Request token counts (`stream_options.include_usage`). Switch it off for a server that rejects the field."""
+    timeout: float = Field(default=SILENCE_SECONDS, gt=0)
+    """Seconds without content from the provider before the response is ended with an error. Comments and chunks
+    without content do not count as content."""
+    total_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """Seconds that one response may take in total before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
         if self.entra is not None and self.api_key is not None:
-            raise PydanticCustomError("keys", "there are `api_key` and `entra`; one of them is meant")
+            raise PydanticCustomError("keys", "`api_key` and `entra` exclude each other; remove one")
         if self.entra is not None and self.base_url == OPENAI:
-            raise PydanticCustomError("keys", "`entra` is for Azure: it needs its address as `base_url`")
+            raise PydanticCustomError("keys", "`entra` is for Azure; set `base_url` to the Azure address")
         return self
 
 
@@ -97,13 +110,13 @@ class OpenAI:
         self.options = options if isinstance(options, Options) else Options(model=options, **more)
         key = self.options.api_key.get_secret_value() if self.options.api_key else ""
         headers = {name.lower(): value.get_secret_value() for name, value in self.options.headers.items()}
-        ours = {"authorization": f"Bearer {key}"} if key else {}
+        auth = {"authorization": f"Bearer {key}"} if key else {}
         options = self.options
         tokens = entra.credentials(options.entra) if options.entra else None
-        timeouts = Timeouts(options.patience, options.answer_timeout)
-        secrets = (key, *headers.values(), *secrets_in(options.extra))
+        timeouts = Timeouts(options.timeout, options.total_timeout)
+        secrets = (key, *headers.values(), *find_secrets(options.extra))
         self._upstream = Upstream(
-            options.base_url, ours | headers, secrets, timeouts, tokens, model=options.model, network=options
+            options.base_url, auth | headers, secrets, timeouts, tokens, model=options.model, network=options
         )
 
     async def __aenter__(self) -> Self:
@@ -115,14 +128,21 @@ class OpenAI:
         await self._upstream.aclose()
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        return self._upstream.stream("/chat/completions", write_request(self.options, prompt), Reader())
+        if self.options.api == "responses":
+            model = choose_model(self.options.model, self.options.client_models, prompt.parameters.model)
+            write_response_body = partial(write_response_request, self.options, prompt, model)
+            unsent = [NoteChunk("warning", text) for text in list_unsent(prompt.parameters)]
+            decoder = ResponseEventDecoder(model)
+            return self._upstream.stream("/responses", write_response_body, decoder, first=unsent)
+        write_body = partial(write_request, self.options, prompt)
+        return self._upstream.stream("/chat/completions", write_body, ChatCompletionDecoder())
 
     async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
         body: dict[str, object] = {"model": self.options.model, "input": texts, "encoding_format": "float"}
         if dimensions is not None:
             body["dimensions"] = dimensions
-        most = min(MAX_BODY_BYTES, MAX_VECTOR_BYTES * (1 + len(texts)))
-        return read_vectors(await self._upstream.post("/embeddings", _encode(body), most), len(texts))
+        max_bytes = min(MAX_BODY_BYTES, MAX_VECTOR_BYTES * (1 + len(texts)))
+        return read_vectors(await self._upstream.post("/embeddings", _encode(body), max_bytes), len(texts))
 
 
 class _Embedding(msgspec.Struct):
@@ -134,20 +154,20 @@ class _Usage(msgspec.Struct, frozen=True):
     prompt_tokens: int = 0
 
 
-class _Embedded(msgspec.Struct):
+class _EmbeddingResponse(msgspec.Struct):
     data: list[_Embedding]
     usage: _Usage = _Usage()
 
 
 def read_vectors(body: bytes, count: int) -> Vectors:
     try:
-        embedded = msgspec.json.decode(body, type=_Embedded)
+        response = msgspec.json.decode(body, type=_EmbeddingResponse)
     except JSON_ERRORS as error:
-        raise ModelUnreachable(f"The model's server answered with something else than vectors: {error}") from error
-    found = {one.index: one.embedding for one in embedded.data}
-    if sorted(found) != list(range(count)):
-        raise ModelUnreachable(f"The model's server answered with {len(found)} vectors for {count} texts.")
-    return Vectors([found[index] for index in range(count)], embedded.usage.prompt_tokens)
+        raise ModelUnreachable(f"The model provider returned something other than vectors: {error}") from error
+    vectors = {one.index: one.embedding for one in response.data}
+    if sorted(vectors) != list(range(count)):
+        raise ModelUnreachable(f"The model provider returned {len(vectors)} vectors for {count} texts.")
+    return Vectors([vectors[index] for index in range(count)], response.usage.prompt_tokens)
 
 
 _encode = msgspec.json.Encoder().encode
@@ -160,7 +180,7 @@ def write_request(options: Options, prompt: Prompt) -> bytes:
         "messages": [written for message in prompt.messages for written in write_message(message)],
         "stream": True,
     }
-    if options.usage:
+    if options.include_usage:
         body["stream_options"] = {"include_usage": True}
     if prompt.tools:
         body["tools"] = [write_tool(tool, is_strict(options, tool)) for tool in prompt.tools]
@@ -172,21 +192,62 @@ def write_request(options: Options, prompt: Prompt) -> bytes:
     return _encode(body | options.extra)
 
 
+def write_response_request(options: Options, prompt: Prompt, model: str) -> bytes:
+    parameters = prompt.parameters
+    body: dict[str, object] = {
+        "model": model,
+        "input": [item for message in prompt.messages for item in write_input(message, model)],
+        "stream": True,
+        "store": False,
+        "include": ["reasoning.encrypted_content"],
+    }
+    if prompt.tools:
+        body["tools"] = [write_response_tool(tool, is_strict(options, tool)) for tool in prompt.tools]
+        if parameters.tool_choice is not None:
+            body["tool_choice"] = write_response_tool_choice(parameters.tool_choice)
+        if parameters.parallel_calls is not None:
+            body["parallel_tool_calls"] = parameters.parallel_calls
+    if parameters.response_schema is not None:
+        form = write_text_format(parameters.response_schema, parameters.response_strict, parameters.response_name)
+        body["text"] = {"format": form}
+    wanted = {
+        "temperature": options.temperature if parameters.temperature is None else parameters.temperature,
+        "max_output_tokens": options.max_tokens if parameters.max_tokens is None else parameters.max_tokens,
+        "top_p": parameters.top_p,
+    }
+    body |= {name: value for name, value in wanted.items() if value is not None}
+    return _encode(body | options.extra)
+
+
+def list_unsent(parameters: Parameters) -> Iterator[str]:
+    """A sentence for each parameter that the Responses API does not have."""
+    given = {
+        "stop": parameters.stop,
+        "seed": parameters.seed,
+        "presence_penalty": parameters.presence_penalty,
+        "frequency_penalty": parameters.frequency_penalty,
+        "logprobs": parameters.logprobs,
+    }
+    for name, value in given.items():
+        if value is not None:
+            yield f"`{name}` was not sent: the Responses API of this model does not have it."
+
+
 def is_strict(options: Options, tool: Tool) -> bool | None:
-    """None leaves the field out."""
+    """Return None to leave the field out."""
     return True if options.strict and allows_strict(tool.parameters) else None
 
 
 @cache
-def limit_at(base_url: str) -> str:
-    """How the server there calls the limit of an answer, as far as its address tells. There are few addresses."""
+def max_tokens_field_at(base_url: str) -> str:
+    """Return the request field for `max_tokens`, judged by the host. Cached: a process has few addresses."""
     host = f".{urlsplit(base_url).hostname}"
     return "max_completion_tokens" if host.endswith(OPENAI_HOSTS) else "max_tokens"
 
 
 def write_parameters(options: Options, parameters: Parameters) -> dict[str, object]:
-    """Only what is set; 0 is set."""
-    limit = options.token_field or limit_at(options.base_url)
+    """Return the parameters that are set; 0 counts as set."""
+    limit = options.max_tokens_field or max_tokens_field_at(options.base_url)
     wanted: dict[str, object] = {
         "temperature": options.temperature if parameters.temperature is None else parameters.temperature,
         limit: options.max_tokens if parameters.max_tokens is None else parameters.max_tokens,
@@ -197,7 +258,9 @@ def write_parameters(options: Options, parameters: Parameters) -> dict[str, obje
         "frequency_penalty": parameters.frequency_penalty,
     }
     if parameters.response_schema is not None:
-        wanted["response_format"] = write_format(parameters.response_schema, parameters.response_strict)
+        wanted["response_format"] = write_format(
+            parameters.response_schema, parameters.response_strict, parameters.response_name
+        )
     if parameters.logprobs is not None:
         wanted |= {"logprobs": True, "top_logprobs": parameters.logprobs or None}
     return {name: value for name, value in wanted.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The built-in model of a first start without a key. It thinks nothing, and says so; but it streams and calls tools."""
+"""The built-in demo model for a first start without a key: it understands no language, but streams and calls tools."""
 
 import asyncio
 import json
@@ -13,46 +13,49 @@ from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, Tex
 from rightseat.core.tools import Tool
 
 ADVICE = (
-    "I am the built-in scripted model: I stream and I call tools, but I do not think. "
-    "For real answers name a model in rightseat.yaml (`rightseat init` writes a first one), "
-    "or set OPENAI_API_KEY where there is no such file."
+    "I am the built-in demo model: I stream text and call tools, but I do not understand language. "
+    "For real answers, configure a model in rightseat.yaml (`rightseat init` writes one), "
+    "or set OPENAI_API_KEY and use no file."
 )
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    pause: float = Field(default=0.03, ge=0)
-    """How many seconds pass between two pieces of an answer, so that streaming can be seen."""
+    chunk_delay: float = Field(default=0.03, ge=0)
+    """Seconds between two chunks of a response, so that streaming is visible."""
 
 
 def build(options: Options) -> Model:
-    return Scripted(options.pause)
+    return Scripted(options.chunk_delay)
 
 
 class Scripted:
-    def __init__(self, pause: float = 0.03) -> None:
-        self._pause = pause
+    def __init__(self, chunk_delay: float = 0.03) -> None:
+        self._chunk_delay = chunk_delay
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        for chunk in answer(prompt):
+        for chunk in respond(prompt):
             yield chunk
-            await asyncio.sleep(self._pause)
+            await asyncio.sleep(self._chunk_delay)
 
 
-def answer(prompt: Prompt) -> list[Chunk]:
-    """Say what the tools said; or call the tool that the question names; or repeat the question."""
+def respond(prompt: Prompt) -> list[Chunk]:
+    """Write JSON for a schema; or report the tool results, call the tool that the question names, or repeat it."""
+    if schema := prompt.parameters.response_schema:
+        value = make_json(schema, read_question(prompt.messages))
+        return [TextChunk(json.dumps(value, ensure_ascii=False)), StopChunk("stop")]
     if results := read_results(prompt.messages):
-        return speak(" ".join(f"The tool {result.name} said: {result.content}" for result in results))
+        return stream_text(" ".join(f"The tool {result.name} returned: {result.content}" for result in results))
     question = read_question(prompt.messages)
     if prompt.parameters.tool_choice != "none":
         for tool in prompt.tools:
             if is_named(tool, question):
                 return call(tool, question)
-    return speak(f"You said: “{question}” {ADVICE}{introduce(prompt.tools)}")
+    return stream_text(f"You said: “{question}” {ADVICE}{list_tools(prompt.tools)}")
 
 
 def read_results(messages: Sequence[Message]) -> list[Result]:
-    """The results at the end of the conversation: those that nobody has spoken about yet."""
+    """Return the results at the end of the conversation, which no assistant message has used yet."""
     results: list[Result] = []
     for message in reversed(messages):
         if message.role != "tool":
@@ -65,16 +68,16 @@ def read_question(messages: Sequence[Message]) -> str:
     return next((message.text for message in reversed(messages) if message.role == "user"), "")
 
 
-def speak(text: str) -> list[Chunk]:
-    """In words, each with the space before it."""
+def stream_text(text: str) -> list[Chunk]:
+    """Split the text into words, each with the space before it."""
     return [*(TextChunk(word) for word in re.findall(r"\s*\S+", text.rstrip())), StopChunk("stop")]
 
 
 def call(tool: Tool, question: str) -> list[Chunk]:
-    return [CallChunk(0, write_arguments(tool, question), new_id("call"), tool.name), StopChunk("calls")]
+    return [CallChunk(0, write_arguments(tool, question), new_id("call"), tool.name), StopChunk("tool_calls")]
 
 
-def introduce(tools: Sequence[Tool]) -> str:
+def list_tools(tools: Sequence[Tool]) -> str:
     if not tools:
         return ""
     names = ", ".join(tool.name for tool in tools)
@@ -86,13 +89,32 @@ def is_named(tool: Tool, question: str) -> bool:
 
 
 def write_arguments(tool: Tool, question: str) -> str:
-    """What the tool cannot do without. Text is what follows the tool's name in the question: `get_weather Paris`."""
-    rest = re.split(re.escape(tool.name), question, maxsplit=1, flags=re.IGNORECASE)[-1].strip(" .,:;!?\"'`()")
-    return json.dumps(invent_object(tool.parameters, rest), ensure_ascii=False)
+    """Fill the required parameters. Text is taken from behind the tool's name in the question: `get_weather Paris`."""
+    text = re.split(re.escape(tool.name), question, maxsplit=1, flags=re.IGNORECASE)[-1].strip(" .,:;!?\"'`()")
+    return json.dumps(make_object(tool.parameters, text), ensure_ascii=False)
 
 
-def invent(schema: Mapping[str, JsonValue], text: str) -> JsonValue:
-    """A simple value that fits the schema, where the schema is simple too."""
+def make_json(schema: Mapping[str, JsonValue], question: str) -> JsonValue:
+    """Return a value for a response schema: an `enum` value that the question contains, and null if it is allowed."""
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        return {name: make_json(inner, question) for name, inner in properties.items() if isinstance(inner, dict)}
+    alternatives = schema.get("anyOf")
+    for inner in alternatives if isinstance(alternatives, list) else [dict(schema)]:
+        match inner:
+            case {"enum": [*values]} if named := [value for value in values if value and str(value) in question]:
+                return named[0]
+            case {"type": "null"} | {"const": None}:
+                return None
+            case {"type": [*types]} if "null" in types:
+                return None
+            case {"enum": [*values]} if None in values:
+                return None
+    return make_value(schema, question)
+
+
+def make_value(schema: Mapping[str, JsonValue], text: str) -> JsonValue:
+    """Return a simple value that fits the schema, if the schema is simple too."""
     match schema:
         case {"enum": [first, *_]} | {"examples": [first, *_]} | {"const": first} | {"default": first}:
             return first
@@ -104,13 +126,13 @@ def invent(schema: Mapping[str, JsonValue], text: str) -> JsonValue:
         case {"type": "array"}:
             return []
         case {"type": "object"} | {"properties": _}:
-            return invent_object(schema, text)
+            return make_object(schema, text)
     return text or "example"
 
 
-def invent_object(schema: Mapping[str, JsonValue], text: str) -> JsonValue:
+def make_object(schema: Mapping[str, JsonValue], text: str) -> JsonValue:
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or not isinstance(required, list):
         return {}
     wanted = {str(name): properties.get(str(name)) for name in required}
-    return {name: invent(inner, text) for name, inner in wanted.items() if isinstance(inner, dict)}
+    return {name: make_value(inner, text) for name, inner in wanted.items() if isinstance(inner, dict)}

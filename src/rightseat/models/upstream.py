@@ -1,54 +1,56 @@
-"""A model's server, over HTTP: one request, one streamed answer, and what each way of failing means to the client.
+"""HTTP client for model providers: sends one request, streams the response, and maps each failure to a `ModelError`.
 
-Every model that speaks HTTP itself asks through an `Upstream`. What differs between providers is what is posted and
-how an event is read; both are theirs.
+Providers differ in the request body and in how an event is read; each adapter brings both.
 """
 
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import (
     ConfigError,
+    ContextTooLong,
     ModelBusy,
     ModelError,
     ModelRefused,
     ModelRefusedKey,
     ModelUnreachable,
-    PromptTooLong,
 )
 from rightseat.core.model import Chunk
-from rightseat.egress.client import Client, Response, Unreachable
+from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.options import Address, HeaderName, Sendable
+from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor
+from rightseat.egress.transport import ConnectError, Response, TransportError
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error, read_error_kind
 
-__all__ = ["Address", "HeaderName", "Reader", "Sendable", "Upstream", "choose_model", "warn_of_no_key"]
+__all__ = ["BaseUrl", "EventDecoder", "HeaderName", "HeaderSecret", "Upstream", "choose_model", "warn_of_no_key"]
 
 logger = logging.getLogger(__name__)
 
-TOO_LONG = re.compile(
+CONTEXT_TOO_LONG = re.compile(
     r"context[ _](length|window|size)|too many tokens|prompt is too long|input token count .* exceeds", re.IGNORECASE
 )
-KEY = "[key]"  # in place of a secret
-BAD_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google says it with 400
-BUSY = (429, 529)  # 529 is Anthropic's
-SSE = sse.Decoder.media_type
-MAX_BODY_BYTES = 64 * 2**20  # of an answer that is not streamed
-MAX_READ_BYTES = 65536  # that are decoded before other tasks have their turn
+INVALID_KEY = re.compile(r"API key (not valid|expired)", re.IGNORECASE)  # Google sends it with status 400
+QUOTA_USED_UP = re.compile(r"exceeded your current quota|insufficient_quota|credit balance", re.IGNORECASE)
+RATE_LIMITED = (429, 529)  # 529 is Anthropic's "overloaded"
+KEY_MASK = "[key]"
+SSE = sse.SseDecoder.media_type
+MAX_BODY_BYTES = 64 * 2**20  # of a response that is not streamed
+MAX_READ_BYTES = 65536  # decoded before other tasks get their turn
 
 
-class Reader(Protocol):
-    """Reads the events of one answer. It raises `sse.StreamError` where one of them says that the server failed.
+class EventDecoder(Protocol):
+    """Turns the events of one response into chunks. Raises `sse.StreamError` if an event reports an error.
 
-    `ended` once the server has said that the answer is whole, `done` once nothing follows.
+    `ended` once the provider has marked the response as complete, `done` once no more events follow.
     """
 
     done: bool
@@ -58,8 +60,8 @@ class Reader(Protocol):
     def read(self, data: bytes) -> Sequence[Chunk]: ...
 
 
-class Decoder(Protocol):
-    """The data of each event, out of bytes that come in any pieces. It raises `sse.StreamError`, too."""
+class FrameDecoder(Protocol):
+    """Splits bytes that arrive in arbitrary pieces into the data of each event. Raises `sse.StreamError`."""
 
     media_type: str
 
@@ -69,9 +71,9 @@ class Decoder(Protocol):
 
 
 class Upstream:
-    """Connections to the server of `model`. `secrets` are taken out of whatever the server says.
+    """The connection pool to one provider. `secrets` are masked in every text that the provider sends.
 
-    `credentials` say with each request who asks, where that is no key in `headers`.
+    `credentials` authenticate each request where no fixed key in `headers` does.
     """
 
     def __init__(
@@ -85,14 +87,15 @@ class Upstream:
         model: str = "",
         network: NetworkOptions | None = None,
     ) -> None:
-        ours = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
+        defaults = {"accept": SSE, "accept-encoding": "identity", "user-agent": "rightseat"}
         if credentials is not None and "authorization" in headers:
-            raise ConfigError("The header `authorization` is made with each request here: take it out of `headers`.")
-        self._client = Client(base_url, {**ours, **headers}, timeout=timeouts.silence, network=network)
-        self._where = base_url.partition("?")[0]
+            raise ConfigError("Remove `authorization` from `headers`: the credentials set it for each request.")
+        self._client = Client(base_url, {**defaults, **headers}, timeout=timeouts.silence, network=network)
+        self._url = base_url.partition("?")[0]
         self._timeouts = timeouts
-        self._timeout = model_timeout(f"The model {model!r} at {self._where}", timeouts)
-        self._redactor = Redactor(KEY, secrets)
+        self._model = model
+        self._timeout = model_timeout(f"The model {model!r} at {self._url}", timeouts)
+        self._redactor = Redactor(KEY_MASK, secrets)
         self._credentials = credentials
 
     async def aclose(self) -> None:
@@ -103,66 +106,76 @@ class Upstream:
     async def stream(
         self,
         path: str,
-        body: bytes,
-        reader: Reader,
+        write_body: Callable[[], bytes],
+        events: EventDecoder,
         *,
         first: Sequence[Chunk] = (),
-        decoder: Decoder | None = None,
+        frames: FrameDecoder | None = None,
     ) -> AsyncIterator[Chunk]:
-        """What the server answers. `first` is said before it, once the server has taken the request.
+        """Yield `first` once the provider has accepted the request, then the chunks of its response.
 
-        Without a `decoder`, the answer comes as server-sent events.
+        `write_body` is called when the request is sent, and the body is not kept: it may be long, and its response may
+        take minutes. Without `frames` the response is read as server-sent events.
         """
-        decoder = decoder or sse.Decoder()
-        feed, read = decoder.feed, reader.read
-        try:
-            with Deadlines(self._timeouts, self._timeout) as deadlines:
-                async with await self._open(path, body, is_timed=False) as response:
-                    del body  # a prompt may be long, and its answer take its time
-                    await self._check_begin(response, decoder.media_type)
+        frames = frames or sse.SseDecoder()
+        feed, read = frames.feed, events.read
+        with self._map_errors(events), Deadlines(self._timeouts, self._timeout) as deadlines:
+            async with await self._open(path, write_body(), is_timed=False) as response:
+                await self._check_start(response, frames.media_type)
+                deadlines.pause()
+                for chunk in first:
+                    yield chunk
+                deadlines.resume(False)
+                async for piece in response:
                     deadlines.pause()
-                    for chunk in first:
+                    has_progress = False
+                    for part in (piece,) if len(piece) <= MAX_READ_BYTES else split(piece):
+                        for data in feed(part):
+                            for chunk in read(data):
+                                has_progress = has_progress or has_content(chunk)
+                                yield chunk
+                        if part is not piece:
+                            await asyncio.sleep(0)
+                    if events.done:
+                        await response.finish()
+                        return
+                    deadlines.resume(has_progress)
+                deadlines.pause()
+                for data in frames.rest():
+                    for chunk in read(data):
                         yield chunk
-                    deadlines.resume(False)
-                    async for piece in response:
-                        deadlines.pause()
-                        heard = False
-                        for part in (piece,) if len(piece) <= MAX_READ_BYTES else slices(piece):
-                            for data in feed(part):
-                                for chunk in read(data):
-                                    heard = heard or has_content(chunk)
-                                    yield chunk
-                            if part is not piece:
-                                await asyncio.sleep(0)
-                        if reader.done:
-                            await response.finish()
-                            return
-                        deadlines.resume(heard)
-                    deadlines.pause()
-                    for data in decoder.rest():
-                        for chunk in read(data):
-                            yield chunk
-                    self._check_end(reader, response, decoder.media_type)
-        except Unreachable as error:
-            logger.warning("%s: %s", self._where, error)
-            if not reader.ended:
-                raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+                self._check_end(events, response, frames.media_type)
+
+    @contextmanager
+    def _map_errors(self, events: EventDecoder) -> Iterator[None]:
+        try:
+            yield
+        except TransportError as error:
+            unreachable = self._unreachable(error)
+            if not events.ended:
+                raise unreachable from error
         except LineTooLong as error:
-            logger.warning("%s: its answer was ended: %s", self._where, error)
-            raise ModelUnreachable(f"The model's server cannot be relied on: {error}.") from None
+            logger.warning("%s: response closed: %s", self._url, error)
+            raise ModelUnreachable(f"The model provider sent an invalid response: {error}.") from None
         except sse.StreamError as error:
-            said = self._said(str(error))
-            logger.warning("%s: an error inside the answer%s", self._where, f": {error.kind}" if error.kind else "")
-            logger.debug("%s: an error inside the answer: %s", self._where, said)
-            # without its cause: that holds the server's words as they came
-            if error.is_busy:
-                raise ModelBusy("The model's server broke its answer off: it has too much to do right now.") from None
-            if error.is_refusal:
-                raise self._refusal(400, said, error.kind) from None
-            raise ModelUnreachable("The model's server broke its answer off with an error.") from None
+            raise self._stream_failure(error) from None  # its cause holds the provider's text unredacted
+
+    def _unreachable(self, error: TransportError) -> ModelUnreachable:
+        logger.warning("%s: %s", self._url, error)
+        return ModelUnreachable(explain_transport(error))
+
+    def _stream_failure(self, error: sse.StreamError) -> ModelError:
+        text = self._redact(str(error))
+        logger.warning("%s: an error inside the response%s", self._url, f": {error.kind}" if error.kind else "")
+        logger.debug("%s: an error inside the response: %s", self._url, text)
+        if error.is_busy:
+            return ModelBusy("The model provider ended its response early: it is overloaded. Try again later.")
+        if error.is_refusal:
+            return self._refusal(400, text, error.kind)
+        return ModelUnreachable("The model provider ended its response early with an error.")
 
     async def post(self, path: str, body: bytes, max_bytes: int = MAX_BODY_BYTES) -> bytes:
-        """An answer that is not streamed, whole."""
+        """Return the body of a response that is not streamed."""
         pieces, size = [], 0
         try:
             async with asyncio.timeout(self._timeouts.answer), await self._open(path, body) as response:
@@ -171,113 +184,139 @@ class Upstream:
                     pieces.append(piece)
                     size += len(piece)
                     if size > max_bytes:
-                        raise ModelUnreachable(f"The model's server answered with more than {max_bytes:,} bytes.")
+                        raise ModelUnreachable(f"The model provider sent a response of more than {max_bytes:,} bytes.")
                 return b"".join(pieces)
         except TimeoutError:
             raise self._timeout("answer") from None
-        except Unreachable as error:
-            logger.warning("%s: %s", self._where, error)
-            raise ModelUnreachable(f"The model's server cannot be relied on: {error}") from error
+        except TransportError as error:
+            raise self._unreachable(error) from error
 
     async def _open(self, path: str, body: bytes, *, is_timed: bool = True) -> Response:
-        """Where the server refuses a token, it is asked once more with a new one: it has done nothing yet."""
+        """Send the request; once more with a new token if the provider rejects the first, which has no effect yet."""
         if self._credentials is None:
             return await self._client.post(path, body, is_timed=is_timed).open()
-        given = await self._credentials.headers(self._client.preview(path, body))
-        response = await self._client.post(path, body, given, is_timed=is_timed).open()
+        headers = await self._credentials.headers(self._client.preview(path, body))
+        response = await self._client.post(path, body, headers, is_timed=is_timed).open()
         if response.status not in (401, 403):
             return response
         async with response:
             refusal = await response.text()
         status = response.status
         is_expired = self._credentials.is_expired(status, refusal)
-        if not is_expired or not self._credentials.renews(given):
-            raise self._refused(status, refusal)
-        logger.warning("%s returned HTTP %d; the request is sent again with new credentials", self._where, status)
-        logger.debug("%s answered %d: %s", self._where, status, self._said(read_error(refusal)))
-        given = await self._credentials.headers(self._client.preview(path, body))
-        return await self._client.post(path, body, given, is_timed=is_timed).open()
+        if not is_expired or not self._credentials.discard_refused(headers):
+            raise self._read_refusal(status, refusal)
+        logger.warning("%s returned HTTP %d; the request is sent again with new credentials", self._url, status)
+        logger.debug("%s returned HTTP %d: %s", self._url, status, self._redact(read_error(refusal)))
+        headers = await self._credentials.headers(self._client.preview(path, body))
+        return await self._client.post(path, body, headers, is_timed=is_timed).open()
 
     async def _check_status(self, response: Response) -> None:
         if response.status != 200:
-            error = self._refused(response.status, await response.text())
-            error.retry_after = read_seconds(response.headers.get("retry-after", ""))
+            error = self._read_refusal(response.status, await response.text())
+            error.retry_after = parse_retry_after(response.headers.get("retry-after", ""))
             raise error
 
-    async def _check_begin(self, response: Response, expected: str) -> None:
-        """Many servers call events by another name; frames of AWS's are called nothing else."""
+    async def _check_start(self, response: Response, expected: str) -> None:
+        """Accept any content type but JSON for server-sent events: many servers send another one. AWS never does."""
         await self._check_status(response)
-        kind = response.headers.get("content-type", "")
-        if kind.startswith("application/json") or not (expected == SSE or kind.startswith(expected)):
-            raise self._no_stream(kind, await response.text())
+        media_type = response.headers.get("content-type", "")
+        if media_type.startswith("application/json") or not (expected == SSE or media_type.startswith(expected)):
+            raise self._no_stream(media_type, await response.text())
 
-    def _check_end(self, reader: Reader, response: Response, expected: str) -> None:
-        """A stream that stops without saying so is a broken one, however whole it looks."""
-        if reader.ended:
+    def _check_end(self, events: EventDecoder, response: Response, expected: str) -> None:
+        """Fail unless the provider has marked the response as complete, however complete it looks."""
+        if events.ended:
             return
-        kind = response.headers.get("content-type", "")
-        if not reader.read_any and not kind.startswith(expected):
-            raise self._no_stream(kind)
-        raise ModelUnreachable("The model's server cannot be relied on: its answer broke off.")
+        media_type = response.headers.get("content-type", "")
+        if not events.read_any and not media_type.startswith(expected):
+            raise self._no_stream(media_type)
+        logger.warning("%s: the response ended early", self._url)
+        raise ModelUnreachable("The response of the model provider ended early.")
 
-    def _no_stream(self, kind: str, body: str = "") -> ModelError:
-        kind = self._said(kind) or "no content type"
-        logger.warning("%s answered with %s instead of a stream", self._where, kind)
-        logger.debug("%s answered instead of a stream: %s", self._where, self._said(body))
-        return ModelUnreachable(f"The model's server answered with {kind} instead of a stream.")
+    def _no_stream(self, media_type: str, body: str = "") -> ModelError:
+        media_type = self._redact(media_type) or "no content type"
+        logger.warning("%s returned %s instead of a stream", self._url, media_type)
+        logger.debug("%s returned, instead of a stream: %s", self._url, self._redact(body))
+        return ModelUnreachable(
+            f"The model provider returned {media_type} instead of a stream. Check `base_url` of the model."
+        )
 
-    def _refused(self, status: int, body: str) -> ModelError:
-        return self._refusal(status, self._said(read_error(body)), read_error_kind(body))
+    def _read_refusal(self, status: int, body: str) -> ModelError:
+        return self._refusal(status, self._redact(read_error(body)), read_error_kind(body))
 
-    def _refusal(self, status: int, said: str, kind: str) -> ModelError:
-        """The server's own words go to the client where they help it. They may repeat the prompt, so the log has them
-        at the level DEBUG alone, and else only which kind of error the server names."""
-        logger.warning("%s answered %d%s", self._where, status, f": {kind}" if kind else "")
-        logger.debug("%s answered %d: %s", self._where, status, said)
-        error = self._error(status, said)
-        error.upstream_text = said
+    def _refusal(self, status: int, text: str, kind: str) -> ModelError:
+        """Log only the kind of error above DEBUG: the provider's text, which clients get, may repeat the prompt."""
+        logger.warning("%s returned HTTP %d%s", self._url, status, f": {kind}" if kind else "")
+        logger.debug("%s returned HTTP %d: %s", self._url, status, text)
+        error = self._error(status, text)
+        error.upstream_text = text
         return error
 
-    def _error(self, status: int, said: str) -> ModelError:
-        if status in (401, 403) or BAD_KEY.search(said):
-            return ModelRefusedKey(f"The model's server does not accept our key (HTTP {status}).")
-        if status in BUSY:
-            return ModelBusy(
-                f"The model's server has too much to do for us right now (HTTP {status}). Try again later."
-            )
-        if status < 500 and TOO_LONG.search(said):
-            return PromptTooLong(f"The conversation is too long for the model (HTTP {status}): {said}", status)
+    def _error(self, status: int, text: str) -> ModelError:
+        if status in (401, 403) or INVALID_KEY.search(text):
+            return ModelRefusedKey(explain_refused_key(self._model, status, self._credentials))
+        details = f": {text}" if text else "."
+        if status in RATE_LIMITED:
+            cause = "the quota of the API key is used up" if QUOTA_USED_UP.search(text) else "rate limited"
+            return ModelBusy(f"The model provider returned HTTP {status} ({cause}){details}")
+        if status < 500 and CONTEXT_TOO_LONG.search(text):
+            message = f"The model provider returned HTTP {status} (conversation too long){details}"
+            return ContextTooLong(message, status)
         if status < 500:
-            return ModelRefused(f"The model's server does not accept the request (HTTP {status}): {said}", status)
-        return ModelUnreachable(f"The model's server failed (HTTP {status}).")
+            hint = explain_not_found(self._url, text) if status == 404 else ""
+            return ModelRefused(f"The model provider returned HTTP {status}{details}{hint}", status)
+        return ModelUnreachable(f"The model provider returned HTTP {status}.")
 
-    def _said(self, text: str) -> str:
-        """What a server said, in one line and without our secrets, which some repeat."""
+    def _redact(self, text: str) -> str:
+        """Return the text on one line with secrets masked: some providers repeat them."""
         passing = self._credentials.secrets if self._credentials else ()
-        return self._redactor.summary(text, Redactor(KEY, passing))
+        return self._redactor.summarize(text, Redactor(KEY_MASK, passing))
 
 
-def slices(piece: bytes) -> Iterator[bytes]:
+def explain_transport(error: TransportError) -> str:
+    """For clients, so without the address, which is in the log line."""
+    if isinstance(error, ConnectError):
+        hint = " Is it running?" if "refused" in str(error) else ""
+        return f"Cannot reach the model server: {error}{hint}"
+    return f"The request to the model server failed: {error}"
+
+
+def explain_refused_key(model: str, status: int, credentials: Credentials | None) -> str:
+    key, cure = ("API key", "Check `api_key` of the model, or the environment variable that it names.")
+    if credentials is not None:
+        key, cure = ("credentials", "Check that they are valid and may use the model.")
+    return f"The model provider returned HTTP {status}: it does not accept the {key} for {model!r}. {cure}"
+
+
+def explain_not_found(url: str, text: str) -> str:
+    """A 404 without a word about the model is probably that of a wrong address."""
+    if "model" in text.lower():
+        return ""
+    version = "" if re.search(r"/v\d", url) else " Most servers need `/v1` at its end."
+    return f"{'' if text.endswith('.') else '.' if text else ''} Check `base_url` of the model.{version}"
+
+
+def split(piece: bytes) -> Iterator[bytes]:
     for start in range(0, len(piece), MAX_READ_BYTES):
         yield piece[start : start + MAX_READ_BYTES]
 
 
-def read_seconds(header: str) -> float | None:
-    """Of a `Retry-After`, where it counts seconds; a date says nothing to a clock that may be wrong."""
+def parse_retry_after(header: str) -> float | None:
+    """Return the seconds of a `Retry-After`; None for a date, because the clocks may differ."""
     return float(header) if re.fullmatch(r"\d{1,6}(\.\d+)?", header) else None
 
 
 def warn_of_no_key(provider: str, header: str, headers: Container[str]) -> Iterator[str]:
-    """For a model at its provider's own address without an `api_key`; a header of the operator's may hold one."""
+    """Warn if a model at its provider's own address has no `api_key`, and none of the operator's headers holds one."""
     if header not in headers:
-        yield f"there is no `api_key`, and {provider} answers nobody without one."
+        yield f"there is no `api_key`, and {provider} rejects requests without one."
 
 
-def choose_model(model: str, allowed: Sequence[str], asked: str | None) -> str:
-    """The one that answers: what a client asked for if it may, else the configured one."""
-    if asked is None or asked == model:
-        return model
-    if "*" in allowed or asked in allowed:
-        return asked
-    logger.warning("a client asked for the model %r, which is not in client_models; %r answers", asked, model)
-    return model
+def choose_model(default: str, allowed: Sequence[str], requested: str | None) -> str:
+    """Return the model that the client requested if it is allowed, else the configured one."""
+    if requested is None or requested == default:
+        return default
+    if "*" in allowed or requested in allowed:
+        return requested
+    logger.warning("a client requested the model %r, which is not in client_models; using %r", requested, default)
+    return default

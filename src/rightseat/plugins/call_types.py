@@ -1,8 +1,8 @@
-"""The call types of steps: `call_type: extract` is the module `flows/calls/extract.py`, which declares itself.
+"""The call types of steps: `call_type: extract` is declared by the module `flows/calls/extract.py`.
 
-Each module of that folder that has a `CALL` is a call type. Nothing else lists them: loading, the JSON Schema for
-editors, the reference, the run of a flow and its drawing ask here. The modules are imported when they are first asked
-for, so that loading does not import what runs flows.
+Each module of that folder with a `CALL` is a call type. No other list exists: the loader, the JSON Schema for editors,
+the reference, the flow runner and the diagrams all use `call_types()`. It imports the modules on first use, so that
+importing the loader does not import the flow runner.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -12,18 +12,18 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Step
 
 if TYPE_CHECKING:
-    from rightseat.plugins.flows.means import Turn
+    from rightseat.plugins.flows.dependencies import StepContext
+    from rightseat.plugins.loading.context import LoadContext
     from rightseat.plugins.loading.fields import Fields
-    from rightseat.plugins.loading.notes import Notes
-    from rightseat.plugins.loading.params import Surroundings
-    from rightseat.plugins.results import Result
-    from rightseat.plugins.slots import Filled
+    from rightseat.plugins.loading.nodes import DiagnosticReport
+    from rightseat.plugins.results import StepResult
+    from rightseat.plugins.slots import FilledSlots
 
-FOLDER = "rightseat.plugins.flows.calls"
+CALLS_PACKAGE = "rightseat.plugins.flows.calls"
 
 TEXT: dict[str, Any] = {"type": "string"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
@@ -32,23 +32,25 @@ RAW: dict[str, Any] = {"type": "boolean", "description": "Do not mark data from 
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    perform: "Callable[[Turn], Awaitable[Result]]"
+class StepCall:
+    """A call that is made at once."""
+
+    perform: "Callable[[StepContext], Awaitable[StepResult]]"
 
 
 @dataclass(frozen=True, slots=True)
-class Armed:
-    """A call whose arguments are found before it is made: a person may be asked for them, or to allow it."""
+class PreparedStepCall:
+    """A call with arguments that are filled first: a person may be asked for them, or for approval."""
 
-    prepare: "Callable[[Turn, dict[str, JsonValue], Filled | None], Awaitable[Filled]]"
-    perform: "Callable[[Turn, Filled], Awaitable[Result]]"
-    check: "Callable[[Turn, dict[str, JsonValue]], dict[str, str]]"
-    described: "Callable[[Turn], dict[str, JsonValue]]"
-    is_dangerous: "Callable[[Turn], bool]"
-    has_effect: "Callable[[Turn], bool]"
+    prepare: "Callable[[StepContext, dict[str, JsonValue], FilledSlots | None], Awaitable[FilledSlots]]"
+    perform: "Callable[[StepContext, FilledSlots], Awaitable[StepResult]]"
+    check: "Callable[[StepContext, dict[str, JsonValue]], dict[str, str]]"
+    describe: "Callable[[StepContext], dict[str, JsonValue]]"
+    is_dangerous: "Callable[[StepContext], bool]"
+    has_effect: "Callable[[StepContext], bool]"
 
 
-def no_check(fields: "Fields", name: str, around: "Surroundings", notes: "Notes") -> None:
+def no_check(fields: "Fields", name: str, context: "LoadContext", report: "DiagnosticReport") -> None:
     pass
 
 
@@ -58,32 +60,38 @@ def no_label(step: Step) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallType:
-    """All that is known about one call type."""
+    """The declaration of one call type."""
 
-    runner: Plain | Armed
+    runner: StepCall | PreparedStepCall
     summary: str
-    """What it does, for the reference."""
+    """One sentence for the reference."""
     params: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """JSON Schemas of what `params` may hold."""
-    check: "Callable[[Fields, str, Surroundings, Notes], None]" = no_check
-    """Checks `params` when a plugin is loaded; the text is the name of the step."""
+    """JSON Schemas of the keys of `params`."""
+    check: "Callable[[Fields, str, LoadContext, DiagnosticReport], None]" = no_check
+    """Checks `params` when a plugin is loaded; the string argument is the name of the step."""
     label: Callable[[Step], str] = no_label
-    """What a drawing shows of the step beside its call type."""
+    """The second line of the step in a diagram, below its call type."""
     timeout: float = 30.0
-    """Seconds of one attempt, where the step names none."""
+    """Default seconds for one attempt."""
     takes_args: bool = False
-    """The step may have `args`: values that the model cannot change."""
+    """The step may have `args`: fixed values that the model cannot change."""
     has_templates: bool = False
     """The texts in `params` are templates."""
     keeps_data: bool = False
-    """The step leaves `data` as it was."""
+    """The step does not change `data`."""
     is_external: bool = True
-    """The output may hold text from outside, which a model must read as data."""
+    """The output may contain untrusted text, which prompts mark as data."""
 
 
 @cache
 def call_types() -> Mapping[str, CallType]:
-    """By name, in the order of the alphabet."""
-    names = sorted(module.name for module in iter_modules(import_module(FOLDER).__path__))
-    modules = {name: import_module(f"{FOLDER}.{name}") for name in names}
+    """By name, in alphabetical order."""
+    names = sorted(module.name for module in iter_modules(import_module(CALLS_PACKAGE).__path__))
+    modules = {name: import_module(f"{CALLS_PACKAGE}.{name}") for name in names}
     return {name: module.CALL for name, module in modules.items() if hasattr(module, "CALL")}
+
+
+def is_external(name: str) -> bool:
+    """Whether the output may contain untrusted text. True for tools in `lib`, which have no call type."""
+    call_type = call_types().get(name)
+    return call_type is None or call_type.is_external

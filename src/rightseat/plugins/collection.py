@@ -1,4 +1,4 @@
-"""The plugins of one toolbox with all that their flows need, ready to be chosen from and run."""
+"""The plugins of one toolbox, with everything needed to choose and run their flows."""
 
 import asyncio
 import contextlib
@@ -10,221 +10,247 @@ from typing import Self
 
 import msgspec
 
-from rightseat.core.acting import token_of
 from rightseat.core.agent import PluginSummary
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.engine import Steps
-from rightseat.core.errors import BadAsk, ConfigError
+from rightseat.core.errors import BadRequest, ConfigError
 from rightseat.core.events import Event
+from rightseat.core.flows import FlowGraph, FlowSummary
 from rightseat.core.model import Embedder, Model
-from rightseat.core.values import JsonValue
-from rightseat.plugins import choosing, flows, keeping
-from rightseat.plugins.choosing import Chosen, Search
+from rightseat.core.types import JsonValue
+from rightseat.core.user_token import get_caller_token
+from rightseat.plugins import flows, thread_files
+from rightseat.plugins.ask_scope import build_scope
 from rightseat.plugins.definition import Flow, Plugin
-from rightseat.plugins.flows import Means, Progress
-from rightseat.plugins.results import Problem
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.setting import scene_of
-from rightseat.plugins.shelf import Shelf
+from rightseat.plugins.diagrams import build_graph, summarize_flow
+from rightseat.plugins.flows import Dependencies, FlowCheckpoint
+from rightseat.plugins.registry import PluginRegistry
+from rightseat.plugins.results import StepProblem
+from rightseat.plugins.scope import Scope
+from rightseat.plugins.selection import FlowChoice, FlowSearch, choose_flow, list_candidates, suggest_flows
 
 logger = logging.getLogger(__name__)
 
-HOUR, DAY = 3600.0, 24 * 3600.0  # seconds
+CLEANUP_INTERVAL_S = 3600.0
+DAY_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
-    """What of a collection may be chosen: all of it, some plugins, or one flow (`plugin.flow`) and no other."""
+class PluginSelection:
+    """Which part of a collection may be chosen: everything, some plugins, or exactly one flow (`plugin.flow`)."""
 
     plugins: tuple[str, ...] | None = None
     flow: str | None = None
 
 
-ALL = Selection()
+ALL = PluginSelection()
 
 
 class Collection:
-    """`owned` are opened with it and closed with it. `means` makes what a flow needs, for the model that speaks.
+    """`owned` parts are opened and closed with it. `dependencies` builds the dependencies of a flow for a model.
 
-    `users` are, for a plugin's id, who may use it; a plugin that is not named there is for everybody. `artifacts` is
-    where the files and charts of flows are kept; without it, a file is whole in the event that tells of it. `keeps` are
-    the seconds for which a question may wait: an old version of a plugin is kept for as long after its last run, and a
-    day.
+    `users` maps a plugin's id to its allowed users; unlisted plugins are open to all. `artifacts` stores the
+    files and charts of flows; without it, an event carries the whole file. `question_expiry_s` is how long a question
+    stays open: an old version of a plugin is removed that long, and a day, after its last run.
     """
 
     def __init__(
         self,
-        shelf: Shelf,
-        means: Callable[[Model], Means],
+        registry: PluginRegistry,
+        dependencies: Callable[[Model], Dependencies],
         owned: Sequence[object] = (),
         *,
         window: int = 32_768,
         users: Mapping[str, Container[str]] | None = None,
         artifacts: Artifacts | None = None,
-        keeps: float = 7 * 24 * 3600.0,
+        question_expiry_s: float = 7 * 24 * 3600.0,
     ) -> None:
-        self.shelf = shelf
-        self._keeps = keeps
-        self._means = means
+        self.registry = registry
+        self._question_expiry_s = question_expiry_s
+        self._dependencies = dependencies
         self._owned = owned
         self._window = window
         self._users = users or {}
         self._artifacts = artifacts
         self._stack = contextlib.AsyncExitStack()
-        self._searches: dict[int, Search] = {}
+        self._searches: dict[int, FlowSearch] = {}
 
     async def __aenter__(self) -> Self:
-        for part in (self.shelf, *self._owned):
+        for part in (self.registry, *self._owned):
             if isinstance(part, contextlib.AbstractAsyncContextManager):
                 await self._stack.enter_async_context(part)
-        self._stack.push_async_callback(ended, asyncio.create_task(self._keep_house()))
+        self._stack.push_async_callback(cancel, asyncio.create_task(self._remove_old_copies()))
         return self
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()
 
-    async def _keep_house(self) -> None:
-        """Not at once: runs that were cut off have their plugins back first."""
+    async def _remove_old_copies(self) -> None:
+        """The first removal waits an interval, so that resumed runs can load their plugins first."""
         while True:
-            await asyncio.sleep(HOUR)
+            await asyncio.sleep(CLEANUP_INTERVAL_S)
             try:
-                await self.shelf.forget(self._keeps + DAY)
+                await self.registry.remove_unused(self._question_expiry_s + DAY_S)
             except OSError:
-                logger.exception("old copies of plugins cannot be removed, which is tried again in an hour")
+                logger.exception("cannot remove old copies of plugins; the next attempt is in an hour")
 
-    def plugins(self, user: Principal, selection: Selection = ALL) -> dict[str, Plugin]:
-        """Those that are active and that the user may use. Raises `BadAsk`: one that was named is not among them."""
-        every = self.shelf.plugins()
-        active = {id: plugin for id, plugin in every.items() if self._may_use(user, id)}
+    def plugins(self, user: Principal, selection: PluginSelection = ALL) -> dict[str, Plugin]:
+        """The active plugins that the user may use. Raises `BadRequest` if a selected one is not among them."""
+        active = {id: plugin for id, plugin in self.registry.plugins().items() if self._may_use(user, id)}
         if selection.plugins is None:
             return active
         if unknown := [name for name in selection.plugins if name not in active]:
-            raise BadAsk(f"There is no plugin {unknown[0]!r}. There are: {', '.join(sorted(active)) or 'none'}.")
+            available = ", ".join(sorted(active)) or "none"
+            raise BadRequest(f"There is no plugin {unknown[0]!r}. Available: {available}.")
         return {name: active[name] for name in selection.plugins}
 
     def summaries(
         self, user: Principal, language: str | None = None, among: Container[str] | None = None
     ) -> list[PluginSummary]:
-        """What front ends show of the plugins that the user may use, of those that are `among` these."""
-        found = [one for id, one in self.plugins(user).items() if among is None or id in among]
-        return [summary(plugin, language) for plugin in found]
+        """The names, descriptions and starters of the user's plugins, for front ends."""
+        plugins = [one for id, one in self.plugins(user).items() if among is None or id in among]
+        return [summarize(plugin, language) for plugin in plugins]
+
+    def list_flows(self, user: Principal) -> list[FlowSummary]:
+        """The enabled flows of the user's plugins."""
+        found = list_candidates(list(self.plugins(user).values()))
+        return [summarize_flow(one.plugin, one.flow) for one in found]
+
+    async def find_graph(self, user: Principal, plugin: str, flow: str, digest: str | None = None) -> FlowGraph | None:
+        """The graph of a flow in its active version, or in the stored version with this digest."""
+        if not self._may_use(user, plugin):
+            return None
+        active = self.registry.plugins().get(plugin)
+        version = active if digest is None else await self.registry.find_digest(plugin, digest)
+        found = version.flow(flow) if version is not None else None
+        return None if version is None or found is None else build_graph(version, found)
 
     def _may_use(self, user: Principal, id: str) -> bool:
         return id not in self._users or user.id in self._users[id]
 
-    def named(self, name: str, plugins: Mapping[str, Plugin]) -> tuple[Plugin, Flow]:
-        """The flow `plugin.flow`. Raises `BadAsk`."""
+    def find_flow(self, name: str, plugins: Mapping[str, Plugin]) -> tuple[Plugin, Flow]:
+        """The flow `plugin.flow`. Raises `BadRequest`."""
         plugin_name, _, flow_name = name.partition(".")
         plugin = plugins.get(plugin_name)
         flow = plugin.flow(flow_name) if plugin is not None else None
         if plugin is None or flow is None:
-            known = [f"{one.id}.{flow}" for one in plugins.values() for flow in one.flows]
-            raise BadAsk(f"There is no flow {name!r}. There are: {', '.join(known) or 'none'}.")
+            names = [f"{one.id}.{flow}" for one in plugins.values() for flow in one.flows]
+            raise BadRequest(f"There is no flow {name!r}. Available: {', '.join(names) or 'none'}.")
         return plugin, flow
 
-    def scene(self, ask: Ask) -> Scene:
-        return replace(scene_of(ask), window=self._window)
+    def build_scope(self, ask: Ask) -> Scope:
+        return replace(build_scope(ask), window=self._window)
 
-    async def choose(self, ask: Ask, selection: Selection, model: Model) -> Chosen:
-        """One flow that was named is not chosen but taken."""
+    async def choose(self, ask: Ask, selection: PluginSelection, model: Model) -> FlowChoice:
+        """A selected flow is returned without a choice."""
         plugins = self.plugins(ask.principal, selection)
         if selection.flow is not None:
-            plugin, flow = self.named(selection.flow, plugins)
-            return Chosen(plugin.identity, flow.name, (selection.flow,), why="it was asked for by name")
-        scene, is_auto = self.scene(ask), selection.plugins is None
-        voice = self._means(model).voice
-        return await choosing.choose(scene, list(plugins.values()), self.search(model), voice, auto=is_auto)
+            plugin, flow = self.find_flow(selection.flow, plugins)
+            return FlowChoice(plugin.identity, flow.name, (selection.flow,), why="the request names it")
+        scope, is_auto = self.build_scope(ask), selection.plugins is None
+        caller = self._dependencies(model).model
+        return await choose_flow(scope, list(plugins.values()), self.search(model), caller, auto=is_auto)
 
-    def search(self, model: Model) -> Search:
+    def search(self, model: Model) -> FlowSearch:
         embedder = model if isinstance(model, Embedder) else None
-        return self._searches.setdefault(id(model), Search(embedder))
+        return self._searches.setdefault(id(model), FlowSearch(embedder))
 
     def run(
         self,
         plugin: Plugin,
         flow: Flow,
-        scene: Scene,
+        scope: Scope,
         ask: Ask,
         steps: Steps,
         model: Model,
         *,
         prefix: str = "flow",
-        progress: Progress | None = None,
+        checkpoint: FlowCheckpoint | None = None,
         answer: Answer | None = None,
         suggests: bool = True,
         composes: bool = True,
     ) -> AsyncIterator[Event]:
-        self.shelf.use(plugin.identity)
-        means = replace(self._means(model), token=token_of(ask.principal))
+        self.registry.mark_used(plugin.identity)
+        dependencies = replace(self._dependencies(model), user_token=get_caller_token(ask.principal))
         if self._artifacts is not None:
-            means = replace(means, keep=partial(keeping.keep, self._artifacts, ask))
+            dependencies = replace(
+                dependencies, store_artifacts=partial(thread_files.store_artifacts, self._artifacts, ask)
+            )
 
-        async def suggest(progress: Progress, seen: Scene) -> list[JsonValue]:
-            known = self.plugins(ask.principal)
-            offered = await choosing.suggest(plugin, flow, seen, known, self.search(model), means.voice)
+        async def suggest(checkpoint: FlowCheckpoint, last_scope: Scope) -> list[JsonValue]:
+            plugins = self.plugins(ask.principal)
+            suggestions = await suggest_flows(plugin, flow, last_scope, plugins, self.search(model), dependencies.model)
             if self._artifacts is not None:
-                await keeping.keep_suggestions(self._artifacts, ask, offered)
-            return offered
+                await thread_files.store_suggestions(self._artifacts, ask, suggestions)
+            return suggestions
 
-        if progress is None:
-            progress = Progress(plugin.identity, flow.name, scene.question, f"{ask.run_id}:{prefix}")
+        if checkpoint is None:
+            checkpoint = FlowCheckpoint(plugin.identity, flow.name, scope.question, f"{ask.run_id}:{prefix}")
         return flows.run(
             plugin,
             flow,
-            scene,
-            means,
+            scope,
+            dependencies,
             steps,
             prefix=prefix,
-            progress=progress,
+            checkpoint=checkpoint,
             answer=answer,
             suggest=suggest if suggests else None,
             composes=composes,
-            failed=partial(note, ask.run_id, plugin, flow),
+            on_problem=partial(log_problem, ask.run_id, plugin, flow),
         )
 
-    async def suggestions(self, ask: Ask, question: str) -> list[str]:
-        """What the flow that answered this message suggested, on whichever server of the same store it ran."""
-        return [] if self._artifacts is None else await keeping.find_suggestions(self._artifacts, ask, question)
+    async def suggestions(self, ask: Ask, message_id: str) -> list[str]:
+        """The suggestions of the flow that answered this message, from any replica with the same store."""
+        return [] if self._artifacts is None else await thread_files.find_suggestions(self._artifacts, ask, message_id)
 
-    def waiting(self, answer: Answer, user: Principal) -> tuple[Plugin, Flow, Progress] | None:
-        """The flow that waited for this answer, as it was when it began to wait; None if the answer is no flow's.
+    def find_waiting(self, answer: Answer, user: Principal) -> tuple[Plugin, Flow, FlowCheckpoint] | None:
+        """The flow that asked for this answer, in the version that asked; None if the answer is not for a flow.
 
-        Raises `BadAsk`: the user may not use its plugin any more.
+        Raises `BadRequest` if the user may no longer use its plugin.
         """
         if not isinstance(answer.memo, dict) or "plugin" not in answer.memo:
             return None
         try:
-            progress = flows.read(answer.memo)
+            checkpoint = flows.read_checkpoint(answer.memo)
         except msgspec.ValidationError:
             return None
-        if not self._may_use(user, progress.plugin.id):
-            raise BadAsk(f"The plugin {progress.plugin.id!r} is not for you any more: the flow does not go on.")
-        plugin = self.shelf.find(progress.plugin)
-        return plugin, plugin.flows[progress.flow], progress
+        if not self._may_use(user, checkpoint.plugin.id):
+            raise BadRequest(
+                f"The plugin {checkpoint.plugin.id!r} is no longer available to you, so its flow cannot continue."
+            )
+        plugin = self.registry.find(checkpoint.plugin)
+        return plugin, plugin.flows[checkpoint.flow], checkpoint
 
 
-def summary(plugin: Plugin, language: str | None) -> PluginSummary:
-    words = plugin.i18n.get(language or "", plugin.words)
-    questions = words.starters or plugin.words.starters
-    return PluginSummary(plugin.id, plugin.identity.version, words.name, words.description, questions)
+def summarize(plugin: Plugin, language: str | None) -> PluginSummary:
+    texts = plugin.i18n.get(language or "", plugin.texts)
+    starters = texts.starters or plugin.texts.starters
+    return PluginSummary(plugin.id, plugin.identity.version, texts.name, texts.description, starters)
 
 
-def note(run: str, plugin: Plugin, flow: Flow, problem: Problem) -> None:
-    """What went wrong, for the operator: whoever asked reads only what `on_error` made of it."""
-    advice = " `allow_private` of the toolbox says what it may reach." if problem.code == "egress_blocked" else ""
-    place = f"{plugin.id}.{flow.name}"
-    logger.warning("run %s: %s failed in %s: %s: %s%s", run, place, problem.step, problem.code, problem.message, advice)
+def log_problem(run_id: str, plugin: Plugin, flow: Flow, problem: StepProblem) -> None:
+    """For the operator: the user reads only the text of `on_error`."""
+    advice = (
+        " Allow it with `allow_private` of the toolbox if it should be reachable."
+        if problem.code == "egress_blocked"
+        else ""
+    )
+    name = f"{plugin.id}.{flow.name}"
+    logger.warning(
+        "run %s: %s failed in %s: %s: %s%s", run_id, name, problem.step, problem.code, problem.message, advice
+    )
 
 
-def collection_of(toolbox: object, name: str) -> Collection:
-    """The collection of a toolbox of the type `plugins`. Raises `ConfigError` for any other."""
-    found = getattr(toolbox, "collection", None)
-    if not isinstance(found, Collection):
-        raise ConfigError(f"The toolbox {name!r} has no plugins: it should be of the type `plugins`.")
-    return found
+def find_collection(toolbox: object, name: str) -> Collection:
+    """The collection of a toolbox of the type `plugins`. Raises `ConfigError` for other types."""
+    collection = getattr(toolbox, "collection", None)
+    if not isinstance(collection, Collection):
+        raise ConfigError(f"The toolbox {name!r} has no plugins; it must be of the type `plugins`.")
+    return collection
 
 
-async def ended(task: "asyncio.Task[None]") -> None:
+async def cancel(task: "asyncio.Task[None]") -> None:
     task.cancel()
     await asyncio.wait((task,))

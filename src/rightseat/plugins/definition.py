@@ -1,22 +1,25 @@
-"""A plugin as it was loaded. Nothing here changes: a run keeps the plugin that it began with until it ends."""
+"""A loaded plugin. All values are immutable: a run keeps the version that it started with until it ends."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 Schema = Mapping[str, JsonValue]
 
-Place = Literal["path", "query", "header", "cookie", "body"]
+ParameterLocation = Literal["path", "query", "header", "cookie", "body"]
 MediaType = Literal["json", "form", "multipart"]
 AnswerMode = Literal["auto", "last", "compose", "none"]
+
+ON_ERROR = "on_error"
+"""The name of the error step, which has none in the file, in events, records, graphs and scripts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """`digest` is the SHA-256 over the plugin's files, their sorted paths and their contents."""
+    """`digest` is the SHA-256 of the plugin's files: sorted paths and contents."""
 
     id: str
     version: str
@@ -25,10 +28,10 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """How requests show who sends them. A value may have `${secret:NAME}` in it, resolved only when it is sent.
+    """How requests authenticate. `${secret:NAME}` in a value is resolved only when the request is sent.
 
     For `oidc` the arguments are `token_url` or `issuer`, `client_id`, `client_secret`, and the optional `scope`,
-    `audience`, `grant`, `header` and `scheme`; older spellings have been mapped to these.
+    `audience`, `grant`, `header` and `scheme`; the loader maps older spellings to these.
     """
 
     type: Literal["header", "param", "cookie", "oidc"]
@@ -37,10 +40,10 @@ class Auth:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One value that a request takes, outside of its body. `name` is as in the document."""
+    """A parameter outside the body. `name` is as in the document."""
 
     name: str
-    place: Place
+    place: ParameterLocation
     schema: Schema
     required: bool = False
     description: str = ""
@@ -50,7 +53,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class RequestBody:
     """`files` are the fields of a multipart body that are files, `encodings` their declared media types."""
 
     media_type: MediaType
@@ -62,11 +65,11 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. Schemas are whole JSON Schema, draft 2020-12, with every reference inside resolved.
+    """One method of one path. Schemas are complete JSON Schema, draft 2020-12, with all references resolved.
 
-    `statuses` are the documented status codes and what the document says of them. `dangerous` is None where the
-    document says nothing. `request_description` is that of the request body, `response_description` that of the
-    response whose schema is `response`: models read both.
+    `statuses` are the documented status codes with their descriptions. `dangerous` is None if it is not documented.
+    `request_description` belongs to the request body, `response_description` to the response whose schema is
+    `response`: prompts include both.
     """
 
     method: str
@@ -74,7 +77,7 @@ class Operation:
     id: str | None = None
     description: str = ""
     parameters: tuple[Parameter, ...] = ()
-    body: Body | None = None
+    body: RequestBody | None = None
     response: Schema | None = None
     statuses: Mapping[str, str] = field(default_factory=dict)
     dangerous: bool | None = None
@@ -87,13 +90,13 @@ class Operation:
 
     @property
     def is_safe(self) -> bool:
-        """Does it only look? A request that was cut off may then be sent again."""
+        """Has it no effect, so that an interrupted request may be repeated?"""
         return self.method in ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
-    """`on` are error codes and classes of status: `timeout`, `connect`, `429`, `5xx`, `llm_failed`."""
+class RetryPolicy:
+    """`on`: error codes and status classes, such as `timeout`, `connect`, `429`, `5xx`. `backoff` is in seconds."""
 
     times: int = 0
     on: frozenset[str] = frozenset()
@@ -110,17 +113,17 @@ class Step:
     next: str | None = None
     dangerous: bool = False
     timeout: float | None = None
-    retry: Retry | None = None
+    retry: RetryPolicy | None = None
     args: Mapping[str, JsonValue] = field(default_factory=dict)
     is_lib: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`next_flow` is None where the author says nothing, and empty where nothing shall be suggested.
+    """`next_flow` is None if the author does not set it, and empty to suggest nothing.
 
-    `aliases` are further names of a flow that was made from an operation. A flow that is not `enabled` needs `lib`,
-    which the operator has not allowed.
+    `aliases` are other names of a flow generated from an operation. A flow that is not `enabled` needs code in `lib`
+    that the operator has not allowed. `file` is the path of its file, empty for a generated flow.
     """
 
     name: str
@@ -133,11 +136,12 @@ class Flow:
     answer: AnswerMode = "auto"
     aliases: tuple[str, ...] = ()
     enabled: bool = True
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
-    """`catalog` and `bundled` are files of the plugin. Without `bundled` the operator binds a connection to it."""
+class PluginDatabase:
+    """`catalog` and `bundled` are files of the plugin. Without `bundled` the operator binds a connection."""
 
     name: str
     description: str = ""
@@ -146,8 +150,8 @@ class Database:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
-    """What people read of a plugin, in one language."""
+class PluginTexts:
+    """The name, description and starter questions of a plugin, in one language."""
 
     name: str
     description: str
@@ -156,20 +160,20 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """`folder` is where its files stand, as they were when they were loaded: a copy of our own.
+    """`folder` is the server's own copy of the files, as they were when loaded.
 
-    `server` is the address that operations are sent to, without a slash at its end; empty where there are none.
-    `operations` are by `METHOD /path`, `flows` by name. `allow_private` is what the author asks for: `host:port` in
-    networks that are not public. `lib` is the digest of the code in `lib/`, None where there is none.
+    `server` is the base URL of the operations, without a trailing slash; empty if there are none. `operations` are by
+    `METHOD /path`, `flows` by name. `allow_private` lists the `host:port` in private networks that the author requests.
+    `lib` is the digest of the code in `lib/`, None if there is none.
     """
 
     identity: Identity
     folder: Path
-    words: Words
-    i18n: Mapping[str, Words] = field(default_factory=dict)
+    texts: PluginTexts
+    i18n: Mapping[str, PluginTexts] = field(default_factory=dict)
     auth: tuple[Auth, ...] = ()
     allow_private: tuple[str, ...] = ()
-    databases: Mapping[str, Database] = field(default_factory=dict)
+    databases: Mapping[str, PluginDatabase] = field(default_factory=dict)
     server: str = ""
     operations: Mapping[str, Operation] = field(default_factory=dict)
     flows: Mapping[str, Flow] = field(default_factory=dict)
@@ -180,18 +184,18 @@ class Plugin:
         return self.identity.id
 
     def operation(self, endpoint: str) -> Operation | None:
-        """By `METHOD /path`, whatever the case and the white space, or by its id."""
+        """By `METHOD /path`, ignoring case and white space, or by its id."""
         return find_operation(endpoint, self.operations)
 
     def flow(self, name: str) -> Flow | None:
-        """By its name or an alias; upper and lower case are one."""
-        wanted = name.casefold()
+        """By its name or an alias, ignoring case."""
+        folded = name.casefold()
         every = self.flows.values()
-        return next((one for one in every if wanted in (word.casefold() for word in (one.name, *one.aliases))), None)
+        return next((one for one in every if folded in (word.casefold() for word in (one.name, *one.aliases))), None)
 
 
 def find_operation(endpoint: str, operations: Mapping[str, Operation]) -> Operation | None:
-    """By `METHOD /path`, whatever the case and the white space, or by its id."""
+    """By `METHOD /path`, ignoring case and white space, or by its id."""
     method, *path = endpoint.split(None, 1)[:2] or [""]
     named = operations.get(" ".join([method.upper(), *path]).strip())
     return named or next((one for one in operations.values() if one.id == endpoint.strip()), None)

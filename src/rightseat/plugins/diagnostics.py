@@ -1,19 +1,35 @@
-"""What can be said of a plugin: every code, how grave it is, and what it means.
+"""The diagnostics of plugins: every code with its severity and meaning.
 
-A warning that is `marked` is an error in strict mode, which is for authors: the original guide allows less than we do,
-or the field does what no guide allows.
+A warning marked with ▲ is an error in strict mode, which is for authors: the original guide allows less than rightseat,
+or the plugin does something that no guide allows.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
+
+from rightseat.parts import find_closest
 
 Severity = Literal["error", "warning", "information"]
 Mode = Literal["compat", "strict"]
 
 
 @dataclass(frozen=True, slots=True)
+class Replacement:
+    """A probable correction: `text` instead of `found`, which begins at the diagnostic's place."""
+
+    found: str
+    text: str
+
+
+def find_replacement(name: str, known: Iterable[str]) -> Replacement | None:
+    closest = find_closest(name, known)
+    return None if closest is None else Replacement(name, closest)
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """`line` and `column` are counted from 1, 0 where the matter is a whole file. `pointer` is a JSON pointer."""
+    """`line` and `column` start at 1, and are 0 for a whole file. `pointer` is a JSON Pointer."""
 
     code: str
     severity: Severity
@@ -23,6 +39,7 @@ class Diagnostic:
     pointer: str
     message: str
     hint: str = ""
+    replacement: Replacement | None = None
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -30,124 +47,124 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class DiagnosticKind:
     code: str
     meaning: str
-    is_marked: bool = False
+    is_strict_error: bool = False
 
     def severity(self, mode: Mode) -> Severity:
-        if self.code.startswith("E") or (self.is_marked and mode == "strict"):
+        if self.code.startswith("E") or (self.is_strict_error and mode == "strict"):
             return "error"
         return "warning" if self.code.startswith("W") else "information"
 
 
 _ROWS = """
-I100  a file that the format does not know; it is kept and not read
-E101  a text file is not UTF-8
-E102  plugin.json is not JSON: comments and trailing commas are none
-E103  a key is given twice in plugin.json
-E104  a control character in the name
+I100  unknown file; it is stored, but not read
+E101  text file that is not UTF-8
+E102  plugin.json is not valid JSON; comments and trailing commas are not allowed
+E103  duplicate key in plugin.json
+E104  control character in the name
 E105  more than one of openapi.yaml, openapi.yml and openapi.json
-E106  there is no plugin.json
-E107  a field of plugin.json is missing, or is not what it should be
-E108  more than the limits allow
-E109  a link or a special file
-E110  `auth` cannot be used as it is
-E111  a file that plugin.json names is not in the folder
+E106  plugin.json is missing
+E107  missing or invalid field in plugin.json
+E108  limit exceeded
+E109  symbolic link or special file
+E110  invalid `auth`
+E111  plugin.json names a file that is not in the folder
 E112  lib/ has no __init__.py
-W101  the id is not the name of the folder, which wins
-W102  neither an operation nor a flow nor a tool
-W103  an unknown key in plugin.json
+W101  the id differs from the folder name; the folder name is used
+W102  no operation, flow or tool
+W103  unknown key in plugin.json
 W104▲ upper case in the id
-W105▲ the name has 15 characters or more
-W106  the description is too short to be chosen by
-W110  `params` or `query` for the kind of auth `param`
+W105▲ name of 15 characters or more
+W106  description too short for choosing the plugin
+W110  `params` or `query` as the auth type; the name is `param`
 W111▲ `oidc` with the original fields beside `args`
-W112▲ a secret stands in plugin.json
-W113  a secret that the operator has not set
-W114  a parameter that `auth` sets is hidden from the model
-E201  OpenAPI 2.0, or a version that is not known
-E202  a key is given twice
-E203  a YAML tag
-E204  no version of OpenAPI
-E205  no server with an absolute http or https address
-E206  the address of the server is relative
-E207  the address of the server has a user or a password in it
-E208  the address of the server has a placeholder in it
-E209  an operationId is given twice
-E210  no content type of the request body that can be sent
-E211  a `$ref` that leads nowhere, or out of the folder
-E220  an unknown type
-E221  a schema given as a list of several
-E222  a pattern that cannot be matched in linear time, or is no regular expression
-E223  a backslash in double quotes that YAML does not know
-E224  a file deeper inside a multipart body
-E228  a tab as indentation
-E229  the file is not YAML
-E230  nested too deep, or aliases and references make too much of it
-E231  the document does not have the form that OpenAPI gives it
+W112▲ secret in plugin.json
+W113  secret that is not set on this server
+W114  parameter that `auth` sets; it is hidden from the model
+E201  OpenAPI 2.0, or an unknown version
+E202  duplicate key
+E203  YAML tag
+E204  OpenAPI version is missing
+E205  no server with an absolute http or https URL
+E206  relative server URL
+E207  server URL with a user name or a password
+E208  server URL with a placeholder
+E209  duplicate operationId
+E210  no supported content type of the request body
+E211  unresolvable `$ref`, or one to a file outside the folder
+E220  unknown type
+E221  list of several schemas instead of one schema
+E222  invalid pattern, or one that cannot be matched in linear time
+E223  unknown escape sequence in double quotes
+E224  nested file in a multipart body
+E228  tab as indentation
+E229  invalid YAML
+E230  nested too deeply, or too large after expanding aliases and references
+E231  invalid OpenAPI document
 W201  info.title or info.version is missing
 W202▲ more than one server; the first is used
-W203▲ a method other than get and post
-W204  a method that is ignored
-W205▲ an operation has a summary and no description
-W206▲ an operation has neither a description nor a summary
-W207▲ a post, put or patch without a request body
-W208▲ a get, head or delete with a request body: its properties become query parameters
+W203▲ method other than get and post
+W204  unsupported method; it is ignored
+W205▲ operation with a summary, but without a description
+W206▲ operation without a description and a summary
+W207▲ post, put or patch without a request body
+W208▲ get, head or delete with a request body; its properties become query parameters
 W209▲ `x-www-form-urlencoded` without `application/`
-W210▲ an operation has no responses
-W211  path parameters that do not fit the path
-W213  servers below a path are ignored
-W220▲ the type `any`
-W221▲ the type `timestamp`
-W222▲ the type `date`
-W223▲ a schema given as a list with one element
+W210▲ operation without responses
+W211  path parameters that do not match the path
+W213  servers of a single path; they are ignored
+W220▲ type `any`
+W221▲ type `timestamp`
+W222▲ type `date`
+W223▲ list of one schema instead of a schema
 W224  more than 8 alternatives
-W226▲ a backslash in double quotes was doubled
-E301  two flows have one name
-E302  a dot in the name of a flow or a step
-E303  two steps have one name
-E304  an unknown call type
+W226▲ single backslash in double quotes; it was doubled
+E301  duplicate flow name
+E302  dot in the name of a flow or a step
+E303  duplicate step name
+E304  unknown call type
 E305  no step is named `start`
-E306  `next` names no step
-E307  steps go round in circles without a choice
-E308  a key that is reserved for a later version
+E306  `next` names an unknown step
+E307  cycle of steps without a choice
+E308  key that is reserved for a later version
 E309  `on_error` is a choice
-E310  a field of a flow is missing, or is not what it should be
-W301▲ an unusual character in the name of a flow or a step
-W302  `on_error` has a name or a next step, which is ignored
-W303  an unknown key
-W304  the step `end` has a next step, which is ignored
-W305▲ a `none` step goes on; the original ended there
-W306  a step that cannot be reached
-W307  steps can go round in circles
-I301  a step ends the flow and is not named `end`
-E401  there is no such operation
-E402  a header that a request may not set
-E403  a choice leads to no step
-E404  a choice leads to itself
-E406  `extract` has no keys
-E407  a parameter of a step is missing, or is not what it should be
-E408  a condition that cannot be read
-E409  a path that cannot be read
-W405  a choice has `next`, which is ignored
-E501  an unknown placeholder (strict)
-W501  an unknown placeholder; it is left as written
-W502  this looks like Jinja
-W510▲ a placeholder of the original SDK
-E601  it is not clear which database is meant
-I601  a flow file replaces the flow made of an operation
+E310  missing or invalid field of a flow
+W301▲ unusual character in the name of a flow or a step
+W302  `on_error` with a name or a next step; both are ignored
+W303  unknown key
+W304  the step `end` has a next step; it is ignored
+W305▲ `none` step with a next step; the original SDK ended the flow there
+W306  unreachable step
+W307  cycle of steps
+I301  the last step is not named `end`
+E401  unknown operation
+E402  header that a request may not set
+E403  choice of an unknown step
+E404  choice that leads to itself
+E406  `extract` without keys
+E407  missing or invalid parameter of a step
+E408  invalid condition
+E409  invalid path
+W405  choice with `next`; it is ignored
+E501  unknown placeholder, in strict mode
+W501  unknown placeholder; it stays in the text
+W502  text that looks like Jinja
+W510▲ placeholder of the original SDK
+E601  ambiguous database: name one
+I601  flow file that replaces the flow of an operation
 W601  `automatic_flow` without operations
 W602  more than 20 flows made of operations
-W701  a tool of the original shape
-W702  `lib` is not allowed yet; flows that use it are disabled
-W801  `next_flow` names no flow
+W701  tool in the original format
+W702  `lib` is not approved yet; flows that use it are disabled
+W801  `next_flow` names an unknown flow
 """
 
 
-def _read(row: str) -> Kind:
+def _parse_row(row: str) -> DiagnosticKind:
     code, meaning = row.split(None, 1)
-    return Kind(code.rstrip("▲"), meaning.strip(), code.endswith("▲"))
+    return DiagnosticKind(code.rstrip("▲"), meaning.strip(), code.endswith("▲"))
 
 
-KINDS: dict[str, Kind] = {kind.code: kind for kind in map(_read, _ROWS.strip().splitlines())}
+KINDS: dict[str, DiagnosticKind] = {kind.code: kind for kind in map(_parse_row, _ROWS.strip().splitlines())}

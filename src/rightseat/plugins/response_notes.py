@@ -1,20 +1,20 @@
-"""What an OpenAPI document says of a response, as short text for a model that reads the data."""
+"""Summarizes the response descriptions of an OpenAPI document for models that read the data."""
 
 from collections.abc import Iterator, Mapping
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins import shortening
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Flow, Operation, Plugin, Schema
+from rightseat.plugins.expressions import truncation
 
 MAX_NOTE_BYTES = 3000
 MAX_FIELDS = 60
-MAX_NODES = 400  # schema nodes visited: a schema that refers to itself ends here
+MAX_NODES = 400  # schema nodes visited; bounds recursive schemas
 MAX_DEPTH = 8
 MAX_ENUM_VALUES = 12
 
 
-def response_notes(plugin: Plugin, flow: Flow, calls: Mapping[str, str]) -> dict[str, str]:
-    """By step: what its output means. `extract` passes on fields of the data before it, and so has the same note."""
+def write_response_notes(plugin: Plugin, flow: Flow, calls: Mapping[str, str]) -> dict[str, str]:
+    """By step. `extract` outputs fields of the previous data, so it has the same note."""
     notes: dict[str, str] = {}
     latest = ""
     for name, call in calls.items():
@@ -29,8 +29,8 @@ def response_notes(plugin: Plugin, flow: Flow, calls: Mapping[str, str]) -> dict
 
 
 def describe_response(operation: Operation) -> str:
-    """The description of the response and of its fields; empty where the document describes nothing."""
-    fields = list(_fields(operation.response or {}))
+    """The description of the response and of its fields; empty if the document has none."""
+    fields = list(_describe_fields(operation.response or {}))
     if not operation.response_description and not fields:
         return ""
     lines = [f"Response of {operation.name}: {operation.response_description}".rstrip(": ")]
@@ -38,30 +38,30 @@ def describe_response(operation: Operation) -> str:
         lines += ["Fields:", *fields[:MAX_FIELDS]]
     if len(fields) > MAX_FIELDS:
         lines.append(f"… ({len(fields) - MAX_FIELDS} more fields)")
-    return shortening.cut_text("\n".join(lines), MAX_NOTE_BYTES)[0]
+    return truncation.truncate_text("\n".join(lines), MAX_NOTE_BYTES)[0]
 
 
-def _fields(schema: Schema) -> Iterator[str]:
-    """A line for each field, in the order of the document. Breadth and depth are bounded."""
-    found = schema.get("$defs")
-    defs = found if isinstance(found, dict) else {}
-    waiting: list[tuple[str, JsonValue, int]] = [("", dict(schema), 0)]
+def _describe_fields(schema: Schema) -> Iterator[str]:
+    """A line per field, in document order. Breadth and depth are bounded."""
+    value = schema.get("$defs")
+    defs = value if isinstance(value, dict) else {}
+    pending: list[tuple[str, JsonValue, int]] = [("", dict(schema), 0)]
     for _ in range(MAX_NODES):
-        if not waiting:
+        if not pending:
             return
-        path, node, depth = waiting.pop()
+        path, node, depth = pending.pop()
         if isinstance(node, dict) and isinstance(reference := node.get("$ref"), str):
             target = defs.get(reference.removeprefix("#/$defs/"))
             node = {**target, **node} if isinstance(target, dict) else node
         if not isinstance(node, dict):
             continue
-        if line := _line(path, node):
+        if line := _describe_field(path, node):
             yield line
         if depth < MAX_DEPTH:
-            waiting += reversed([(name, inner, depth + 1) for name, inner in _inner(path, node)])
+            pending += reversed([(name, inner, depth + 1) for name, inner in _list_children(path, node)])
 
 
-def _inner(path: str, node: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+def _list_children(path: str, node: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
     properties = node.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         yield (f"{path}.{name}" if path else name), inner
@@ -73,14 +73,14 @@ def _inner(path: str, node: Mapping[str, JsonValue]) -> Iterator[tuple[str, Json
             yield path, part
 
 
-def _line(path: str, node: Mapping[str, JsonValue]) -> str:
-    said = node.get("type")
-    types = " or ".join(str(one) for one in said) if isinstance(said, list) else str(said or "")
+def _describe_field(path: str, node: Mapping[str, JsonValue]) -> str:
+    kind = node.get("type")
+    types = " or ".join(str(one) for one in kind) if isinstance(kind, list) else str(kind or "")
     description = " ".join(str(node.get("description") or "").split())
     values = node.get("enum")
     if isinstance(values, list) and values:
         more = ", …" if len(values) > MAX_ENUM_VALUES else ""
-        listed = ", ".join(shortening.dumped(one)[:60] for one in values[:MAX_ENUM_VALUES])
+        listed = ", ".join(truncation.to_json(one)[:60] for one in values[:MAX_ENUM_VALUES])
         description = f"{description} (one of {listed}{more})".strip()
     if not path and not description:
         return ""

@@ -1,16 +1,16 @@
-"""What a call of a flow gives, and how it fails. Results are kept by the engine, so they can be written as JSON."""
+"""The results and problems of flow steps. The engine stores them, so they serialize to JSON."""
 
 from typing import Literal
 
 import msgspec
 
 from rightseat.core.errors import RightseatError
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
-Origin = Literal["question", "context", "data", "default", "args", "user", "ungrounded"]
-"""Where the value of an argument comes from. `ungrounded`: the model gave it, and nobody said it."""
+ValueOrigin = Literal["question", "context", "data", "default", "args", "user", "ungrounded"]
+"""Where the value of an argument comes from. `ungrounded`: only the model, from no known source."""
 
-Code = Literal[
+StepErrorCode = Literal[
     "http_status",
     "timeout",
     "connect",
@@ -35,13 +35,13 @@ Code = Literal[
     "internal",
 ]
 
-DEEPEST = 100  # levels of a result
+MAX_OUTPUT_DEPTH = 100  # levels
 
 
 class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something to look at or to keep, beside the text of an answer.
+    """A chart, file or table beside the text of an answer.
 
-    A chart has its ECharts `option`. A file has its content as base64 in `data`, until it is stored and has an `id`.
+    A chart has its ECharts `option`. A file has base64 content in `data` until it is stored and has an `id`.
     """
 
     kind: Literal["chart", "file", "table"]
@@ -53,34 +53,34 @@ class Artifact(msgspec.Struct, frozen=True, omit_defaults=True):
     option: JsonValue = None
 
 
-class Usage(msgspec.Struct, frozen=True, omit_defaults=True):
+class StepUsage(msgspec.Struct, frozen=True, omit_defaults=True):
     input_tokens: int = 0
     output_tokens: int = 0
     milliseconds: int = 0
 
 
-class Result(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`message` is a short sentence for people. `next` is the step that a choice took.
+class StepResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`message` is a short sentence for people. `next` is the step that a choice selected.
 
-    `record` is what the run record keeps beside: the request that was sent (without secrets), the SQL statement, the
-    origins of arguments, warnings. None of it is shown to a model.
+    `record` holds details for the run record: the request without secrets, the SQL statement, the origins of
+    arguments, warnings. Models never receive it.
     """
 
     output: JsonValue = None
     message: str = ""
     artifacts: tuple[Artifact, ...] = ()
-    usage: Usage = Usage()
+    usage: StepUsage = StepUsage()
     next: str | None = None
     record: dict[str, JsonValue] = msgspec.field(default_factory=dict)
 
 
 class StepFailed(RightseatError):
-    """A step went wrong. The message may be shown to people; `details` go to the run record only."""
+    """A step failed. The message may be shown to people; `details` only go to the run record."""
 
     status = 502
 
     def __init__(
-        self, code: Code, message: str, *, status: int | None = None, details: JsonValue = None, step: str = ""
+        self, code: StepErrorCode, message: str, *, status: int | None = None, details: JsonValue = None, step: str = ""
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -88,12 +88,12 @@ class StepFailed(RightseatError):
         self.details = details
         self.step = step
 
-    def problem(self, step: str = "") -> "Problem":
-        return Problem(self.code, self.message, self.step or step, self.upstream_status, self.details)
+    def problem(self, step: str = "") -> "StepProblem":
+        return StepProblem(self.code, self.message, self.step or step, self.upstream_status, self.details)
 
 
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A failure as it is kept. `details` are not shown to people."""
+class StepProblem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A failure in serializable form. `details` are not shown to people."""
 
     code: str
     message: str
@@ -103,11 +103,11 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def check_depth(value: JsonValue) -> None:
-    """What is nested too deep could not be kept, and is of no use to anybody. Raises `StepFailed`."""
+    """Raises `StepFailed` if the value is nested too deeply to be stored."""
     level: list[JsonValue] = [value]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_OUTPUT_DEPTH):
         inner = [one for one in level if isinstance(one, dict | list)]
         if not inner:
             return
         level = [part for one in inner for part in (one.values() if isinstance(one, dict) else one)]
-    raise StepFailed("response_too_large", f"What came back is nested more than {DEEPEST} levels deep.")
+    raise StepFailed("response_too_large", f"The response is nested more than {MAX_OUTPUT_DEPTH} levels deep.")

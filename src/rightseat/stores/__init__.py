@@ -1,1 +1,1 @@
-"""Where threads are kept."""
+"""Stores of threads."""

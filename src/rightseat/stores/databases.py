@@ -1,7 +1,7 @@
-"""The databases that the store knows, and what differs between them. The queries are the same for all.
+"""The databases that the store supports, and their differences. The queries are the same for all.
 
-On SQLite one process at a time owns the file. A transaction is one visit to one thread, however many statements it has:
-a driver that crosses over with each of them (aiosqlite) costs twice as much.
+One process at a time owns a SQLite file. A transaction is one call to one thread, however many statements it has: a
+driver that switches threads for each statement (aiosqlite) costs twice as much.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -24,14 +25,18 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[Concatenate[Connection, P], T]
 
-PATIENCE = 10.0  # seconds to wait for another that writes to the same file
+BUSY_TIMEOUT_S = 10.0  # while another connection writes to the file
 
 
-class Database(Protocol):
-    process: int
-    """Who we are: no other process ever has this number."""
+class DatabaseInUse(ConfigError):
+    """Another process owns the SQLite file."""
+
+
+class StoreDatabase(Protocol):
+    process_id: int
+    """Unique to this process, for ever."""
     reap_every: float | None
-    """Seconds between two looks for processes that died; None where there can be no other."""
+    """Seconds between two searches for dead processes; None if there can be no other process."""
 
     async def open(self) -> None: ...
 
@@ -42,33 +47,37 @@ class Database(Protocol):
         ...
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `write`, for work that changes nothing: all that it reads is of one moment."""
+        """Like `write`, for work that only reads: it sees one snapshot."""
         ...
 
-    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Like `read`, for work of one statement, which needs no transaction."""
         ...
 
-    def is_gone(self, connection: Connection, process: int) -> bool:
-        """Does another process not live any more? Stays true until the end of the transaction."""
+    async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `read`, for work that may take long and must not delay other work."""
+        ...
+
+    def is_dead(self, connection: Connection, process_id: int) -> bool:
+        """Whether another process is dead. Stays true until the end of the transaction."""
         ...
 
     def erase(self) -> None:
-        """Have what was deleted overwritten within seconds, where the database itself would keep it for longer."""
+        """Overwrite deleted data within seconds, if the database itself would keep it for longer."""
         ...
 
 
-def connect(where: str | Path, lease: float = 5.0, *, is_owner: bool = True) -> Database:
-    """A file, or the URL of a server. What only a server needs is imported only for one.
+def connect(where: str | Path, lease_seconds: float = 5.0, *, is_owner: bool = True) -> StoreDatabase:
+    """A SQLite file, or the URL of a PostgreSQL server, whose driver is imported only then.
 
-    `lease` is for how many seconds a process may be unheard before others take it for dead. `is_owner` is False for a
-    command that works on a file beside the server that owns it.
+    After `lease_seconds` without a heartbeat a process counts as dead. `is_owner` is False for a command that works on
+    a file beside the server that owns it.
     """
     if isinstance(where, Path):
         return Sqlite(where, is_owner=is_owner)
     try:
         server = importlib.import_module("rightseat.stores.postgresql")
-        found: Database = server.Postgres(where, lease)
+        found: StoreDatabase = server.Postgres(where, lease_seconds)
     except ModuleNotFoundError as error:
         raise ConfigError(f"PostgreSQL needs {error.name!r}: pip install 'rightseat[postgres]'") from error
     return found
@@ -78,28 +87,30 @@ class Sqlite:
     reap_every: float | None = None
 
     def __init__(self, path: Path, *, is_owner: bool = True) -> None:
-        """`is_owner` keeps other processes away from the file. A command that works beside a server does not."""
-        self.process = new_process()
+        """`is_owner` locks the file against other owners. A command that works beside a server is none."""
+        self.process_id = new_process_id()
         self._path = path
         self._is_owner = is_owner
 
     async def open(self) -> None:
         private_folder(self._path.parent)
-        self._lock = own(self._path) if self._is_owner else None
+        self._lock = lock_file(self._path) if self._is_owner else None
         private_file(self._path)
-        is_left_open = has_content(Path(f"{self._path}-wal"))
+        was_killed = has_content(Path(f"{self._path}-wal"))
         await asyncio.to_thread(clean_file, self._path)
         self._eraser = Eraser(self._path)
-        if self._is_owner and is_left_open:  # the process before was killed, perhaps between deleting and erasing
+        if self._is_owner and was_killed:  # perhaps between deleting and erasing
             self._eraser.request()
         self._thread = ThreadPoolExecutor(1, "rightseat store")
-        self._engine = create_engine(f"sqlite:///{self._path}", connect_args={"timeout": PATIENCE})
+        self._scan_thread = ThreadPoolExecutor(1, "rightseat store scan")  # WAL: readers do not wait for writers
+        self._engine = create_engine(f"sqlite:///{self._path}", connect_args={"timeout": BUSY_TIMEOUT_S})
         self._reading = self._engine.execution_options(reading=True)
-        event.listen(self._engine, "connect", set_up)
+        event.listen(self._engine, "connect", configure)
         event.listen(self._engine, "begin", begin)
         await self.write(upgrade)
 
     async def close(self) -> None:
+        await asyncio.to_thread(self._scan_thread.shutdown)
         await self._in_thread(self._engine.dispose)
         self._thread.shutdown()
         await self._eraser.close()
@@ -114,17 +125,21 @@ class Sqlite:
         return await self._in_thread(transact)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        def transact() -> T:
-            with self._reading.begin() as connection:
-                return work(connection, *args, **kwargs)
+        return await self._in_thread(partial(self._read, work, *args, **kwargs))
 
-        return await self._in_thread(transact)
+    async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        read = partial(self._read, work, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
 
-    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._reading.begin() as connection:
+            return work(connection, *args, **kwargs)
+
+    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
 
-    def is_gone(self, connection: Connection, process: int) -> bool:
-        return True  # there is no other beside us
+    def is_dead(self, connection: Connection, process_id: int) -> bool:
+        return True  # only one process can own the file
 
     def erase(self) -> None:
         self._eraser.request()
@@ -133,30 +148,35 @@ class Sqlite:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
-def own(path: Path) -> sqlite3.Connection:
-    """Keep others away from the file, until the connection is closed or the process ends, in whatever way."""
+def lock_file(path: Path) -> sqlite3.Connection:
+    """Lock the file against other processes until the connection is closed or the process ends in any way."""
     private_file(Path(f"{path}.lock"))
     lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
         lock.close()
-        raise ConfigError(
-            f"{path} is in use by another rightseat. Stop that one, or give this one a folder of its own: server.state."
+        raise DatabaseInUse(
+            f"{path} is in use by another rightseat. Stop that one, or set another folder in `server.state_dir`."
         ) from error
     return lock
 
 
-def set_up(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # we say when a transaction begins
+def configure(connection: sqlite3.Connection, _: object) -> None:
+    connection.isolation_level = None  # `begin` starts transactions
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute("PRAGMA foreign_keys = ON")
+    connection.create_function("lower", 1, lower, deterministic=True)  # SQLite's own changes ASCII letters only
     overwrite_deleted(connection)
 
 
+def lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
 def begin(connection: Connection) -> None:
-    """Who means to write says so at once: nobody can come between what it reads and what it writes."""
+    """A writer locks at once, so that no other can write between its reads and its writes."""
     is_reading = connection.get_execution_options().get("reading")
     connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
 
@@ -165,5 +185,5 @@ def has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def new_process() -> int:
+def new_process_id() -> int:
     return secrets.randbits(62)

@@ -1,12 +1,12 @@
-"""A process's word that it lives: a row that it renews, and that counts by the database's clock alone.
+"""The lease of a process: a row that it renews, and that expires by the database's clock alone.
 
-It is renewed by a thread that does nothing else, so a process that is busy is not taken for dead. One that was stopped
-for longer than its lease is; what it writes afterwards is refused, because its runs have a higher epoch by then.
+A thread that does nothing else renews it, so a busy process does not count as dead. A process that was suspended for
+longer than its lease does; its later writes are refused, because by then its runs have a higher epoch.
 
-A process that was killed is found sooner. Its system closes the connection over which it renewed the row, and the
-database ends the backend that served it. A row that is half a lease old and whose backend is gone is a dead one's: who
-lives and only lost the connection has said so over another by then. When the database itself was started anew, backends
-that are gone mean nothing.
+A killed process is detected sooner. The operating system closes the connection that renewed the row, and the database
+ends the backend of that connection. So a row that is half a lease old and whose backend has gone belongs to a dead
+process: a live one that only lost its connection has renewed over another by then. After a restart of the database
+itself, missing backends prove nothing.
 """
 
 import asyncio
@@ -17,58 +17,58 @@ import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
 logger = logging.getLogger(__name__)
 
-BEATS = 4  # in a lease
+RENEWALS_PER_LEASE = 4
 
 RENEW = """
-INSERT INTO processes (id, expires_at, doubted_at, backend, booted_at)
+INSERT INTO processes (id, expires_at, suspect_after, backend_pid, database_started_at)
 SELECT $1, now.seconds + $2, now.seconds + $3, pg_backend_pid(), extract(epoch FROM pg_postmaster_start_time())
 FROM (SELECT extract(epoch FROM clock_timestamp())::float8 AS seconds) AS now
-ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, doubted_at = excluded.doubted_at,
-    backend = excluded.backend, booted_at = excluded.booted_at
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, suspect_after = excluded.suspect_after,
+    backend_pid = excluded.backend_pid, database_started_at = excluded.database_started_at
 """
-LIVES = """
+IS_ALIVE = """
 SELECT expires_at > now.seconds AND NOT coalesce(
-    doubted_at < now.seconds
-    AND booted_at = extract(epoch FROM pg_postmaster_start_time())::float8
-    AND NOT EXISTS (SELECT FROM pg_stat_get_activity(backend)), false)
+    suspect_after < now.seconds
+    AND database_started_at = extract(epoch FROM pg_postmaster_start_time())::float8
+    AND NOT EXISTS (SELECT FROM pg_stat_get_activity(backend_pid)), false)
 FROM processes, (SELECT extract(epoch FROM clock_timestamp())::float8 AS seconds) AS now
-WHERE id = :process FOR UPDATE OF processes
+WHERE id = :process_id FOR UPDATE OF processes
 """
-LEAVE = "DELETE FROM processes WHERE id = $1"
+RELEASE = "DELETE FROM processes WHERE id = $1"
 
 
 class Lease:
-    def __init__(self, url: str, process: int, seconds: float) -> None:
+    def __init__(self, url: str, process_id: int, seconds: float) -> None:
         self._url = url
-        self._process = process
+        self._process_id = process_id
         self._seconds = seconds
         self._connection: asyncpg.Connection | None = None
-        self._leaving = threading.Event()
+        self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rightseat lease", daemon=True)
 
     async def open(self) -> None:
-        """From now on this process lives. Raises what the database raises."""
+        """From now on this process counts as alive. Raises the driver's errors."""
         connection = await asyncpg.connect(self._url)
         try:
-            await connection.execute(RENEW, self._process, self._seconds, self._seconds)
+            await connection.execute(RENEW, self._process_id, self._seconds, self._seconds)
         finally:
             await connection.close()
         self._thread.start()
 
     async def close(self) -> None:
-        """Others need not wait for the lease to end."""
-        self._leaving.set()
+        """Releases the lease, so that others need not wait for it to expire."""
+        self._closing.set()
         await asyncio.to_thread(self._thread.join)
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
-            while not self._leaving.wait(self._seconds / BEATS):
-                runner.run(self._say(RENEW, self._process, self._seconds, self._seconds / 2))
-            runner.run(self._say(LEAVE, self._process))
+            while not self._closing.wait(self._seconds / RENEWALS_PER_LEASE):
+                runner.run(self._execute(RENEW, self._process_id, self._seconds, self._seconds / 2))
+            runner.run(self._execute(RELEASE, self._process_id))
             if self._connection is not None:
                 runner.run(self._connection.close())
 
-    async def _say(self, statement: str, *values: object) -> None:
+    async def _execute(self, statement: str, *values: object) -> None:
         was_connected = self._connection is not None
         try:
             async with asyncio.timeout(self._seconds / 2):
@@ -77,9 +77,9 @@ class Lease:
                 await self._connection.execute(statement, *values)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             problem = str(error) or type(error).__name__
-            logger.warning("the lease of this server could not be renewed, and is tried again: %s", problem)
+            logger.warning("cannot renew the lease of this server, retrying: %s", problem)
             if self._connection is not None:
                 self._connection.terminate()
                 self._connection = None
-            if was_connected:  # the database may be there, and only have closed the connection
-                await self._say(statement, *values)
+            if was_connected:  # the database may be up and only have closed the connection
+                await self._execute(statement, *values)

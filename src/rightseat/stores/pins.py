@@ -1,4 +1,4 @@
-"""Pins of MCP servers in a SQL database that several servers share."""
+"""Stores pinned tool definitions of MCP servers in a SQL database that several servers share."""
 
 from collections.abc import Mapping
 
@@ -6,37 +6,37 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.pins import Pin
-from rightseat.stores import keeping
-from rightseat.stores.databases import Database
+from rightseat.stores import rows
+from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.tables import mcp_pins
 
-THIS = (mcp_pins.c.server == bindparam("of_server"), mcp_pins.c.name == bindparam("of_name"))
-READ = select(mcp_pins.c.name, mcp_pins.c.definition, mcp_pins.c.seen).where(
+THIS_PIN = (mcp_pins.c.server == bindparam("of_server"), mcp_pins.c.name == bindparam("of_name"))
+READ = select(mcp_pins.c.name, mcp_pins.c.definition, mcp_pins.c.new_definition).where(
     mcp_pins.c.server == bindparam("of_server")
 )
-IS_PINNED = select(mcp_pins.c.name).where(*THIS)
+IS_PINNED = select(mcp_pins.c.name).where(*THIS_PIN)
 ADD = insert(mcp_pins)
-SEE = update(mcp_pins).where(*THIS).values(seen=bindparam("now_seen"), updated_at=bindparam("now"))
+SEE = update(mcp_pins).where(*THIS_PIN).values(new_definition=bindparam("of_definition"), updated_at=bindparam("now"))
 ACCEPT = (
     update(mcp_pins)
-    .where(*THIS, mcp_pins.c.seen == bindparam("now_seen"))
-    .values(definition=mcp_pins.c.seen, seen=None, updated_at=bindparam("now"))
+    .where(*THIS_PIN, mcp_pins.c.new_definition == bindparam("of_definition"))
+    .values(definition=mcp_pins.c.new_definition, new_definition=None, updated_at=bindparam("now"))
 )
 
 
 class SqlPins:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def read(self, server: str) -> Mapping[str, Pin]:
-        return await self._database.look(read, server)
+        return await self._database.query(read, server)
 
     async def add(self, server: str, definitions: Mapping[str, str]) -> None:
         for name, definition in definitions.items():
             try:
                 await self._database.write(add, server, name, definition)
             except IntegrityError:
-                continue  # another server has pinned it at the same moment
+                continue  # another server pins it at the same moment
 
     async def see(self, server: str, seen: Mapping[str, str | None]) -> None:
         await self._database.write(see, server, seen)
@@ -47,21 +47,21 @@ class SqlPins:
 
 def read(connection: Connection, server: str) -> dict[str, Pin]:
     found = connection.execute(READ, {"of_server": server})
-    return {row.name: Pin(row.definition, row.seen) for row in found}
+    return {row.name: Pin(row.definition, row.new_definition) for row in found}
 
 
 def add(connection: Connection, server: str, name: str, definition: str) -> None:
     if connection.execute(IS_PINNED, {"of_server": server, "of_name": name}).first() is None:
-        row = {"server": server, "name": name, "definition": definition, "updated_at": keeping.now()}
+        row = {"server": server, "name": name, "definition": definition, "updated_at": rows.now()}
         connection.execute(ADD, row)
 
 
 def see(connection: Connection, server: str, seen: Mapping[str, str | None]) -> None:
-    for name, one in sorted(seen.items()):  # in one order, so that two servers never wait for each other
-        row = {"of_server": server, "of_name": name, "now_seen": one, "now": keeping.now()}
+    for name, one in sorted(seen.items()):  # sorted, so that two servers never deadlock
+        row = {"of_server": server, "of_name": name, "of_definition": one, "now": rows.now()}
         connection.execute(SEE, row)
 
 
 def accept(connection: Connection, server: str, name: str, seen: str) -> bool:
-    row = {"of_server": server, "of_name": name, "now_seen": seen, "now": keeping.now()}
+    row = {"of_server": server, "of_name": name, "of_definition": seen, "now": rows.now()}
     return bool(connection.execute(ACCEPT, row).rowcount)

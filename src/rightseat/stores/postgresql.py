@@ -1,4 +1,4 @@
-"""PostgreSQL. A process has a lease for as long as it lives, so that others can see whether it does."""
+"""The store in PostgreSQL. Each process holds a lease, so that others can detect its death."""
 
 import logging
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from rightseat.core.errors import ConfigError, StoreUnreachable
-from rightseat.stores.databases import Work, new_process
-from rightseat.stores.leases import BEATS, LIVES, Lease
+from rightseat.stores.databases import Work, new_process_id
+from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, Lease
 from rightseat.stores.migrations import upgrade
 
 logger = logging.getLogger(__name__)
@@ -22,9 +22,9 @@ logger = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MIGRATING = 0x52534D49  # the lock that one process holds while it migrates
-LONGEST = 0.5  # seconds between two looks for processes that died
-AWAY = (
+MIGRATION_LOCK = 0x52534D49  # the advisory lock that a process holds while it migrates
+MAX_REAP_INTERVAL_S = 0.5  # between two searches for dead processes
+CONNECTION_ERRORS = (
     OSError,
     PoolTimeout,
     asyncpg.PostgresConnectionError,
@@ -36,22 +36,24 @@ AWAY = (
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 
 
-def in_its_words(error: Exception) -> str:
-    """What the server said, without what is put around it on the way."""
+def original_message(error: Exception) -> str:
+    """The server's own message, without what SQLAlchemy adds to it."""
     original = error.orig if isinstance(error, DBAPIError) else None
     return str(error if original is None else original.__cause__ or original)
 
 
 class Postgres:
-    def __init__(self, url: str, lease: float) -> None:
-        self.process = new_process()
-        self.reap_every = min(lease / BEATS, LONGEST)
-        # The driver reads the URL itself: it knows `sslmode` and all else that PostgreSQL's own tools know.
+    def __init__(self, url: str, lease_seconds: float) -> None:
+        self.process_id = new_process_id()
+        self.reap_every = min(lease_seconds / RENEWALS_PER_LEASE, MAX_REAP_INTERVAL_S)
+        # The driver parses the URL itself: it supports `sslmode` and all else that PostgreSQL's own tools do.
         connect = partial(asyncpg.connect, read_url(url))
         self._engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, pool_pre_ping=True)
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
-        self._looking = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # two ways less than a transaction
-        self._lease = Lease(read_url(url), self.process, lease)
+        self._autocommit = self._engine.execution_options(
+            isolation_level="AUTOCOMMIT"
+        )  # saves two round trips of a transaction
+        self._lease = Lease(read_url(url), self.process_id, lease_seconds)
 
     async def open(self) -> None:
         try:
@@ -59,15 +61,15 @@ class Postgres:
             await self._lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
-            said, advice = in_its_words(error).rstrip("."), "Is it running, and is its `url` right?"
-            raise ConfigError(f"The database of threads cannot be reached: {said}. {advice}") from error
+            problem, advice = original_message(error).rstrip("."), "Is it running, and is its `url` right?"
+            raise ConfigError(f"Cannot reach the database of threads: {problem}. {advice}") from error
 
     async def close(self) -> None:
         await self._lease.close()
         await self._engine.dispose()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reaching():
+        with reporting_outages():
             return await self._transact(work, *args, **kwargs)
 
     async def _transact(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -75,43 +77,46 @@ class Postgres:
             return await connection.run_sync(work, *args, **kwargs)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reaching():
+        with reporting_outages():
             async with self._reading.connect() as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
-    async def look(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reaching():
-            async with self._looking.connect() as connection:
+    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with reporting_outages():
+            async with self._autocommit.connect() as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
-    def is_gone(self, connection: Connection, process: int) -> bool:
-        """Its row is locked by being read: it cannot come back to life in the middle of this."""
-        return not connection.execute(text(LIVES), {"process": process}).scalar()
+    async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.read(work, *args, **kwargs)
+
+    def is_dead(self, connection: Connection, process_id: int) -> bool:
+        """Reading locks its row, so that the process cannot renew its lease meanwhile."""
+        return not connection.execute(text(IS_ALIVE), {"process_id": process_id}).scalar()
 
     def erase(self) -> None:
-        """PostgreSQL's own VACUUM does, when the operator has set it to."""
+        """Does nothing: PostgreSQL's own VACUUM erases deleted rows, as the operator has configured it."""
 
 
 @contextmanager
-def reaching() -> Iterator[None]:
+def reporting_outages() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if not is_away(error):
+        if not is_connection_error(error):
             raise
-        logger.warning("the database of threads cannot be reached: %s", error)
+        logger.warning("cannot reach the database of threads: %s", error)
         raise StoreUnreachable from error
 
 
-def is_away(error: BaseException | None) -> bool:
-    """Was it the connection that failed, and not what was asked over it?"""
+def is_connection_error(error: BaseException | None) -> bool:
+    """Whether the connection failed, and not the statement."""
     if isinstance(error, DBAPIError):
-        return error.connection_invalidated or (error.orig is not None and is_away(error.orig.__cause__))
-    return isinstance(error, AWAY)
+        return error.connection_invalidated or (error.orig is not None and is_connection_error(error.orig.__cause__))
+    return isinstance(error, CONNECTION_ERRORS)
 
 
 def migrate(connection: Connection) -> None:
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATING})
+    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
     upgrade(connection)
 
 

@@ -1,7 +1,7 @@
-"""What is asked of the database: functions that are called with a connection, inside a transaction.
+"""The statements of the store, as functions of a connection that is inside a transaction.
 
-Every statement is made once, because to make one anew costs more than to run it. Every one that finds something for a
-person says whose it must be.
+Every statement is built once, because building one costs more than executing it. Every statement that reads or changes
+data for a user also checks the owner.
 """
 
 from collections.abc import Sequence
@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 from sqlalchemy import BindParameter, Boolean, Connection, bindparam, delete, exists, func, insert, or_, select, update
 
-from rightseat.core.artifacts import Stored
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
-from rightseat.core.threads import Beginning, Expired, Pending, RunRow, Summary, Thread
-from rightseat.core.values import JsonValue
-from rightseat.stores import keeping
-from rightseat.stores.tables import files, interrupts, messages, processes, runs, threads
+from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
+from rightseat.stores import rows
+from rightseat.stores.tables import interrupts, message_texts, messages, runs, threads
 
-ID: BindParameter[str] = bindparam("of_thread")
+THREAD_ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
-RUN: BindParameter[str] = bindparam("of_run")
+RUN_ID: BindParameter[str] = bindparam("of_run")
 NOW: BindParameter[str] = bindparam("now")
-MINE = (threads.c.id == ID, threads.c.owner == OWNER)
+OWN_THREAD = (threads.c.id == THREAD_ID, threads.c.owner == OWNER)
 SUMMARY = (
     threads.c.id,
     threads.c.agent,
@@ -36,96 +36,114 @@ SUMMARY = (
 
 # A run begins
 
-FIND = select(threads.c.owner, threads.c.busy, threads.c.state).where(threads.c.id == ID).with_for_update()
+FIND_THREAD = (
+    select(threads.c.owner, threads.c.active_run_id, threads.c.state).where(threads.c.id == THREAD_ID).with_for_update()
+)
 ADD_THREAD = insert(threads)
 CLAIM = (
     update(threads)
-    .where(*MINE)
-    .values(busy=RUN, updated_at=NOW, name=func.coalesce(threads.c.name, bindparam("words")))
+    .where(*OWN_THREAD)
+    .values(active_run_id=RUN_ID, updated_at=NOW, name=func.coalesce(threads.c.name, bindparam("first_words")))
 )
 ADD_RUN = insert(runs)
-HIGHEST = select(func.coalesce(func.max(runs.c.epoch), 0)).where(runs.c.thread == ID)
-RUN_AGAIN = update(runs).where(runs.c.id == RUN).values(epoch=runs.c.epoch + 1, process=bindparam("to_process"))
-EPOCH = select(runs.c.epoch).where(runs.c.id == RUN)
-KNOWN = select(messages.c.id).where(messages.c.thread == ID)
+MAX_EPOCH = select(func.coalesce(func.max(runs.c.epoch), 0)).where(runs.c.thread_id == THREAD_ID)
+RESTART_RUN = update(runs).where(runs.c.id == RUN_ID).values(epoch=runs.c.epoch + 1, process_id=bindparam("to_process"))
+EPOCH = select(runs.c.epoch).where(runs.c.id == RUN_ID)
+MESSAGE_IDS = select(messages.c.id).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
 
 
-def begin(connection: Connection, ask: Ask, process: int, again: bool = False) -> Beginning:
-    found = connection.execute(FIND, {"of_thread": ask.thread_id}).first()
+def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False) -> RunClaim:
+    found = connection.execute(FIND_THREAD, {"of_thread": ask.thread_id}).first()
     if found is None and again:
         raise ThreadNotFound(ask.thread_id)
     if found is None:
-        return _begin_thread(connection, ask, process)
+        return _begin_thread(connection, ask, process_id)
     if found.owner != ask.principal.id:
         raise ThreadNotFound(ask.thread_id)
-    if found.busy is not None and found.busy != ask.run_id:
-        raise ThreadBusy(ask.thread_id, found.busy)
-    said = keeping.unknown(_known(connection, ask), ask.messages)
-    mine = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": keeping.now()}
-    connection.execute(CLAIM, {**mine, "words": keeping.name(said)})
-    epoch = _add_run(connection, ask, said, process) if found.busy is None else _run_again(connection, ask, process)
-    open_questions = pending(connection, ask.principal.id, ask.thread_id)
-    return Beginning(epoch, said, read_json(found.state), tuple(open_questions))
+    if found.active_run_id is not None and found.active_run_id != ask.run_id:
+        raise ThreadBusy(ask.thread_id, found.active_run_id)
+    known = _message_ids(connection, ask)
+    new = rows.new_messages(known[: _count_kept(known, ask)], ask.messages)
+    own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
+    connection.execute(CLAIM, {**own, "first_words": rows.name(new)})
+    epoch = (
+        _add_run(connection, ask, new, process_id)
+        if found.active_run_id is None
+        else _restart_run(connection, ask, process_id)
+    )
+    open_interrupts = pending(connection, ask.principal.id, ask.thread_id)
+    return RunClaim(epoch, new, read_json(found.state), tuple(open_interrupts))
 
 
-def _begin_thread(connection: Connection, ask: Ask, process: int) -> Beginning:
-    now, said = keeping.now(), keeping.unknown((), ask.messages)
+def _begin_thread(connection: Connection, ask: Ask, process_id: int) -> RunClaim:
+    new = rows.new_messages((), ask.messages)
+    _add_thread(connection, ask, new, ask.run_id)
+    return RunClaim(_add_run(connection, ask, new, process_id), new)
+
+
+def _add_thread(connection: Connection, ask: Ask, new: tuple[Message, ...], active_run_id: str | None) -> None:
+    now = rows.now()
     row = {
         "id": ask.thread_id,
         "owner": ask.principal.id,
         "agent": ask.agent,
-        "name": keeping.name(said),
+        "name": rows.name(new),
         "archived": False,
-        "busy": ask.run_id,
+        "active_run_id": active_run_id,
         "created_at": now,
         "updated_at": now,
     }
     connection.execute(ADD_THREAD, row)
-    return Beginning(_add_run(connection, ask, said, process), said)
 
 
-def _known(connection: Connection, ask: Ask) -> Sequence[str]:
-    return connection.execute(KNOWN, {"of_thread": ask.thread_id}).scalars().all()
+def _message_ids(connection: Connection, ask: Ask) -> Sequence[str]:
+    return connection.execute(MESSAGE_IDS, {"of_thread": ask.thread_id}).scalars().all()
 
 
-def _add_run(connection: Connection, ask: Ask, said: tuple[Message, ...], process: int) -> int:
-    epoch: int = connection.execute(HIGHEST, {"of_thread": ask.thread_id}).scalar_one() + 1
+def _count_kept(known: Sequence[str], ask: Ask) -> int:
+    """How many messages of the thread the ask does not remove."""
+    return known.index(ask.truncate_at) if ask.truncate_at in known else len(known)
+
+
+def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process_id: int) -> int:
+    epoch: int = connection.execute(MAX_EPOCH, {"of_thread": ask.thread_id}).scalar_one() + 1
     row = {
         "id": ask.run_id,
-        "thread": ask.thread_id,
+        "thread_id": ask.thread_id,
         "owner": ask.principal.id,
         "agent": ask.agent,
+        "face": ask.face or None,
         "client_run_id": ask.client_run_id,
         "epoch": epoch,
-        "process": process,
-        "ask": write_json(what_matters(ask, said)),
-        "created_at": keeping.now(),
+        "process_id": process_id,
+        "ask": write_json(storable_ask(ask, new)),
+        "created_at": rows.now(),
     }
     connection.execute(ADD_RUN, row)
     return epoch
 
 
-def what_matters(ask: Ask, said: tuple[Message, ...]) -> Ask:
-    """Of an ask, what its run needs to be ended by another process; if it is durable, to go on there.
+def storable_ask(ask: Ask, new: tuple[Message, ...]) -> Ask:
+    """The part of an ask that another process needs to end the run; if it is durable, to resume it.
 
-    Headers may be secrets, and are not kept.
+    Headers may be secrets, and are not stored.
     """
     if ask.durable:
         return msgspec.structs.replace(ask, headers={})
-    return msgspec.structs.replace(ask, messages=said, tools=(), context=(), properties={}, headers={})
+    return msgspec.structs.replace(ask, messages=new, tools=(), context=(), properties={}, headers={})
 
 
-def _run_again(connection: Connection, ask: Ask, process: int) -> int:
-    connection.execute(RUN_AGAIN, {"of_run": ask.run_id, "to_process": process})
+def _restart_run(connection: Connection, ask: Ask, process_id: int) -> int:
+    connection.execute(RESTART_RUN, {"of_run": ask.run_id, "to_process": process_id})
     epoch: int = connection.execute(EPOCH, {"of_run": ask.run_id}).scalar_one()
     return epoch
 
 
-ADVANCE = update(runs).where(runs.c.id == RUN, runs.c.epoch == bindparam("under_epoch"), runs.c.outcome.is_(None))
+ADVANCE = update(runs).where(runs.c.id == RUN_ID, runs.c.epoch == bindparam("under_epoch"), runs.c.outcome.is_(None))
 ADVANCE = ADVANCE.values(epoch=runs.c.epoch + 1)
 
 
-def advance(connection: Connection, run_id: str, epoch: int) -> int:
+def advance_epoch(connection: Connection, run_id: str, epoch: int) -> int:
     if not connection.execute(ADVANCE, {"of_run": run_id, "under_epoch": epoch}).rowcount:
         raise StaleWriter(run_id, epoch, connection.execute(EPOCH, {"of_run": run_id}).scalar() or epoch)
     return epoch + 1
@@ -133,78 +151,177 @@ def advance(connection: Connection, run_id: str, epoch: int) -> int:
 
 # A run ends
 
-LET_GO = (
+RELEASE_THREAD = (
     update(threads)
-    .where(*MINE, threads.c.busy == RUN)
-    .where(exists().where(runs.c.id == RUN, runs.c.epoch == bindparam("under_epoch")))
-    .values(busy=None, state=bindparam("to_state"), updated_at=NOW)
+    .where(*OWN_THREAD, threads.c.active_run_id == RUN_ID)
+    .where(exists().where(runs.c.id == RUN_ID, runs.c.epoch == bindparam("under_epoch")))
+    .values(active_run_id=None, state=bindparam("to_state"), updated_at=NOW)
 )
-FINISH = update(runs).where(runs.c.id == RUN).values(outcome=bindparam("to_outcome"), finished_at=NOW, ask=None)
+FINISH = (
+    update(runs)
+    .where(runs.c.id == RUN_ID)
+    .values(
+        outcome=bindparam("to_outcome"),
+        error_code=bindparam("to_code"),
+        input_tokens=bindparam("to_input_tokens"),
+        output_tokens=bindparam("to_output_tokens"),
+        cache_read_tokens=bindparam("to_cache_read_tokens"),
+        model_calls=bindparam("to_model_calls"),
+        tool_calls=bindparam("to_tool_calls"),
+        model_usage=bindparam("to_model_usage"),
+        flow=bindparam("to_flow"),
+        finished_at=NOW,
+        ask=None,
+    )
+)
 ADD_MESSAGES = insert(messages)
-ANSWER = (
+ADD_TEXTS = insert(message_texts)
+ANSWER_INTERRUPT = (
     update(interrupts)
-    .where(interrupts.c.thread == ID, interrupts.c.owner == OWNER, interrupts.c.id == bindparam("of_interrupt"))
+    .where(
+        interrupts.c.thread_id == THREAD_ID, interrupts.c.owner == OWNER, interrupts.c.id == bindparam("of_interrupt")
+    )
     .values(answered_at=NOW)
 )
-ASK_AGAIN = delete(interrupts).where(interrupts.c.thread == ID, interrupts.c.id == bindparam("of_interrupt"))
+DELETE_INTERRUPT = delete(interrupts).where(
+    interrupts.c.thread_id == THREAD_ID, interrupts.c.id == bindparam("of_interrupt")
+)
 ADD_INTERRUPTS = insert(interrupts)
+FROM_POSITION: BindParameter[int] = bindparam("from_position")
+REMOVED = (messages.c.thread_id == THREAD_ID, messages.c.position >= FROM_POSITION)
+MESSAGES_FROM = select(messages.c.message).where(*REMOVED)
+DELETE_MESSAGES_FROM = delete(messages).where(*REMOVED)
+DELETE_TEXTS_FROM = delete(message_texts).where(
+    message_texts.c.thread_id == THREAD_ID, message_texts.c.position >= FROM_POSITION
+)
 
 
 def finish(
     connection: Connection,
     ask: Ask,
     epoch: int,
-    said: tuple[Message, ...],
+    run_messages: tuple[Message, ...],
     state: JsonValue,
     last: RunFinished | RunFailed,
+    totals: RunTotals | None,
 ) -> None:
-    mine = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": keeping.now()}
-    kept = connection.execute(LET_GO, {**mine, "under_epoch": epoch, "to_state": write_json(state)})
-    if not kept.rowcount:
+    own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
+    released = connection.execute(RELEASE_THREAD, {**own, "under_epoch": epoch, "to_state": write_json(state)})
+    if not released.rowcount:
         return _check_epoch(connection, ask, epoch)
-    connection.execute(FINISH, {"of_run": ask.run_id, "to_outcome": keeping.outcome(last), "now": mine["now"]})
-    known = _known(connection, ask)
-    if new := keeping.unknown(known, (*ask.messages, *said)):
-        rows = [_message(ask.thread_id, position, one) for position, one in enumerate(new, len(known))]
-        connection.execute(ADD_MESSAGES, rows)
+    connection.execute(FINISH, {"of_run": ask.run_id, "now": own["now"], **_end_of_run(last, totals)})
+    known = _truncate(connection, ask)
+    if new := rows.new_messages(known, (*ask.messages, *run_messages)):
+        _add_messages(connection, ask.thread_id, len(known), new)
     if ask.answers:
-        connection.execute(ANSWER, [{**mine, "of_interrupt": answer.interrupt_id} for answer in ask.answers])
-    if asked := keeping.asked(ask, (*ask.messages, *said), last):
-        connection.execute(ASK_AGAIN, [{"of_thread": ask.thread_id, "of_interrupt": one.interrupt.id} for one in asked])
-        connection.execute(ADD_INTERRUPTS, [_interrupt(ask, position, one) for position, one in enumerate(asked)])
+        connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": answer.interrupt_id} for answer in ask.answers])
+    if opened := rows.open_interrupts(ask, (*ask.messages, *run_messages), last):
+        ids = [{"of_thread": ask.thread_id, "of_interrupt": one.interrupt.id} for one in opened]
+        connection.execute(DELETE_INTERRUPT, ids)
+        connection.execute(ADD_INTERRUPTS, [_interrupt_row(ask, position, one) for position, one in enumerate(opened)])
+
+
+def _truncate(connection: Connection, ask: Ask) -> Sequence[str]:
+    """Delete the messages that the ask removes, and close the interrupts of their calls. Returns the remaining ids."""
+    known = _message_ids(connection, ask)
+    kept = known[: _count_kept(known, ask)]
+    if len(kept) == len(known):
+        return known
+    after = {"of_thread": ask.thread_id, "from_position": len(kept)}
+    stored = connection.execute(MESSAGES_FROM, after).scalars()
+    calls = rows.call_ids(msgspec.json.decode(one, type=Message) for one in stored)
+    waiting = [one for one in pending(connection, ask.principal.id, ask.thread_id) if one.call and one.call.id in calls]
+    if waiting:
+        own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
+        connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": one.interrupt.id} for one in waiting])
+    connection.execute(DELETE_TEXTS_FROM, after)
+    connection.execute(DELETE_MESSAGES_FROM, after)
+    return kept
+
+
+def _end_of_run(last: RunFinished | RunFailed, totals: RunTotals | None) -> dict[str, Any]:
+    usage = totals and totals.usage
+    return {
+        "to_outcome": rows.outcome(last),
+        "to_code": last.code if isinstance(last, RunFailed) else None,
+        "to_input_tokens": usage and usage.input_tokens,
+        "to_output_tokens": usage and usage.output_tokens,
+        "to_cache_read_tokens": usage and usage.cache_read_tokens,
+        "to_model_calls": totals and totals.model_calls,
+        "to_tool_calls": totals and totals.tool_calls,
+        "to_model_usage": write_json(totals.models) if totals and totals.models else None,
+        "to_flow": totals and totals.flow,
+    }
 
 
 def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:
-    """A thread that was deleted takes its runs with it; else another process has this one."""
+    """Ignore a run whose thread was deleted. Raises `StaleWriter` if another process has claimed the run."""
     current = connection.execute(EPOCH, {"of_run": ask.run_id}).scalar()
     if current is not None and current != epoch:
         raise StaleWriter(ask.run_id, epoch, current)
 
 
-def _message(thread_id: str, position: int, message: Message) -> dict[str, Any]:
-    return {"thread": thread_id, "position": position, "id": message.id, "message": write_json(message)}
+def _add_messages(connection: Connection, thread_id: str, first: int, new: Sequence[Message]) -> None:
+    numbered = list(enumerate(new, first))
+    connection.execute(ADD_MESSAGES, [_message_row(thread_id, position, one) for position, one in numbered])
+    texts = ((position, rows.searchable_text(one)) for position, one in numbered)
+    found = [{"thread_id": thread_id, "position": position, "text": text} for position, text in texts if text]
+    if found:
+        connection.execute(ADD_TEXTS, found)
 
 
-def _interrupt(ask: Ask, position: int, asked: Pending) -> dict[str, Any]:
+def _message_row(thread_id: str, position: int, message: Message) -> dict[str, Any]:
+    return {"thread_id": thread_id, "position": position, "id": message.id, "message": write_json(message)}
+
+
+def _interrupt_row(ask: Ask, position: int, pending: Pending) -> dict[str, Any]:
     return {
-        "thread": ask.thread_id,
-        "id": asked.interrupt.id,
-        "run": ask.run_id,
+        "thread_id": ask.thread_id,
+        "id": pending.interrupt.id,
+        "run_id": ask.run_id,
         "owner": ask.principal.id,
         "agent": ask.agent,
-        "interrupt": write_json(asked.interrupt),
-        "call": write_json(asked.call),
-        "created_at": keeping.now(),
+        "interrupt": write_json(pending.interrupt),
+        "tool_call": write_json(pending.call),
+        "created_at": rows.now(),
         "position": position,
-        "expires_at": keeping.expiry(asked),
+        "expires_at": rows.expiry(pending),
     }
+
+
+# Messages without a run
+
+USE_THREAD = (
+    update(threads)
+    .where(*OWN_THREAD)
+    .values(updated_at=NOW, name=func.coalesce(threads.c.name, bindparam("first_words")))
+)
+
+
+def append_messages(connection: Connection, ask: Ask) -> None:
+    found = connection.execute(FIND_THREAD, {"of_thread": ask.thread_id}).first()
+    if found is not None and found.owner != ask.principal.id:
+        raise ThreadNotFound(ask.thread_id)
+    if found is not None and found.active_run_id is not None:
+        raise ThreadBusy(ask.thread_id, found.active_run_id)
+    known = _message_ids(connection, ask)
+    new = rows.new_messages(known, ask.messages)
+    if found is None:
+        _add_thread(connection, ask, new, None)
+    else:
+        own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
+        connection.execute(USE_THREAD, {**own, "first_words": rows.name(new)})
+    if new:
+        _add_messages(connection, ask.thread_id, len(known), new)
 
 
 # Reading
 
-LOAD = select(*SUMMARY, threads.c.state).where(*MINE)
-MESSAGES = select(messages.c.message).where(messages.c.thread == ID).order_by(messages.c.position)
-RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(runs.c.thread == ID)
+LOAD = select(*SUMMARY, threads.c.state).where(*OWN_THREAD)
+MESSAGES = select(messages.c.message).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(
+    runs.c.thread_id == THREAD_ID
+)
 RUNS = RUNS.where(runs.c.owner == OWNER).order_by(runs.c.number)
 LIST = (
     select(*SUMMARY)
@@ -212,91 +329,97 @@ LIST = (
     .where(or_(bindparam("any_agent", type_=Boolean), threads.c.agent == bindparam("of_agent")))
     .where(or_(bindparam("in_archive", type_=Boolean), threads.c.archived.is_(False)))
     .order_by(threads.c.updated_at.desc(), threads.c.id)
-    .limit(bindparam("most"))
+    .limit(bindparam("limit"))
 )
 PENDING = (
     select(interrupts)
     .where(interrupts.c.owner == OWNER, interrupts.c.answered_at.is_(None))
     .where(or_(interrupts.c.expires_at.is_(None), interrupts.c.expires_at > NOW))
-    .where(or_(bindparam("any_thread", type_=Boolean), interrupts.c.thread == ID))
+    .where(or_(bindparam("any_thread", type_=Boolean), interrupts.c.thread_id == THREAD_ID))
     .order_by(interrupts.c.created_at, interrupts.c.position)
 )
 
-UNFINISHED_OF = (
+UNFINISHED_RUNS = (
     select(runs.c.id)
     .where(runs.c.owner == OWNER, runs.c.outcome.is_(None))
-    .where(or_(bindparam("any_thread", type_=Boolean), runs.c.thread == ID))
+    .where(or_(bindparam("any_thread", type_=Boolean), runs.c.thread_id == THREAD_ID))
 )
 
 
 def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
-    mine = {"of_thread": thread_id, "of_owner": owner}
-    found = connection.execute(LOAD, mine).first()
+    own = {"of_thread": thread_id, "of_owner": owner}
+    found = connection.execute(LOAD, own).first()
     if found is None:
         return None
-    said = connection.execute(MESSAGES, {"of_thread": thread_id}).scalars()
+    stored = connection.execute(MESSAGES, {"of_thread": thread_id}).scalars()
     return Thread(
         thread_id,
-        tuple(msgspec.json.decode(one, type=Message) for one in said),
+        tuple(msgspec.json.decode(one, type=Message) for one in stored),
         read_json(found.state),
-        tuple(RunRow(*row) for row in connection.execute(RUNS, mine)),
+        tuple(RunRow(*row) for row in connection.execute(RUNS, own)),
         summary(found),
     )
 
 
 def list_threads(connection: Connection, owner: str, agent: str | None, archived: bool, limit: int) -> list[Summary]:
-    asked = {"of_owner": owner, "any_agent": agent is None, "of_agent": agent, "in_archive": archived, "most": limit}
-    return [summary(row) for row in connection.execute(LIST, asked)]
+    parameters = {
+        "of_owner": owner,
+        "any_agent": agent is None,
+        "of_agent": agent,
+        "in_archive": archived,
+        "limit": limit,
+    }
+    return [summary(row) for row in connection.execute(LIST, parameters)]
 
 
 def pending(connection: Connection, owner: str, thread_id: str | None) -> list[Pending]:
-    asked = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None, "now": keeping.now()}
-    return [read_pending(row) for row in connection.execute(PENDING, asked)]
+    parameters = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None, "now": rows.now()}
+    return [read_pending(row) for row in connection.execute(PENDING, parameters)]
 
 
-def unfinished_of(connection: Connection, owner: str, thread_id: str | None) -> list[str]:
-    asked = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None}
-    return list(connection.execute(UNFINISHED_OF, asked).scalars())
+def list_unfinished_runs(connection: Connection, owner: str, thread_id: str | None) -> list[str]:
+    parameters = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None}
+    return list(connection.execute(UNFINISHED_RUNS, parameters).scalars())
 
 
 def read_pending(row: Any) -> Pending:
     interrupt = msgspec.json.decode(row.interrupt, type=Interrupt)
-    call = msgspec.json.decode(row.call, type=Call) if row.call else None
-    return Pending(interrupt, row.thread, row.run, row.agent, call)
+    call = msgspec.json.decode(row.tool_call, type=Call) if row.tool_call else None
+    return Pending(interrupt, row.thread_id, row.run_id, row.agent, call)
 
 
 def summary(row: Any) -> Summary:
     return Summary(row.id, row.agent, row.name, row.archived, row.created_at, row.updated_at)
 
 
-# Changing and forgetting
+# Changing and deleting
 
-RENAME = update(threads).where(*MINE).values(name=bindparam("to_name"), updated_at=NOW)
-ARCHIVE = update(threads).where(*MINE).values(archived=bindparam("to_archived"), updated_at=NOW)
-RUN_IDS = select(runs.c.id).where(runs.c.thread == ID, runs.c.owner == OWNER)
-DELETE = delete(threads).where(*MINE)
+RENAME = update(threads).where(*OWN_THREAD).values(name=bindparam("to_name"), updated_at=NOW)
+ARCHIVE = update(threads).where(*OWN_THREAD).values(archived=bindparam("to_archived"), updated_at=NOW)
+RUN_IDS = select(runs.c.id).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER)
+DELETE = delete(threads).where(*OWN_THREAD)
 EXPIRED = (
     select(threads.c.id, threads.c.owner)
-    .where(threads.c.busy.is_(None), threads.c.updated_at < bindparam("before"))
-    .limit(bindparam("most"))
+    .where(threads.c.active_run_id.is_(None), threads.c.updated_at < bindparam("before"))
+    .limit(bindparam("limit"))
 )
 
 
-EXPIRED_QUESTION = (
+IS_EXPIRED = (
     (interrupts.c.answered_at.is_(None))
     & (interrupts.c.expires_at < bindparam("before"))
-    & exists().where(threads.c.id == interrupts.c.thread, threads.c.busy.is_(None))
+    & exists().where(threads.c.id == interrupts.c.thread_id, threads.c.active_run_id.is_(None))
 )
-HAS_EXPIRED_QUESTIONS = select(exists().where(EXPIRED_QUESTION))
-EXPIRE_QUESTIONS = update(interrupts).where(EXPIRED_QUESTION).values(answered_at=NOW).returning(*interrupts.c)
+HAS_EXPIRED_INTERRUPTS = select(exists().where(IS_EXPIRED))
+EXPIRE_INTERRUPTS = update(interrupts).where(IS_EXPIRED).values(answered_at=NOW).returning(*interrupts.c)
 
 
 def change(connection: Connection, thread_id: str, owner: str, name: str | None, archived: bool | None) -> Summary:
-    mine = {"of_thread": thread_id, "of_owner": owner, "now": keeping.now()}
+    own = {"of_thread": thread_id, "of_owner": owner, "now": rows.now()}
     if name is not None:
-        connection.execute(RENAME, {**mine, "to_name": name.replace("\0", "")})
+        connection.execute(RENAME, {**own, "to_name": name.replace("\0", "")})
     if archived is not None:
-        connection.execute(ARCHIVE, {**mine, "to_archived": archived})
+        connection.execute(ARCHIVE, {**own, "to_archived": archived})
     found = connection.execute(LOAD, {"of_thread": thread_id, "of_owner": owner}).first()
     if found is None:
         raise ThreadNotFound(thread_id)
@@ -304,63 +427,26 @@ def change(connection: Connection, thread_id: str, owner: str, name: str | None,
 
 
 def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[str]:
-    mine = {"of_thread": thread_id, "of_owner": owner}
-    run_ids = connection.execute(RUN_IDS, mine).scalars().all()
-    if not connection.execute(DELETE, mine).rowcount:
+    own = {"of_thread": thread_id, "of_owner": owner}
+    run_ids = connection.execute(RUN_IDS, own).scalars().all()
+    if not connection.execute(DELETE, own).rowcount:
         raise ThreadNotFound(thread_id)
     return list(run_ids)
 
 
-def expire(connection: Connection, before: str, most: int) -> tuple[int, list[str]]:
-    """How many threads were deleted, and the ids of their runs."""
-    found = connection.execute(EXPIRED, {"before": before, "most": most}).all()
+def expire(connection: Connection, before: str, limit: int) -> tuple[int, list[str]]:
+    """Return how many threads were deleted, and the ids of their runs."""
+    found = connection.execute(EXPIRED, {"before": before, "limit": limit}).all()
     return len(found), [run_id for row in found for run_id in delete_thread(connection, row.id, row.owner)]
 
 
-def has_expired_questions(connection: Connection, before: str) -> bool:
-    return bool(connection.execute(HAS_EXPIRED_QUESTIONS, {"before": before}).scalar())
+def has_expired_interrupts(connection: Connection, before: str) -> bool:
+    return bool(connection.execute(HAS_EXPIRED_INTERRUPTS, {"before": before}).scalar())
 
 
-def expire_questions(connection: Connection, before: str) -> list[Expired]:
-    found = connection.execute(EXPIRE_QUESTIONS, {"before": before, "now": keeping.now()}).all()
+def expire_interrupts(connection: Connection, before: str) -> list[Expired]:
+    found = connection.execute(EXPIRE_INTERRUPTS, {"before": before, "now": rows.now()}).all()
     return [Expired(row.owner, read_pending(row)) for row in found]
-
-
-# Runs of processes that died
-
-UNFINISHED = select(runs.c.process).distinct().where(runs.c.outcome.is_(None), runs.c.process != bindparam("me"))
-ORPHANS = select(runs.c.id, runs.c.ask).where(runs.c.outcome.is_(None), runs.c.process == bindparam("dead"))
-ORPHANS = ORPHANS.order_by(runs.c.number).with_for_update()
-ADOPT = (
-    update(runs).where(runs.c.outcome.is_(None), runs.c.process == bindparam("dead")).values(process=bindparam("me"))
-)
-MINE_UNFINISHED = select(runs.c.id, runs.c.ask).where(runs.c.outcome.is_(None), runs.c.process == bindparam("me"))
-BURY = delete(processes).where(processes.c.id == bindparam("dead"))
-
-
-def others(connection: Connection, me: int) -> list[int]:
-    """The others that have runs which are not finished."""
-    return list(connection.execute(UNFINISHED, {"me": me}).scalars())
-
-
-def adopt(connection: Connection, dead: int, me: int) -> list[Ask]:
-    found = connection.execute(ORPHANS, {"dead": dead}).all()
-    connection.execute(ADOPT, {"dead": dead, "me": me})
-    connection.execute(BURY, {"dead": dead})  # not before its runs are ours
-    return [msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask]
-
-
-def unfinished(connection: Connection, me: int) -> dict[str, Ask]:
-    """The asks of the runs that are ours."""
-    found = connection.execute(MINE_UNFINISHED, {"me": me})
-    return {row.id: msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask}
-
-
-GOING_ON = select(runs.c.id).where(runs.c.outcome.is_(None), runs.c.id.in_(bindparam("of_runs", expanding=True)))
-
-
-def going_on(connection: Connection, run_ids: Sequence[str]) -> set[str]:
-    return set(connection.execute(GOING_ON, {"of_runs": list(run_ids)}).scalars())
 
 
 def write_json(value: Any) -> str | None:
@@ -370,40 +456,3 @@ def write_json(value: Any) -> str | None:
 def read_json(text: str | None) -> JsonValue:
     found: JsonValue = None if text is None else msgspec.json.decode(text)
     return found
-
-
-# Files
-
-ADD_FILE = insert(files)
-FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
-FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
-TAKE_FILE = delete(files).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
-DELETE_LOOSE = delete(files).where(files.c.thread.is_(None), files.c.created_at < bindparam("before"))
-
-
-def add_file(connection: Connection, ask: Ask, stored: Stored) -> None:
-    row = msgspec.to_builtins(stored, builtin_types=(bytes,))
-    whose = {"owner": ask.principal.id, "thread": None if ask.transient else ask.thread_id}
-    connection.execute(ADD_FILE, row | whose | {"created_at": keeping.now()})
-
-
-def replace_file(connection: Connection, ask: Ask, stored: Stored) -> None:
-    connection.execute(TAKE_FILE, {"of_file": stored.id, "of_owner": ask.principal.id})
-    add_file(connection, ask, stored)
-
-
-def find_file(connection: Connection, id: str, owner: str) -> Stored | None:
-    found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
-    return None if found is None else Stored(*found)
-
-
-def take_file(connection: Connection, id: str, owner: str, media_type: str) -> Stored | None:
-    """Of two that take it at once, the one whose delete finds it has it."""
-    found = find_file(connection, id, owner)
-    if found is None or found.media_type != media_type:
-        return None
-    return found if connection.execute(TAKE_FILE, {"of_file": id, "of_owner": owner}).rowcount else None
-
-
-def expire_files(connection: Connection, before: str) -> int:
-    return connection.execute(DELETE_LOOSE, {"before": before}).rowcount

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -12,61 +12,72 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
-from rightseat.core.artifacts import Stored
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import BadAsk, RunExists, StaleWriter, ThreadNotFound
+from rightseat.core.errors import BadRequest, RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
-from rightseat.core.threads import Beginning, Expired, Pending, Summary, Thread, Threads
+from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
+from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, Threads
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
 from rightseat.core.users import FileRecord, ThreadRecord
-from rightseat.core.values import JsonValue
 from rightseat.parts import StatePath
-from rightseat.stores import keeping, queries, user_queries
-from rightseat.stores.databases import Database, connect
+from rightseat.stores import (
+    file_queries,
+    process_queries,
+    queries,
+    record_queries,
+    rows,
+    thread_search,
+    user_queries,
+)
+from rightseat.stores.databases import StoreDatabase, connect
 from rightseat.stores.pins import SqlPins
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 3  # two processes may begin the same new thread at once; the second then finds it
-RECONCILE = 5.0  # seconds between two looks at what is ours
-AT_ONCE = 500  # threads that are deleted in one transaction
-LOOSE = timedelta(days=1)  # for which a file is kept that belongs to no thread
+BEGIN_ATTEMPTS = 3  # two processes may create the same thread at once; the second then finds it
+RECONCILE_INTERVAL_S = 5.0  # between two searches for own runs that nothing executes
+DELETE_BATCH_THREADS = 500  # per transaction
+FILE_RETENTION = timedelta(days=1)  # of files without a thread
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
     path: StatePath = Path("rightseat.db")
-    """The SQLite file; a relative path is one in the folder `server.state`. One server at a time can use it."""
+    """The SQLite file; a relative path is one in the folder `server.state_dir`. One server at a time can use it."""
     url: SecretStr | None = None
     """A PostgreSQL database instead, such as `postgresql://user:password@host/name`."""
-    lease: float = Field(default=5.0, ge=0.2)
-    """With PostgreSQL: how many seconds a server may be unheard before others take it for dead."""
-    expire_days: float | None = Field(default=None, gt=0)
-    """Delete threads, with all that was said in them, that nobody has touched for so many days. Left out: never."""
+    lease_seconds: float = Field(default=5.0, ge=0.2)
+    """With PostgreSQL: after how many seconds without a heartbeat a server counts as dead."""
+    retention_days: float | None = Field(default=None, gt=0)
+    """Days without use after which a thread is deleted, with all its data. Default: never."""
 
 
 def build(options: Options) -> Threads:
-    database = connect(options.url.get_secret_value() if options.url else options.path, options.lease)
-    return SqlThreads(database, options.expire_days)
+    database = connect(options.url.get_secret_value() if options.url else options.path, options.lease_seconds)
+    return SqlThreads(database, options.retention_days)
 
 
 def build_beside(options: Options) -> "SqlThreads":
-    """For a command that works on the store while servers use it."""
+    """For commands that work on the store while servers use it."""
     where = options.url.get_secret_value() if options.url else options.path
-    return SqlThreads(connect(where, options.lease, is_owner=False))
+    return SqlThreads(connect(where, options.lease_seconds, is_owner=False))
 
 
 class SqlThreads:
-    def __init__(self, database: Database, expire_days: float | None = None) -> None:
+    def __init__(self, database: StoreDatabase, retention_days: float | None = None) -> None:
         self._database = database
-        self._expire_days = expire_days
+        self._retention_days = retention_days
         self.artifacts = SqlArtifacts(database)
+        self.records = SqlRecords(database)
         self.pins = SqlPins(database) if database.reap_every is not None else None
-        """Shared by all servers of the database; a server that has a database of its own keeps them in files."""
-        self._epochs: dict[str, int] = {}  # of the runs that somebody here sees to
-        self._idle: set[str] = set()  # runs that were ours, and nobody saw to them, at the last look
-        self._look_at = 0.0
+        """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
+        self._epochs: dict[str, int] = {}  # of the runs that this process executes
+        self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
+        self._reconcile_at = 0.0
 
     async def __aenter__(self) -> Self:
         await self._database.open()
@@ -75,14 +86,14 @@ class SqlThreads:
     async def __aexit__(self, *_: object) -> None:
         await self._database.close()
 
-    async def begin(self, ask: Ask, *, again: bool = False) -> Beginning:
+    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
         if ask.transient:
-            return Beginning(1)
+            return RunClaim(1)
         if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
-            raise BadAsk("An id cannot have a NUL character in it.")
-        for _ in range(ATTEMPTS):
+            raise BadRequest("An id must not contain a NUL character.")
+        for _ in range(BEGIN_ATTEMPTS):
             try:
-                beginning = await self._database.write(queries.begin, ask, self._database.process, again)
+                beginning = await self._database.write(queries.claim, ask, self._database.process_id, again)
             except IntegrityError:
                 continue
             self._epochs[ask.run_id] = beginning.epoch
@@ -90,23 +101,40 @@ class SqlThreads:
         raise RunExists(ask.run_id)
 
     async def finish(
-        self, ask: Ask, said: tuple[Message, ...], state: JsonValue, last: RunFinished | RunFailed
+        self,
+        ask: Ask,
+        messages: tuple[Message, ...],
+        state: JsonValue,
+        last: RunFinished | RunFailed,
+        totals: RunTotals | None = None,
     ) -> None:
         epoch = self._epochs.get(ask.run_id)
         if epoch is None:
             return
         try:
-            await self._database.write(queries.finish, ask, epoch, said, state, last)
+            await self._database.write(queries.finish, ask, epoch, messages, state, last, totals)
         except StaleWriter:
             del self._epochs[ask.run_id]
             raise
         del self._epochs[ask.run_id]
+        if ask.truncate_at is not None:
+            self._database.erase()
 
-    async def advance(self, ask: Ask, epoch: int) -> int:
-        self._epochs[ask.run_id] = await self._database.write(queries.advance, ask.run_id, epoch)
+    async def advance_epoch(self, ask: Ask, epoch: int) -> int:
+        self._epochs[ask.run_id] = await self._database.write(queries.advance_epoch, ask.run_id, epoch)
         return self._epochs[ask.run_id]
 
-    def leave(self, run_id: str, epoch: int) -> None:
+    async def append_messages(self, ask: Ask) -> None:
+        if "\0" in f"{ask.thread_id}{ask.agent}":
+            raise BadRequest("An id must not contain a NUL character.")
+        for _ in range(BEGIN_ATTEMPTS):
+            try:
+                return await self._database.write(queries.append_messages, ask)
+            except IntegrityError:
+                continue
+        raise ThreadNotFound(ask.thread_id)
+
+    def release(self, run_id: str, epoch: int) -> None:
         if self._epochs.get(run_id) == epoch:
             del self._epochs[run_id]
 
@@ -118,7 +146,7 @@ class SqlThreads:
     async def list(
         self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
     ) -> Sequence[Summary]:
-        return await self._database.look(queries.list_threads, principal.id, agent, archived, limit)
+        return await self._database.query(queries.list_threads, principal.id, agent, archived, limit)
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
@@ -137,80 +165,83 @@ class SqlThreads:
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
         if thread_id is not None and "\0" in thread_id:
             return ()
-        return await self._database.look(queries.pending, principal.id, thread_id)
+        return await self._database.query(queries.pending, principal.id, thread_id)
 
     async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
         if thread_id is not None and "\0" in thread_id:
             return ()
-        return await self._database.look(queries.unfinished_of, principal.id, thread_id)
+        return await self._database.query(queries.list_unfinished_runs, principal.id, thread_id)
 
     @property
     def reap_every(self) -> float | None:
         return self._database.reap_every
 
     async def orphans(self) -> Sequence[Ask]:
-        others = await self._database.look(queries.others, self._database.process)
-        found = [ask for other in others for ask in await self._database.write(self._adopt, other)]
-        return [*found, *await self._forgotten()]
+        processes = await self._database.query(process_queries.list_other_processes, self._database.process_id)
+        found = [ask for process_id in processes for ask in await self._database.write(self._adopt, process_id)]
+        return [*found, *await self._find_idle()]
 
-    async def _forgotten(self) -> Sequence[Ask]:
-        """Runs that are ours, and to which nobody here or elsewhere has seen for a while: the answer that gave them to
-        us was lost, whoever should have begun them died, or whoever had them could not tell us that they are over."""
+    async def _find_idle(self) -> Sequence[Ask]:
+        """Own runs that nothing executed for a while.
+
+        The response that assigned them to this process was lost, the process that should have started them died, or
+        the one that ended them could not report it.
+        """
         now = asyncio.get_running_loop().time()
-        if self.reap_every is None or now < self._look_at:
+        if self.reap_every is None or now < self._reconcile_at:
             return ()
-        self._look_at = now + RECONCILE
-        ours = await self._database.look(queries.unfinished, self._database.process)
+        self._reconcile_at = now + RECONCILE_INTERVAL_S
+        ours = await self._database.query(process_queries.find_unfinished, self._database.process_id)
         idle = {run_id: ask for run_id, ask in ours.items() if run_id not in self._epochs}
         again = [ask for run_id, ask in idle.items() if run_id in self._idle]
         self._idle = idle.keys() - {ask.run_id for ask in again}
         return again
 
-    def _adopt(self, connection: Connection, other: int) -> Sequence[Ask]:
-        is_gone = self._database.is_gone(connection, other)
-        return queries.adopt(connection, other, self._database.process) if is_gone else ()
+    def _adopt(self, connection: Connection, process_id: int) -> Sequence[Ask]:
+        is_dead = self._database.is_dead(connection, process_id)
+        return process_queries.adopt(connection, process_id, self._database.process_id) if is_dead else ()
 
     async def expire_questions(self) -> Sequence[Expired]:
-        before = keeping.now(ago=keeping.EXPIRY_GRACE)
-        if not await self._database.look(queries.has_expired_questions, before):
+        before = rows.now(ago=rows.EXPIRY_GRACE)
+        if not await self._database.query(queries.has_expired_interrupts, before):
             return ()
-        return await self._database.write(queries.expire_questions, before)
+        return await self._database.write(queries.expire_interrupts, before)
 
     async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
-        live = await self._database.look(queries.going_on, run_ids)
+        live = await self._database.query(process_queries.find_running, run_ids)
         return [run_id for run_id in run_ids if run_id not in live]
 
     async def expire(self) -> Sequence[str]:
-        if await self._database.write(queries.expire_files, keeping.now(ago=LOOSE)):
+        if await self._database.write(file_queries.expire_files, rows.now(ago=FILE_RETENTION)):
             self._database.erase()
-        if self._expire_days is None:
+        if self._retention_days is None:
             return ()
-        before, threads, run_ids = keeping.now(ago=timedelta(days=self._expire_days)), 0, list[str]()
-        while (found := await self._database.write(queries.expire, before, AT_ONCE))[0]:
+        before, threads, run_ids = rows.now(ago=timedelta(days=self._retention_days)), 0, list[str]()
+        while (found := await self._database.write(queries.expire, before, DELETE_BATCH_THREADS))[0]:
             threads, run_ids = threads + found[0], run_ids + found[1]
         if threads:
             self._database.erase()
-            logger.info("deleted %d threads that nobody touched for %g days", threads, self._expire_days)
+            logger.info("deleted %d threads that were not used for %g days", threads, self._retention_days)
         return run_ids
 
-    # All that is kept of one user (`core.users`)
+    # The data of one user (`core.users`)
 
     async def thread_ids(self, user: str) -> Sequence[str]:
-        return await self._database.look(user_queries.thread_ids, user)
+        return await self._database.query(user_queries.thread_ids, user)
 
     async def thread_record(self, thread_id: str, user: str) -> ThreadRecord | None:
         return await self._database.read(user_queries.thread_record, thread_id, user)
 
     async def file_records(self, user: str) -> AsyncIterator[FileRecord]:
-        for id in await self._database.look(user_queries.file_ids, user):
-            if found := await self._database.look(user_queries.file_record, id, user):
+        for id in await self._database.query(user_queries.file_ids, user):
+            if found := await self._database.query(user_queries.file_record, id, user):
                 yield found
 
     async def delete_threads(self, thread_ids: Sequence[str], user: str) -> Sequence[str]:
         run_ids = list[str]()
-        for start in range(0, len(thread_ids), AT_ONCE):
+        for start in range(0, len(thread_ids), DELETE_BATCH_THREADS):
             run_ids += await self._database.write(
-                user_queries.delete_threads, thread_ids[start : start + AT_ONCE], user
+                user_queries.delete_threads, thread_ids[start : start + DELETE_BATCH_THREADS], user
             )
         self._database.erase()
         return run_ids
@@ -222,22 +253,56 @@ class SqlThreads:
 
 
 class SqlArtifacts:
-    """Files beside the threads that they belong to. They go with them."""
+    """Files in the database of the threads. Deleting a thread deletes its files."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: StoreDatabase) -> None:
         self._database = database
 
     async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
         if id is None:
-            stored = Stored(new_id("file"), ask.agent, name, media_type, content)
-            await self._database.write(queries.add_file, ask, stored)
+            stored = StoredArtifact(new_id("file"), ask.agent, name, media_type, content)
+            await self._database.write(file_queries.add_file, ask, stored)
             return stored.id
-        with suppress(IntegrityError):  # another process has put it at the same moment
-            await self._database.write(queries.replace_file, ask, Stored(id, ask.agent, name, media_type, content))
+        with suppress(IntegrityError):  # another process stores it at the same moment
+            await self._database.write(
+                file_queries.replace_file, ask, StoredArtifact(id, ask.agent, name, media_type, content)
+            )
         return id
 
-    async def get(self, id: str, principal: Principal) -> Stored | None:
-        return None if "\0" in id else await self._database.read(queries.find_file, id, principal.id)
+    async def get(self, id: str, principal: Principal) -> StoredArtifact | None:
+        return None if "\0" in id else await self._database.read(file_queries.find_file, id, principal.id)
 
-    async def take(self, id: str, principal: Principal, media_type: str) -> Stored | None:
-        return None if "\0" in id else await self._database.write(queries.take_file, id, principal.id, media_type)
+    async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
+        return None if "\0" in id else await self._database.write(file_queries.take_file, id, principal.id, media_type)
+
+
+class SqlRecords:
+    """Threads and runs of all users (`core.records`)."""
+
+    def __init__(self, database: StoreDatabase) -> None:
+        self._database = database
+
+    async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
+        list_or_search = record_queries.list_threads if query.words is None else thread_search.search_threads
+        return await self._database.scan(list_or_search, query)
+
+    async def runs(self, query: RunQuery) -> Page[RunRecord]:
+        return await self._database.scan(record_queries.list_runs, query)
+
+    async def visit_runs(self, query: RunQuery, visit: Callable[[RunRecord], object]) -> bool:
+        return await self._database.scan(record_queries.visit_runs, query, visit)
+
+    async def thread(self, id: str) -> ThreadRow | None:
+        return None if "\0" in id else await self._database.query(record_queries.find_thread, id)
+
+    async def run(self, id: str) -> RunRecord | None:
+        return None if "\0" in id else await self._database.query(record_queries.find_run, id)
+
+    async def files(self, thread_id: str) -> Sequence[FileRow]:
+        return () if "\0" in thread_id else await self._database.query(record_queries.list_files, thread_id)
+
+    async def file_owner(self, id: str) -> str | None:
+        return None if "\0" in id else await self._database.query(record_queries.find_file_owner, id)
+
+    async def questions(self) -> Sequence[Question]:
+        return await self._database.query(record_queries.list_questions)

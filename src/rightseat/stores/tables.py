@@ -1,6 +1,7 @@
-"""The tables of the store. Times are ISO 8601 in UTC, as text; so is what is JSON. `migrations` makes them.
+"""The tables of the store. Times are ISO 8601 in UTC, as text; so is JSON. `migrations` creates them.
 
-JSON is text because it is only ever read whole, and because PostgreSQL's own JSON refuses characters that people paste.
+JSON is text because it is always read as a whole, and because PostgreSQL's own JSON refuses characters that people
+paste.
 """
 
 from sqlalchemy import (
@@ -26,7 +27,7 @@ metadata = MetaData(
 )
 
 UNFINISHED = text("outcome IS NULL")
-LOOSE = text("thread IS NULL")
+WITHOUT_THREAD = text("thread_id IS NULL")
 OPEN = text("answered_at IS NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
 
@@ -39,53 +40,79 @@ threads = Table(
     Column("name", Text),
     Column("archived", Boolean, nullable=False),
     Column("state", Text),
-    Column("busy", Text),
+    Column("active_run_id", Text),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
     Index("ix_threads_owner_updated_at", "owner", "updated_at"),
+    Index("ix_threads_updated_at", "updated_at", "id"),
 )
-"""`busy` is the run that has the thread."""
+"""`active_run_id` is the run that holds the thread."""
 
 messages = Table(
     "messages",
     metadata,
-    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("id", Text, nullable=False),
     Column("message", Text, nullable=False),
 )
+
+message_texts = Table(
+    "message_texts",
+    metadata,
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("position", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+"""The text of users and assistants, as `rows.fold_text` returns it, for the search. A message without text has no row.
+
+It is a table of its own because SQLite would read all attachments of a message to reach a column behind them.
+"""
 
 runs = Table(
     "runs",
     metadata,
     Column("number", Number, primary_key=True),
     Column("id", Text, nullable=False),
-    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
     Column("owner", Text, nullable=False),
     Column("agent", Text, nullable=False),
+    Column("face", Text),
     Column("client_run_id", Text),
     Column("outcome", Text),
+    Column("error_code", Text),
+    Column("input_tokens", BigInteger),
+    Column("output_tokens", BigInteger),
+    Column("cache_read_tokens", BigInteger),
+    Column("model_calls", Integer),
+    Column("tool_calls", Integer),
+    Column("model_usage", Text),
+    Column("flow", Text),
     Column("epoch", Integer, nullable=False),
-    Column("process", BigInteger, nullable=False),
+    Column("process_id", BigInteger, nullable=False),
     Column("ask", Text),
     Column("created_at", Text, nullable=False),
     Column("finished_at", Text),
     Index("ix_runs_id", "id", unique=True),
-    Index("ix_runs_thread", "thread"),
-    Index("ix_runs_unfinished", "process", postgresql_where=UNFINISHED, sqlite_where=UNFINISHED),
+    Index("ix_runs_thread_id", "thread_id"),
+    Index("ix_runs_unfinished", "process_id", postgresql_where=UNFINISHED, sqlite_where=UNFINISHED),
 )
-"""`process` is the one that has it, and `ask` what another needs to end it; both matter until it is finished."""
+"""`process_id` is the process that executes it, `ask` what another needs to resume or end it; until it is finished.
+
+The totals of its spans are written when it finishes; `model_usage` is a list of `core.usage.ModelUsage`.
+"""
 
 interrupts = Table(
     "interrupts",
     metadata,
-    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
     Column("id", Text, primary_key=True),
-    Column("run", Text, nullable=False),
+    Column("run_id", Text, nullable=False),
     Column("owner", Text, nullable=False),
     Column("agent", Text, nullable=False),
     Column("interrupt", Text, nullable=False),
-    Column("call", Text),
+    Column("tool_call", Text),
     Column("created_at", Text, nullable=False),
     Column("position", Integer, nullable=False),
     Column("expires_at", Text),
@@ -99,16 +126,16 @@ files = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("owner", Text, nullable=False),
-    Column("thread", Text, ForeignKey("threads.id", ondelete="CASCADE")),
+    Column("thread_id", Text, ForeignKey("threads.id", ondelete="CASCADE")),
     Column("agent", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("media_type", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("created_at", Text, nullable=False),
-    Index("ix_files_thread", "thread"),
-    Index("ix_files_loose", "created_at", postgresql_where=LOOSE, sqlite_where=LOOSE),
+    Index("ix_files_thread_id", "thread_id"),
+    Index("ix_files_without_thread", "created_at", postgresql_where=WITHOUT_THREAD, sqlite_where=WITHOUT_THREAD),
 )
-"""Without a `thread`: of a run that nobody can come back to."""
+"""Files of transient runs have no `thread_id`."""
 
 mcp_pins = Table(
     "mcp_pins",
@@ -116,22 +143,23 @@ mcp_pins = Table(
     Column("server", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     Column("definition", Text, nullable=False),
-    Column("seen", Text),
+    Column("new_definition", Text),
     Column("updated_at", Text, nullable=False),
 )
-"""What tools of MCP servers look like, for all servers that share the database. `seen` is a change to be accepted."""
+"""Pinned tool definitions of MCP servers, shared by all servers of the database. `new_definition` is a change that
+waits to be accepted."""
 
 processes = Table(
     "processes",
     metadata,
     Column("id", BigInteger, primary_key=True, autoincrement=False),
     Column("expires_at", Float, nullable=False),
-    Column("doubted_at", Float),
-    Column("backend", Integer),
-    Column("booted_at", Float),
+    Column("suspect_after", Float),
+    Column("backend_pid", Integer),
+    Column("database_started_at", Float),
 )
-"""Those that live, on PostgreSQL: unix time by the database's clock, until which each has said that it does.
+"""The leases of live processes, on PostgreSQL only. Times are unix time by the database's clock.
 
-From `doubted_at` on that is doubted if the connection over which it was said is closed: if there is no `backend` any
-more, on a database that runs since `booted_at`. A process of an earlier release leaves these out.
+After `suspect_after` a process counts as dead if the connection that renewed its lease is closed: if `backend_pid` has
+gone, on a database that has been running since `database_started_at`.
 """

@@ -1,4 +1,4 @@
-"""Finds and deletes all that the database keeps of one user. Called with a connection, as `queries` are."""
+"""Finds and deletes all data of one user in the database. Functions of a connection, like `queries`."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,21 +6,21 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
-from rightseat.core.artifacts import Stored
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.errors import ThreadNotFound
-from rightseat.core.users import Approval, FileRecord, ThreadRecord
-from rightseat.stores import queries
+from rightseat.core.users import ApprovalRecord, FileRecord, ThreadRecord
+from rightseat.stores import file_queries, queries
 from rightseat.stores.tables import files, interrupts, threads
 
 THREAD_IDS = select(threads.c.id).where(threads.c.owner == queries.OWNER).order_by(threads.c.created_at, threads.c.id)
 APPROVALS = (
     select(interrupts)
-    .where(interrupts.c.thread == queries.ID, interrupts.c.owner == queries.OWNER)
+    .where(interrupts.c.thread_id == queries.THREAD_ID, interrupts.c.owner == queries.OWNER)
     .order_by(interrupts.c.created_at, interrupts.c.position)
 )
 FILE_IDS = select(files.c.id).where(files.c.owner == queries.OWNER).order_by(files.c.created_at, files.c.id)
-FILE_RECORD = queries.FILE.add_columns(files.c.thread, files.c.created_at)
-DELETE_FILES = delete(files).where(files.c.owner == queries.OWNER, files.c.thread.is_(None))
+FILE_RECORD = file_queries.FILE.add_columns(files.c.thread_id, files.c.created_at)
+DELETE_FILES = delete(files).where(files.c.owner == queries.OWNER, files.c.thread_id.is_(None))
 
 
 def thread_ids(connection: Connection, owner: str) -> list[str]:
@@ -35,9 +35,9 @@ def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadR
     return ThreadRecord(thread, tuple(_approval(row) for row in found))
 
 
-def _approval(row: Any) -> Approval:
-    asked = queries.read_pending(row)
-    return Approval(asked.run_id, asked.interrupt, asked.call, row.created_at, row.answered_at)
+def _approval(row: Any) -> ApprovalRecord:
+    pending = queries.read_pending(row)
+    return ApprovalRecord(pending.run_id, pending.interrupt, pending.call, row.created_at, row.answered_at)
 
 
 def file_ids(connection: Connection, owner: str) -> list[str]:
@@ -46,11 +46,11 @@ def file_ids(connection: Connection, owner: str) -> list[str]:
 
 def file_record(connection: Connection, id: str, owner: str) -> FileRecord | None:
     found = connection.execute(FILE_RECORD, {"of_file": id, "of_owner": owner}).first()
-    return None if found is None else FileRecord(Stored(*found[:5]), found.thread, found.created_at)
+    return None if found is None else FileRecord(StoredArtifact(*found[:5]), found.thread_id, found.created_at)
 
 
 def delete_threads(connection: Connection, thread_ids: Sequence[str], owner: str) -> list[str]:
-    """Returns the ids of their runs. What is gone already is left out."""
+    """Returns the ids of their runs. Threads that are deleted already are skipped."""
     run_ids = list[str]()
     for id in thread_ids:
         with suppress(ThreadNotFound):

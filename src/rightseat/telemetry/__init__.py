@@ -1,1 +1,1 @@
-"""What the server tells about itself: traces, metrics and log lines."""
+"""Traces, metrics and log lines of the server."""

@@ -1,45 +1,45 @@
-"""Log lines: each says for which request, run and thread it is, and that of a failed run where it failed."""
+"""Formats log lines with the ids of their request, run and thread, as plain text or JSON."""
 
 import json
 import logging
 from datetime import UTC, datetime
 
-from rightseat.core.observing import ABOUT
+from rightseat.core.tracing import LOG_CONTEXT
 
 
-class About(logging.Filter):
-    """Puts what the work at hand is for into a record: `about`."""
+class ContextFilter(logging.Filter):
+    """Adds the ids of the current request, run and thread to a record, as `about`."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.about = {name: value for name, value in ABOUT.get()._asdict().items() if value}
+        record.about = {name: value for name, value in LOG_CONTEXT.get()._asdict().items() if value}
         return True
 
 
-class OneLine(logging.Formatter):
-    """A message cannot begin a new line, so nobody can forge one. A traceback keeps its lines."""
+class PlainFormatter(logging.Formatter):
+    """Escapes line breaks in messages, so that input cannot forge log lines. A traceback keeps its lines."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
 
 
-class AsJson(logging.Formatter):
-    """One JSON object a line, a traceback inside."""
+class JsonFormatter(logging.Formatter):
+    """Writes one JSON object per line, with the traceback inside."""
 
     def format(self, record: logging.LogRecord) -> str:
-        said = {
+        line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
             **getattr(record, "about", {}),
-            **getattr(record, "failure", {}),
+            **getattr(record, "fields", {}),
         }
         if record.exc_text or record.exc_info:
-            said["error"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
-        return json.dumps(said, ensure_ascii=False)
+            line["error"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
+        return json.dumps(line, ensure_ascii=False)
 
 
 FORMATTERS: dict[str, logging.Formatter] = {
-    "plain": OneLine("%(asctime)s %(levelname)s %(name)s: %(message)s"),
-    "json": AsJson(),
+    "plain": PlainFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"),
+    "json": JsonFormatter(),
 }

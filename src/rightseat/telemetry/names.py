@@ -1,20 +1,25 @@
-"""The names of things in traces, after OpenTelemetry's conventions for generative AI. Nowhere else.
+"""Names of spans and attributes in traces, after OpenTelemetry's semantic conventions for generative AI.
 
-The conventions are still in development. Where they change, this file does.
+The conventions are still in development. When they change, only this file does.
 """
 
 from collections.abc import Iterator
 
-from rightseat.core.observing import Attributes, Kind, Value
+from rightseat.core.tracing import Attributes, AttributeValue, TraceKind
 
-OPERATIONS: dict[Kind, str] = {"run": "invoke_agent", "model": "chat", "tool": "execute_tool", "step": "execute_step"}
-SUBJECTS: dict[Kind, str] = {
+OPERATIONS: dict[TraceKind, str] = {
+    "run": "invoke_agent",
+    "model": "chat",
+    "tool": "execute_tool",
+    "step": "execute_step",
+}
+SUBJECTS: dict[TraceKind, str] = {
     "run": "gen_ai.agent.name",
     "model": "gen_ai.request.model",
     "tool": "gen_ai.tool.name",
     "step": "rightseat.step.name",
 }
-KNOWN = {
+ATTRIBUTE_NAMES = {
     "call": "gen_ai.tool.call.id",
     "input_tokens": "gen_ai.usage.input_tokens",
     "output_tokens": "gen_ai.usage.output_tokens",
@@ -23,20 +28,22 @@ KNOWN = {
     "thread": "gen_ai.conversation.id",
     "error": "error.type",
 }
+FIRST_CHUNK = "rightseat.first_chunk"
+"""The event in the span of a model call at which its response begins."""
 
 
-def title(kind: Kind, name: str) -> str:
+def span_name(kind: TraceKind, name: str) -> str:
     return f"{OPERATIONS[kind]} {name}"
 
 
-def attributes(kind: Kind, name: str, said: Attributes) -> dict[str, Value | list[str]]:
-    """Of a span, as it begins."""
-    return {"gen_ai.operation.name": OPERATIONS[kind], SUBJECTS[kind]: name, **dict(noted(said))}
+def span_attributes(kind: TraceKind, name: str, attributes: Attributes) -> dict[str, AttributeValue | list[str]]:
+    """The attributes of a span at its start."""
+    return {"gen_ai.operation.name": OPERATIONS[kind], SUBJECTS[kind]: name, **dict(map_attributes(attributes))}
 
 
-def noted(said: Attributes) -> Iterator[tuple[str, Value | list[str]]]:
-    for name, value in said.items():
+def map_attributes(attributes: Attributes) -> Iterator[tuple[str, AttributeValue | list[str]]]:
+    for name, value in attributes.items():
         if name == "reason":
             yield "gen_ai.response.finish_reasons", [str(value)]
         else:
-            yield KNOWN.get(name, f"rightseat.{name}"), value
+            yield ATTRIBUTE_NAMES.get(name, f"rightseat.{name}"), value

@@ -1,4 +1,4 @@
-"""Spans for OpenTelemetry, sent to a collector over OTLP. No text of a conversation is in them."""
+"""Sends OpenTelemetry spans to a collector over OTLP. They hold no text of conversations."""
 
 from typing import Self
 
@@ -9,14 +9,14 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
-from rightseat.core.observing import Attributes, Kind, Span, Value
+from rightseat.core.tracing import Attributes, AttributeValue, Span, TraceKind
 from rightseat.telemetry import names
 
-KINDS: dict[Kind, SpanKind] = {"run": SpanKind.SERVER, "model": SpanKind.CLIENT}
+KINDS: dict[TraceKind, SpanKind] = {"run": SpanKind.SERVER, "model": SpanKind.CLIENT}
 
 
 class Traces:
-    """`core.observing.Observer`. The variables `OTEL_…` hold where the configuration says nothing."""
+    """A `core.tracing.Observer`. The variables `OTEL_…` apply where the configuration sets nothing."""
 
     def __init__(self, endpoint: str | None, service: str, version: str) -> None:
         resource = Resource.create({"service.name": service, "service.version": version})
@@ -30,27 +30,30 @@ class Traces:
     async def __aexit__(self, *_: object) -> None:
         self._provider.shutdown()
 
-    def begin(self, kind: Kind, name: str, parent: Span | None, attributes: Attributes) -> Span:
-        above = trace.set_span_in_context(parent.span) if isinstance(parent, Traced) else None
-        return Traced(
+    def start_span(self, kind: TraceKind, name: str, parent: Span | None, attributes: Attributes) -> Span:
+        context = trace.set_span_in_context(parent.span) if isinstance(parent, OtelSpan) else None
+        return OtelSpan(
             self._tracer.start_span(
-                names.title(kind, name),
-                context=above,
+                names.span_name(kind, name),
+                context=context,
                 kind=KINDS.get(kind, SpanKind.INTERNAL),
-                attributes=names.attributes(kind, name, attributes),
+                attributes=names.span_attributes(kind, name, attributes),
             )
         )
 
 
-class Traced:
+class OtelSpan:
     def __init__(self, span: trace.Span) -> None:
         self.span = span
 
-    def note(self, **attributes: Value) -> None:
-        for name, value in names.noted(attributes):
+    def note(self, **attributes: AttributeValue) -> None:
+        for name, value in names.map_attributes(attributes):
             self.span.set_attribute(name, value)
         if error := attributes.get("error"):
             self.span.set_status(Status(StatusCode.ERROR, str(error)))
+
+    def mark_first_chunk(self) -> None:
+        self.span.add_event(names.FIRST_CHUNK)
 
     def end(self, error: str | None = None) -> None:
         if error is not None:

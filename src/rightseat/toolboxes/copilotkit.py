@@ -1,12 +1,12 @@
-"""The actions of a CopilotKit remote endpoint as tools, and its agents as tools to hand over to."""
+"""A toolbox of the actions and agents of a CopilotKit remote endpoint."""
 
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
 from rightseat.core.ask import Ask
-from rightseat.core.handing import handed
-from rightseat.core.tools import Invocation, Run, Tool, Toolbox
+from rightseat.core.loop.subagents import make_handoff_tool
+from rightseat.core.tools import Invocation, RunTool, Tool, Toolbox
 from rightseat.egress import endpoint
 from rightseat.egress.endpoint import Endpoint
 from rightseat.parts import AgentName, Parts
@@ -14,17 +14,17 @@ from rightseat.wire.copilotkit.messages import text_of
 
 
 class Options(endpoint.Options):
-    writes: tuple[str, ...] = ()
-    """Names of actions that change something, so that a person is asked before one runs; `*` is all of them."""
+    write_tools: tuple[str, ...] = ()
+    """Names of actions that change something and therefore need approval; `*` means all."""
     agents: AgentName | None = None
-    """The agent of the type `copilotkit` that stands for all of the endpoint's: the model may hand over to each."""
+    """The agent of type `copilotkit` that represents the agents of the endpoint: the model may hand off to each."""
 
 
 def build(options: Options, parts: Parts) -> Toolbox:
-    return Actions(options, parts)
+    return ActionToolbox(options, parts)
 
 
-class Actions:
+class ActionToolbox:
     def __init__(self, options: Options, parts: Parts) -> None:
         self._options = options
         self._parts = parts
@@ -39,7 +39,7 @@ class Actions:
         await self._endpoint.aclose()
 
     async def tools(self, ask: Ask) -> Sequence[Tool]:
-        info, writes = await self._endpoint.info(ask), self._options.writes
+        info, writes = await self._endpoint.info(ask), self._options.write_tools
         tools = [
             Tool(
                 one.name,
@@ -53,12 +53,13 @@ class Actions:
         if self._options.agents is not None:
             part = self._options.agents
             tools += [
-                handed(one.name, self._parts.agent(f"{part}/{one.name}"), one.description or "") for one in info.agents
+                make_handoff_tool(one.name, self._parts.agent(f"{part}/{one.name}"), one.description or "")
+                for one in info.agents
             ]
         return tools
 
-    def _run(self, name: str) -> Run:
+    def _run(self, name: str) -> RunTool:
         async def run(invocation: Invocation) -> str:
-            return text_of(await self._endpoint.act(name, invocation.arguments, invocation.ask))
+            return text_of(await self._endpoint.run_action(name, invocation.arguments, invocation.ask))
 
         return run

@@ -20,38 +20,41 @@ from pydantic import ConfigDict, Field
 from rightseat.config.variables import environment
 from rightseat.core.agent import PluginSummary
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
-from rightseat.core.events import CallReturned, Custom, Event, RunFinished, TextDelta, TextEnded, TextStarted
+from rightseat.core.events import Custom, Event, RunFinished, TextDelta, TextEnded, TextStarted, ToolCallReturned
+from rightseat.core.flows import FlowGraph, FlowSummary
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
-from rightseat.core.values import JsonValue
-from rightseat.egress.door import Door
+from rightseat.core.types import JsonValue
 from rightseat.egress.network import NetworkOptions, ProxyAddress
-from rightseat.egress.redaction import Redactor, covering_logs
+from rightseat.egress.redaction import Redactor, redact_logs
 from rightseat.egress.secrets import PREFIX, Secrets
+from rightseat.egress.untrusted import UntrustedClient
 from rightseat.parts import BesidePath, ModelName, Parts, StatePath
-from rightseat.plugins import doubts, shortening
-from rightseat.plugins.choosing import candidates
 from rightseat.plugins.collection import Collection
 from rightseat.plugins.definition import Flow, Plugin
-from rightseat.plugins.flows import Means, Progress
-from rightseat.plugins.loading import Operator
-from rightseat.plugins.operations import Sender
+from rightseat.plugins.expressions import truncation
+from rightseat.plugins.flows import Dependencies, FlowCheckpoint
+from rightseat.plugins.loading import OperatorSettings
+from rightseat.plugins.model_calls import RoleModelCaller
+from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.packaging import warnings
+from rightseat.plugins.registry import PluginRegistry
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.sandbox.process import find_layers
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.shelf import Shelf
-from rightseat.plugins.speaking import ModelSpeaker
+from rightseat.plugins.scope import Scope
+from rightseat.plugins.selection import list_candidates
 from rightseat.plugins.sql.databases import Binding, Databases
+from rightseat.plugins.workbench import Workbench, WorkbenchSettings
 
 logger = logging.getLogger(__name__)
 
-LONGEST = 64  # characters of a tool's name that every provider takes
-MAX_DESCRIPTION_BYTES = 600  # of a plugin, in the description of each of its tools
-LARGEST = 24_000  # bytes of data in a tool's result
+MAX_TOOL_NAME_CHARS = 64  # accepted by every provider
+MAX_DESCRIPTION_BYTES = 600  # of the plugin, in the description of each of its tools
+MAX_RESULT_BYTES = 24_000
 
 PARAMETERS: dict[str, JsonValue] = {
     "type": "object",
@@ -69,96 +72,109 @@ PARAMETERS: dict[str, JsonValue] = {
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
     proxy: ProxyAddress | None = None
-    """The proxy for requests of plugins, such as `http://user:password@proxy.example:3128`. Unset: none; that of the
-    environment is not used for addresses that a plugin names."""
+    """The proxy for requests of plugins, such as `http://user:password@proxy.example:3128`. Default: none; proxy
+    variables of the environment do not apply to plugins."""
     folders: tuple[BesidePath, ...]
-    """Folders of plugins, or folders that have such folders in them."""
+    """Folders of plugins, or folders that contain such folders."""
     model: ModelName = "default"
-    """Which of the models speaks in flows that another model calls as tools."""
+    """The model used in flows that another model calls as tools."""
     roles: Mapping[str, ModelName] = Field(default_factory=dict)
-    """Models that a step may name by its role."""
+    """Models by role, for steps that request a role."""
     mode: Literal["compat", "strict"] = "compat"
-    """Whether plugins are loaded with warnings, or must be without a fault."""
-    window: int = Field(default=32_768, ge=1024)
-    """How many tokens the model can read. A flow's prompts use at most 80 % of it; longer data is shortened."""
-    secrets: StatePath | None = None
-    """The file of the secrets that plugins name; secrets of the environment (`RIGHTSEAT_SECRET_…`) come first."""
+    """`compat` loads plugins with warnings, `strict` rejects any problem."""
+    context_window: int = Field(default=32_768, ge=1024)
+    """Context window of the model, in tokens. Prompts of flows use at most 80 % of it; longer data is truncated."""
+    secrets_file: StatePath | None = None
+    """The file of the secrets of plugins. Environment variables (`RIGHTSEAT_SECRET_…`) take precedence."""
     allow_private: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """For a plugin's id: the `host:port` in private networks that it may reach, of those that it asks for."""
+    """By plugin id: the private `host:port` that the plugin may connect to, out of those in its `plugin.json`."""
     user_tokens: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """For a plugin's id: the `host:port` of token servers that may see the token of whoever is signed in, to exchange
-    it for one of the plugin's API. It is the token that `access.jwt` has checked; no plugin sees it otherwise."""
-    lib: tuple[str, ...] = ()
-    """Digests of the `lib` folders whose code may run, as `rightseat plugin check` shows them."""
+    """By plugin id: the `host:port` of token servers that may receive the user's token, to exchange it for one of the
+    plugin's API. It is the token verified by `access.jwt`; plugins have no other access to it."""
+    allowed_lib_digests: tuple[str, ...] = ()
+    """Digests of the `lib` folders whose code may run, as printed by `rightseat plugin check`."""
     users: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """For a plugin's id: the users that may use it. A plugin that is not named here is for everybody."""
+    """By plugin id: the users that may use it. Plugins not listed are available to all users."""
     databases: Mapping[str, Mapping[str, Binding]] = Field(default_factory=dict)
-    """For a plugin's id and a database's name: the database to ask."""
-    expires_after: float = Field(default=7 * 24 * 3600.0, gt=0)
-    """Seconds for which a flow waits for a person."""
+    """By plugin id and database name: the connection of the database."""
+    expires_after_seconds: float = Field(default=7 * 24 * 3600.0, gt=0)
+    """Seconds for which a flow waits for a reply of a person."""
     state: StatePath = Path("plugins")
-    """Where copies of plugins and their bundled databases are kept. An old version goes when no run has used it for
-    `expires_after` and a day, so whoever waits for an answer finds it."""
+    """The folder for copies of plugins and their bundled databases. An old version is deleted after no run has used it
+    for `expires_after_seconds` plus one day, so that waiting flows can still resume."""
 
 
 def build(options: Options, parts: Parts) -> Toolbox:
     redactor = Redactor()
-    secrets = Secrets(environment(PREFIX), options.secrets)
-    confirmed = options.allow_private
+    secrets = Secrets(environment(PREFIX), options.secrets_file)
+    allow_private = options.allow_private
 
     def allowed(plugin: Plugin) -> Sequence[str]:
-        return [place for place in confirmed.get(plugin.id, ()) if place in plugin.allow_private]
+        return [place for place in allow_private.get(plugin.id, ()) if place in plugin.allow_private]
 
-    operator = Operator(lib=frozenset(options.lib))
-    shelf = Shelf(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
-    sender = Sender(
-        Door(network=options), secrets, redactor, allowed, lambda plugin: options.user_tokens.get(plugin.id, ())
+    operator = OperatorSettings(lib=frozenset(options.allowed_lib_digests))
+    registry = PluginRegistry(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
+    sender = OperationClient(
+        UntrustedClient(network=options),
+        secrets,
+        redactor,
+        allowed,
+        lambda plugin: options.user_tokens.get(plugin.id, ()),
     )
     databases = Databases(options.state, options.databases)
-    tool_runner = ToolRunner(options.lib)
+    tool_runner = ToolRunner(options.allowed_lib_digests)
     roles = {role: parts.model(name) for role, name in options.roles.items()}
 
-    def means(model: Model) -> Means:
-        voice = ModelSpeaker(model, roles)
-        return Means(voice, sender, redactor, databases, tool_runner, expires_after=options.expires_after)
+    def dependencies(model: Model) -> Dependencies:
+        caller = RoleModelCaller(model, roles)
+        return Dependencies(
+            caller, sender, redactor, databases, tool_runner, expires_after=options.expires_after_seconds
+        )
 
     collection = Collection(
-        shelf,
-        means,
+        registry,
+        dependencies,
         (databases, tool_runner),
-        window=options.window,
+        window=options.context_window,
         users=options.users,
         artifacts=parts.artifacts,
-        keeps=options.expires_after,
+        question_expiry_s=options.expires_after_seconds,
     )
-    needs = partial(doubts.of_needs, secrets=secrets, confirmed=confirmed, databases=options.databases)
-    return Plugins(collection, parts.model(options.model), redactor, confirmed, needs, options.user_tokens)
+    needs = partial(warnings.check_needs, secrets=secrets, confirmed=allow_private, databases=options.databases)
+    model = parts.model(options.model)
+    settings = WorkbenchSettings(
+        secrets, allow_private, options.allowed_lib_digests, options.users, options.context_window
+    )
+    workbench = Workbench(registry, dependencies, model, settings)
+    return PluginToolbox(collection, model, redactor, workbench, allow_private, needs, options.user_tokens)
 
 
 def warn(options: Options) -> Iterator[str]:
-    """What `rightseat check` warns of. The server goes on without what is broken or missing."""
-    plugins, said = doubts.of_folders(options.folders, options.mode, Operator(lib=frozenset(options.lib)))
-    secrets = Secrets(environment(PREFIX), options.secrets)
-    yield from said
-    yield from doubts.of_needs(plugins, secrets, options.allow_private, options.databases)
-    yield from in_vain(options.allow_private, plugins)
-    yield from untrusted(options.user_tokens, plugins)
-    if options.lib:
-        yield from without_sandbox()
+    """Warnings for `rightseat check`. The server starts without broken or missing plugins."""
+    plugins, problems = warnings.check_folders(
+        options.folders, options.mode, OperatorSettings(lib=frozenset(options.allowed_lib_digests))
+    )
+    secrets = Secrets(environment(PREFIX), options.secrets_file)
+    yield from problems
+    yield from warnings.check_needs(plugins, secrets, options.allow_private, options.databases)
+    yield from unused_private_hosts(options.allow_private, plugins)
+    yield from missing_token_servers(options.user_tokens, plugins)
+    if options.allowed_lib_digests:
+        yield from sandbox_problems()
 
 
-def without_sandbox() -> Iterator[str]:
+def sandbox_problems() -> Iterator[str]:
     try:
         problem = asyncio.run(find_layers()).problem()
     except StepFailed as failed:
         problem = failed.message
     if problem:
-        yield f"No code in `lib` is run: {problem}"
+        yield f"Code in `lib` cannot run: {problem}"
 
 
 async def explain(options: Options) -> AsyncIterator[str]:
-    """What `rightseat check` says of the sandbox, where code of plugins is allowed: what holds on this machine."""
-    if options.lib:
+    """The sandbox layers on this machine, for `rightseat check`, if code of plugins is allowed."""
+    if options.allowed_lib_digests:
         yield "sandbox of the plugins' code:"
         try:
             layers = await find_layers()
@@ -169,8 +185,8 @@ async def explain(options: Options) -> AsyncIterator[str]:
             yield f"  {name:8} {text}"
 
 
-class Plugins:
-    """A toolbox of flows. `collection` is for the agent that runs them itself.
+class PluginToolbox:
+    """A toolbox of flows. `collection` is for the agent that runs them itself, `workbench` for authors of plugins.
 
     While it is open, the server's log shows no secret that `redactor` knows.
     """
@@ -180,28 +196,33 @@ class Plugins:
         collection: Collection,
         model: Model,
         redactor: Redactor,
-        confirmed: Mapping[str, Sequence[str]] | None = None,
+        workbench: Workbench,
+        allow_private: Mapping[str, Sequence[str]] | None = None,
         needs: Callable[[Mapping[str, Plugin]], Iterator[str]] = lambda plugins: iter(()),
-        trusted: Mapping[str, Sequence[str]] | None = None,
+        user_tokens: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.collection = collection
+        self.workbench = workbench
         self._model = model
         self._redactor = redactor
-        self._confirmed = confirmed or {}
+        self._allow_private = allow_private or {}
         self._needs = needs
-        self._trusted = trusted or {}
+        self._user_tokens = user_tokens or {}
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        self._stack.enter_context(covering_logs(self._redactor))
+        self._stack.enter_context(redact_logs(self._redactor))
         await self._stack.enter_async_context(self.collection)
-        plugins = self.collection.shelf.plugins()
-        for line in (*in_vain(self._confirmed, plugins), *untrusted(self._trusted, plugins)):
+        plugins = self.collection.registry.plugins()
+        for line in (
+            *unused_private_hosts(self._allow_private, plugins),
+            *missing_token_servers(self._user_tokens, plugins),
+        ):
             logger.warning("%s", line)
         try:
             for line in self._needs(plugins):
                 logger.warning("%s", line)
-        except ConfigError as error:  # the step that needs a secret fails, and the others do not
+        except ConfigError as error:  # only the step that needs the secret fails
             logger.warning("%s", error)
         return self
 
@@ -211,53 +232,61 @@ class Plugins:
     def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
         return self.collection.summaries(principal, language)
 
+    def list_flows(self, principal: Principal) -> Sequence[FlowSummary]:
+        return self.collection.list_flows(principal)
+
+    async def find_graph(
+        self, principal: Principal, plugin: str, flow: str, digest: str | None = None
+    ) -> FlowGraph | None:
+        return await self.collection.find_graph(principal, plugin, flow, digest)
+
     async def tools(self, ask: Ask) -> Sequence[Tool]:
-        found = candidates(list(self.collection.plugins(ask.principal).values()))
+        found = list_candidates(list(self.collection.plugins(ask.principal).values()))
         return [self._tool(one.plugin, one.flow) for one in found]
 
     def _tool(self, plugin: Plugin, flow: Flow) -> Tool:
         def stream(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
             return self._run(plugin, flow, invocation, steps)
 
-        name, words = tool_name(plugin.id, flow.name), plugin.words
-        about, _ = shortening.cut_text(words.description.strip(), MAX_DESCRIPTION_BYTES)
-        description = f"{words.name}: {flow.description}" + (f"\n\nThe plugin {words.name}: {about}" if about else "")
+        name, texts = tool_name(plugin.id, flow.name), plugin.texts
+        about, _ = truncation.truncate_text(texts.description.strip(), MAX_DESCRIPTION_BYTES)
+        description = f"{texts.name}: {flow.description}" + (f"\n\nThe plugin {texts.name}: {about}" if about else "")
         return Tool(name, description, PARAMETERS, stream=stream, approval="exempt")
 
     async def _run(self, plugin: Plugin, flow: Flow, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
-        """What the flow says becomes the result of the call; its steps, charts and files are shown as they come."""
+        """The text of the flow becomes the result of the call; steps, charts and files are shown while it runs."""
         call, ask = invocation.call_id, invocation.ask
-        scene = asked(self.collection.scene(ask), invocation)
-        progress, answer = None, invocation.answers[-1] if invocation.answers else None
-        if answer is not None and (waiting := self.collection.waiting(answer, ask.principal)):
-            plugin, flow, progress = waiting
-        if progress is None:
-            progress = Progress(plugin.identity, flow.name, scene.question, invocation.key)
+        scope = with_question(self.collection.build_scope(ask), invocation)
+        checkpoint, answer = None, invocation.answers[-1] if invocation.answers else None
+        if answer is not None and (waiting := self.collection.find_waiting(answer, ask.principal)):
+            plugin, flow, checkpoint = waiting
+        if checkpoint is None:
+            checkpoint = FlowCheckpoint(plugin.identity, flow.name, scope.question, invocation.key)
         running = self.collection.run(
             plugin,
             flow,
-            scene,
+            scope,
             ask,
             steps,
             self._model,
             prefix=call,
-            progress=progress,
+            checkpoint=checkpoint,
             answer=answer,
             suggests=False,
             composes=False,
         )
         texts: list[str] = []
         name = tool_name(plugin.id, flow.name)
-        async with closing(running) as events:
+        async with aclosing(running) as events:
             async for event in events:
                 match event:
                     case TextDelta(text=text):
                         texts.append(text)
                     case TextStarted() | TextEnded():
-                        pass  # the model that called says it in its own words
+                        pass  # the calling model writes the answer
                     case Custom(name="flow.finished"):
                         yield event
-                        yield CallReturned(call, name, content(texts, progress), failure(progress))
+                        yield ToolCallReturned(call, name, result_text(texts, checkpoint), error_code(checkpoint))
                     case RunFinished():
                         yield event
                         return
@@ -265,53 +294,53 @@ class Plugins:
                         yield event
 
 
-def in_vain(confirmed: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
-    """What is wrong with `allow_private`: a place that a plugin does not ask for stays closed to it."""
-    for id, places in confirmed.items():
+def unused_private_hosts(allow_private: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
+    """Entries of `allow_private` without effect: a plugin must request the host itself."""
+    for id, places in allow_private.items():
         plugin = plugins.get(id)
         for place in places:
             if plugin is None:
-                yield f"allow_private confirms {place} for the plugin {id}, and there is no such plugin."
+                yield f"`allow_private` has {place} for the plugin {id}, which does not exist."
             elif place not in plugin.allow_private:
                 asks = ", ".join(plugin.allow_private) or "nothing"
                 yield (
-                    f"allow_private confirms {place} for the plugin {id}, which asks for {asks}: "
+                    f"`allow_private` has {place} for the plugin {id}, which requests {asks}: "
                     "add it to network.allow_private in its plugin.json."
                 )
 
 
-def untrusted(trusted: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
-    """Plugins that act for whoever is signed in, and may show their token to nobody."""
+def missing_token_servers(user_tokens: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
+    """Plugins that act for the user, but have no token server."""
     for id, plugin in plugins.items():
-        if id not in trusted and any(auth.args.get("grant") == "token_exchange" for auth in plugin.auth):
+        if id not in user_tokens and any(auth.args.get("grant") == "token_exchange" for auth in plugin.auth):
             yield (
-                f"The plugin {id} acts for whoever is signed in, and its requests fail: `user_tokens` does not name "
-                "the server that may see their tokens."
+                f"The plugin {id} acts for the user, and its requests will fail: `user_tokens` lists no token server "
+                "for it."
             )
 
 
-def asked(scene: Scene, invocation: Invocation) -> Scene:
+def with_question(scope: Scope, invocation: Invocation) -> Scope:
     question = invocation.arguments.get("question")
-    return replace(scene, question=question) if isinstance(question, str) and question.strip() else scene
+    return replace(scope, question=question) if isinstance(question, str) and question.strip() else scope
 
 
-def content(texts: Sequence[str], progress: Progress) -> str:
-    """What the flow said, else its data."""
-    if said := "".join(texts).strip():
-        return said
-    text, was_cut = shortening.shorten(progress.data, LARGEST)
-    return f"{text}\n\n{shortening.NOTE}" if was_cut else text
+def result_text(texts: Sequence[str], checkpoint: FlowCheckpoint) -> str:
+    """The text of the flow, else its data."""
+    if text := "".join(texts).strip():
+        return text
+    text, was_cut = truncation.truncate_value(checkpoint.data, MAX_RESULT_BYTES)
+    return f"{text}\n\n{truncation.TRUNCATION_NOTICE}" if was_cut else text
 
 
-def failure(progress: Progress) -> str | None:
-    return None if progress.problem is None else progress.problem.code
+def error_code(checkpoint: FlowCheckpoint) -> str | None:
+    return None if checkpoint.problem is None else checkpoint.problem.code
 
 
 def tool_name(plugin: str, flow: str) -> str:
-    """One that every provider takes; different flows never share one."""
+    """A name accepted by every provider, unique per flow."""
     name = f"{plugin}_{flow}"
     plain = re.sub(r"[^A-Za-z0-9_-]", "_", name)
-    if plain == name and len(name) <= LONGEST:
+    if plain == name and len(name) <= MAX_TOOL_NAME_CHARS:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{plain[: LONGEST - 9]}_{digest}"
+    return f"{plain[: MAX_TOOL_NAME_CHARS - 9]}_{digest}"

@@ -1,6 +1,6 @@
-"""Tools with which a model changes the state that it shares with its client.
+"""Tools with which a model changes the state shared with the client.
 
-An agent gets them by `tools: [rightseat.toolboxes.state:tools]`.
+Configure them with `tools: [rightseat.toolboxes.state:tools]`.
 """
 
 from typing import Annotated, Any

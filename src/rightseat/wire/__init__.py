@@ -1,1 +1,1 @@
-"""Bytes and values: pure translations, no sockets."""
+"""Encoders and decoders of wire formats. Nothing in this package opens a connection."""

@@ -1,10 +1,10 @@
-"""AWS's framing of streams, `application/vnd.amazon.eventstream`: the data of each event, out of bytes in any pieces.
+"""Decodes AWS event streams (`application/vnd.amazon.eventstream`) from bytes that are split anywhere.
 
-    length of all │ length of headers │ CRC of these two │ headers │ payload │ CRC of all before it
+    total length │ headers length │ CRC of these two │ headers │ payload │ CRC of everything before
 
-Lengths and CRCs have four bytes each, the highest first. A header is the length of its name, its name, a kind, and a
-value whose length the kind decides. What a model says is in the payload of events, as `{"bytes": "…"}` in Base64; a
-failure is a frame of its own.
+Lengths and CRCs are four bytes each, big-endian. A header consists of the length of its name, its name, a type, and a
+value whose length depends on the type. The payload of an event holds the model's data as `{"bytes": "…"}` in Base64; an
+error is a separate frame.
 """
 
 import base64
@@ -15,26 +15,29 @@ from collections.abc import Iterator
 
 import msgspec
 
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.types import JSON_ERRORS
 from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong
 from rightseat.wire.sse import StreamError
 
 MEDIA_TYPE = "application/vnd.amazon.eventstream"
 PRELUDE = struct.Struct(">III")
-OVERHEAD = PRELUDE.size + 4  # bytes of a frame without headers and payload
+OVERHEAD = PRELUDE.size + 4  # bytes of a frame with neither headers nor payload
 
 SIZES = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Of the values of each kind: yes, no, four sizes of numbers, a moment, a UUID."""
+"""Bytes of a value, by type: true, false, four sizes of integer, a timestamp, a UUID."""
 BYTES, TEXT = 6, 7
-"""Kinds whose values say their length themselves."""
+"""Types whose values start with their length."""
 
 BUSY = ("throttlingException", "serviceUnavailableException", "modelNotReadyException")
 REFUSED = ("validationException",)
 
 
-class Decoder:
-    """Feed it bytes, take the data of the events that are whole. Raises `StreamError` for a frame that says a failure,
-    and for one that is damaged: what follows it cannot be trusted. Raises `LineTooLong`, too."""
+class EventStreamDecoder:
+    """Takes bytes and returns the data of complete events.
+
+    Raises `StreamError` for an error frame and for a corrupt one, after which decoding cannot continue, and
+    `LineTooLong` for a frame that is too long.
+    """
 
     __slots__ = ("_head", "_headers", "_rest")
 
@@ -42,7 +45,7 @@ class Decoder:
 
     def __init__(self) -> None:
         self._rest = bytearray()
-        self._head = b""  # the headers of the last frame: nearly all are alike
+        self._head = b""  # headers of the last frame, since nearly all frames have the same
         self._headers: dict[str, str] = {}
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
@@ -66,7 +69,7 @@ class Decoder:
                 yield data
 
     def rest(self) -> Iterator[bytes]:
-        """Half a frame says nothing."""
+        """An incomplete frame is discarded."""
         return iter(())
 
     def _read(self, head: bytes, payload: bytes) -> bytes | None:
@@ -76,13 +79,13 @@ class Decoder:
             case {":message-type": "event", ":event-type": "chunk"}:
                 return read_chunk(payload)
             case {":message-type": "exception", ":exception-type": kind}:
-                raise failure(kind, read_message(payload))
+                raise build_error(kind, read_message(payload))
             case {":message-type": "error"}:
-                raise failure(self._headers.get(":error-code", ""), self._headers.get(":error-message", ""))
-        return None  # a kind of event that is new: the provider adds some
+                raise build_error(self._headers.get(":error-code", ""), self._headers.get(":error-message", ""))
+        return None  # unknown event type: the provider may add new ones
 
 
-def failure(kind: str, message: str) -> StreamError:
+def build_error(kind: str, message: str) -> StreamError:
     known = kind if kind.isalpha() and len(kind) <= 40 else ""
     return StreamError(f"{kind or 'error'}: {message}", kind=known, is_busy=kind in BUSY, is_refusal=kind in REFUSED)
 
@@ -96,14 +99,14 @@ def read_chunk(payload: bytes) -> bytes:
 
 def read_message(payload: bytes) -> str:
     try:
-        said = _decode_said(payload)
+        body = _decode_error_body(payload)
     except JSON_ERRORS:
         return payload.decode("utf-8", "replace")
-    return said.originalMessage or said.message
+    return body.originalMessage or body.message
 
 
 def read_headers(head: bytes) -> Iterator[tuple[str, str]]:
-    """Names and texts. Values of other kinds are skipped: none of them is needed."""
+    """Yield the names and values of text headers. No other type of header is needed."""
     at = 0
     try:
         while at < len(head):
@@ -129,10 +132,10 @@ class _Chunk(msgspec.Struct):
     bytes: str
 
 
-class _Said(msgspec.Struct):
+class _ErrorBody(msgspec.Struct):
     message: str = ""
     originalMessage: str = ""
 
 
 _decode_chunk = msgspec.json.Decoder(_Chunk).decode
-_decode_said = msgspec.json.Decoder(_Said).decode
+_decode_error_body = msgspec.json.Decoder(_ErrorBody).decode

@@ -1,7 +1,7 @@
-"""How deeply JSON may be nested: 64 levels, read before anything is made of it.
+"""Checks, before decoding, that JSON is nested at most 64 levels deep.
 
-RE2 reads the bytes once, in linear time, with strings and their escapes as JSON has them. That takes 3 µs for an
-ordinary chat and 15 ms for 4 MB, whether they are rows, text or brackets. It stops at the 65th level.
+RE2 scans the bytes once, in linear time, and recognizes JSON strings and escapes. It takes 3 µs for an ordinary chat
+and 15 ms for 4 MB of rows, text or brackets. It stops at the 65th level.
 """
 
 from typing import Any
@@ -9,20 +9,20 @@ from typing import Any
 import re2  # type: ignore[import-untyped]  # it has no types
 
 MAX_JSON_DEPTH = 64
-MAX_VISITED_VALUES = 20_000  # some 10 ms
+MAX_VISITED_VALUES = 20_000  # about 10 ms
 SHOWN_KEYS = 4
 SHOWN_CHARACTERS = 200
 
 
 def is_within_depth(body: bytes) -> bool:
-    """False where it is nested too deeply, and also where brackets or quotes do not match."""
+    """Return False if the body is nested too deeply, or if brackets or quotes do not match."""
     return _BOUNDED.fullmatch(body) is not None
 
 
 def find_too_deep(value: Any) -> str:
-    """Where a decoded value is nested too deeply: the first keys of the path, and the name of what they lead to.
+    """Return where a decoded value is nested too deeply: the first keys of the path, and the `name` found there.
 
-    Empty where that was not found among the first values.
+    Empty if the first `MAX_VISITED_VALUES` values contain no such place.
     """
     rest: list[tuple[Any, int, str, str]] = [(value, 1, "", "")]
     for _ in range(MAX_VISITED_VALUES):
@@ -56,7 +56,7 @@ def _pattern(levels: int) -> bytes:
 
 def _options() -> re2.Options:
     options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # bytes: whether they are UTF-8 is the parser's to say
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes: the parser checks UTF-8
     options.never_capture = True
     options.log_errors = False
     return options

@@ -1,4 +1,4 @@
-"""What a LangGraph graph streams, of the modes `messages-tuple`, `values`, `updates` and `custom` → events."""
+"""Converts a LangGraph stream in the modes `messages-tuple`, `values`, `updates` and `custom` to rightseat events."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -7,30 +7,30 @@ from rightseat.core.ask import Ask
 from rightseat.core.events import Custom, Event, Interrupt, RunFailed, StateReplaced, StepEnded, StepStarted
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Call, Message, Result
-from rightseat.wire.langchain import Pieces, encode, write_message
+from rightseat.wire.langchain import ChunkDecoder, encode, write_message
 
 Json = dict[str, Any]
 MODES = ("messages-tuple", "values", "updates", "custom")
 KIND = "langgraph"
 REFUSED: Json = {"cancelled": True}
-"""What `interrupt()` gives a graph in place of an answer where the person gave none."""
+"""Return value of the graph's `interrupt()` if the user cancelled."""
 
 
-class Reader:
-    """Reads one run. `asked` are the questions that it has to people by now.
+class LangGraphDecoder:
+    """Decodes one run. `interrupts` collects its interrupts.
 
-    `before` are the messages of the graph's thread, `sent` those of the ask: they are not said again.
+    `before` are the messages of the graph's thread and `sent` those of the ask; neither becomes events again.
     """
 
     def __init__(self, before: Sequence[Any] = (), sent: Sequence[Message] = ()) -> None:
-        self._pieces = Pieces()
-        self._pieces.said |= {id for message in sent for id in names_of(message)}.union(ids_in(before))
+        self._chunks = ChunkDecoder()
+        self._chunks.emitted_ids |= {id for message in sent for id in ids_of(message)}.union(ids_in(before))
         self._node: str | None = None
-        self._rules: list[Any] = []  # by which a client may foresee the state
-        self.asked: list[Interrupt] = []
+        self._rules: list[Any] = []  # from which a client can predict the state
+        self.interrupts: list[Interrupt] = []
 
     def read(self, mode: str, data: Any) -> Iterator[Event]:
-        mode = mode.partition("|")[0]  # behind it, the subgraph
+        mode = mode.partition("|")[0]  # followed by the subgraph
         match mode, data:
             case "messages", [dict(message), *more]:
                 yield from self._message(message, more[0] if more and isinstance(more[0], dict) else {})
@@ -50,9 +50,9 @@ class Reader:
             self._rules = rules
             yield Custom("PredictState", rules)
         if message.get("type") == "AIMessageChunk":
-            yield from self._pieces.chunk(message, metadata)
+            yield from self._chunks.read_chunk(message, metadata)
         else:
-            yield from self._pieces.whole(message, metadata)
+            yield from self._chunks.read_message(message, metadata)
 
     def _enter(self, node: Any) -> Iterator[Event]:
         if not isinstance(node, str) or node == self._node:
@@ -62,36 +62,36 @@ class Reader:
         yield StepStarted(node)
 
     def _leave(self) -> Iterator[Event]:
-        yield from self._pieces.close()
+        yield from self._chunks.close()
         if self._node is not None:
             yield StepEnded(self._node)
             self._node = None
 
     def _values(self, values: Json) -> Iterator[Event]:
-        self._ask(values.get("__interrupt__"))
+        self._add_interrupts(values.get("__interrupt__"))
         messages = values.get("messages")
         for message in messages if isinstance(messages, list) else ():
             if isinstance(message, dict):
-                yield from self._pieces.whole(message)
+                yield from self._chunks.read_message(message)
         yield StateReplaced({key: value for key, value in values.items() if key not in ("messages", "__interrupt__")})
 
     def _updates(self, updates: Json) -> Iterator[Event]:
-        self._ask(updates.get("__interrupt__"))
+        self._add_interrupts(updates.get("__interrupt__"))
         for node in updates:
             if node == self._node:
                 yield from self._leave()
 
-    def _ask(self, interrupts: Any) -> None:
-        known = {one.id for one in self.asked}
+    def _add_interrupts(self, interrupts: Any) -> None:
+        known = {one.id for one in self.interrupts}
         for one in interrupts if isinstance(interrupts, list | tuple) else ():
             named = one.get("id") or one.get("interrupt_id")
             id = named if isinstance(named, str) else new_id("interrupt")
             if id not in known:
                 value = one.get("value")
                 message = value if isinstance(value, str) else encode(value)
-                self.asked.append(Interrupt(id, "on_interrupt", message, memo={"kind": KIND, "value": value}))
+                self.interrupts.append(Interrupt(id, "on_interrupt", message, memo={"kind": KIND, "value": value}))
 
-    def endings(self) -> Iterator[Event]:
+    def close(self) -> Iterator[Event]:
         yield from self._leave()
 
 
@@ -105,32 +105,34 @@ def read_error(problem: Any) -> str:
 
 
 def write_input(ask: Ask, known: Json) -> Json:
-    """What is new to the graph. `known` are the values of its thread: what they have already is not sent again, because
-    a reducer might add it a second time."""
+    """Encode the values that are new to the graph.
+
+    Values that its thread already has (`known`) are omitted, because a reducer might add them twice.
+    """
     state = ask.state if isinstance(ask.state, dict) else {}
-    news = {key: value for key, value in state.items() if key != "messages" and known.get(key) != value}
+    new_values = {key: value for key, value in state.items() if key != "messages" and known.get(key) != value}
     actions = [{"name": t.name, "description": t.description, "parameters": dict(t.parameters)} for t in ask.tools]
     context = [{"description": one.description, "value": one.value} for one in ask.context]
     return {
-        **news,
-        "messages": [one for message in unknown(ask.messages, known) for one in write_message(message)],
+        **new_values,
+        "messages": [one for message in select_new(ask.messages, known) for one in write_message(message)],
         "copilotkit": {"actions": actions, "context": context},
     }
 
 
-def unknown(messages: Sequence[Message], known: Json) -> list[Message]:
+def select_new(messages: Sequence[Message], known: Json) -> list[Message]:
     ids = set(ids_in(known.get("messages") or ()))
-    return [message for message in messages if not ids.intersection(names_of(message))]
+    return [message for message in messages if not ids.intersection(ids_of(message))]
 
 
-def names_of(message: Message) -> set[str]:
+def ids_of(message: Message) -> set[str]:
     calls = {part.id for part in message.parts if isinstance(part, Call)}
     results = {f"result-{part.call_id}" for part in message.parts if isinstance(part, Result)}
     return results or {message.id} | calls
 
 
 def ids_in(messages: Sequence[Any]) -> Iterator[str]:
-    """The ids of messages and calls, and `result-…` of those that have a result."""
+    """Yield the ids of messages and calls, and `result-…` for each result."""
     for message in messages:
         if not isinstance(message, dict):
             continue
@@ -143,7 +145,7 @@ def ids_in(messages: Sequence[Any]) -> Iterator[str]:
 
 
 def write_command(ask: Ask) -> Json | None:
-    """The answers to what the graph has asked: one alone as it is, several by their ids."""
+    """Encode the answers to the graph's interrupts: one as its value, several as values by id."""
     mine = [one for one in ask.answers if isinstance(one.memo, dict) and one.memo.get("kind") == KIND]
     if not mine:
         return None

@@ -1,6 +1,6 @@
-"""GraphQL's incremental delivery as multipart/mixed, in the form that CopilotKit's clients read.
+"""Encodes GraphQL incremental delivery as multipart/mixed for CopilotKit clients.
 
-A part is followed at once by the boundary of the next: the clients take a part only when they see that.
+Each part ends with the boundary of the next, because clients process a part only when they receive that boundary.
 """
 
 CONTENT_TYPE = 'multipart/mixed; boundary="-"'

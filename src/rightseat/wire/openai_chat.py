@@ -1,7 +1,4 @@
-"""Chat completions as their clients speak them: what is asked is written here, what is answered is read.
-
-A message, a tool, a choice → OpenAI's form of it. The events of a streamed answer → `Chunk`s (`Reader`).
-"""
+"""Encodes requests in OpenAI's chat completions format and decodes the events of a streamed response into chunks."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,12 +6,12 @@ from typing import Any, assert_never
 
 import msgspec
 
-from rightseat.core.ask import Named, ToolChoice
+from rightseat.core.ask import NamedTool, ToolChoice
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
 
 KIND = re.compile(r"[A-Za-z_]{1,40}|[0-9]{3}")
@@ -22,7 +19,7 @@ ANY_OBJECT: Mapping[str, JsonValue] = {"type": "object"}
 
 
 def write_tool(tool: Tool, strict: bool | None = None) -> dict[str, object]:
-    """`strict` is for a tool that does not say itself."""
+    """`strict` is the default for a tool that does not set it."""
     strict = strict if tool.strict is None else tool.strict
     function: dict[str, object] = {
         "name": tool.name,
@@ -35,21 +32,21 @@ def write_tool(tool: Tool, strict: bool | None = None) -> dict[str, object]:
 
 
 def write_tool_choice(choice: ToolChoice) -> object:
-    return {"type": "function", "function": {"name": choice.name}} if isinstance(choice, Named) else choice
+    return {"type": "function", "function": {"name": choice.name}} if isinstance(choice, NamedTool) else choice
 
 
-def write_format(schema: Mapping[str, JsonValue], strict: bool | None) -> dict[str, object]:
-    """Of an answer that is JSON. OpenAI wants a name for it, which nobody reads."""
+def write_format(schema: Mapping[str, JsonValue], strict: bool | None, name: str | None = None) -> dict[str, object]:
+    """Encode the `response_format` for JSON output. OpenAI requires a name for the schema."""
     if schema == ANY_OBJECT:
         return {"type": "json_object"}
-    form: dict[str, object] = {"name": "answer", "schema": schema}
+    form: dict[str, object] = {"name": name or "answer", "schema": schema}
     if strict is not None:
         form["strict"] = strict
     return {"type": "json_schema", "json_schema": form}
 
 
 def write_message(message: Message) -> Iterable[dict[str, object]]:
-    """One of ours is one of theirs, but for results: there each is a message of its own."""
+    """Encode a message. Each tool result becomes a separate message."""
     if message.role == "tool":
         for part in message.parts:
             if isinstance(part, Result):
@@ -58,13 +55,13 @@ def write_message(message: Message) -> Iterable[dict[str, object]]:
     calls = [part for part in message.parts if isinstance(part, Call)]
     written: dict[str, object] = {"role": message.role, "content": write_content(message.parts)}
     if calls:
-        written["content"] = written["content"] or None  # an empty text beside calls is refused by some
+        written["content"] = written["content"] or None  # some servers reject an empty text beside calls
         written["tool_calls"] = [write_call(call) for call in calls]
     yield written
 
 
 def write_content(parts: Sequence[Part]) -> object:
-    """Plain text where that is all there is: the smallest servers know nothing else."""
+    """Write a plain string if all parts are text, because some small servers accept nothing else."""
     if not any(isinstance(part, Image | File) for part in parts):
         return "".join(part.text for part in parts if isinstance(part, Text))
     return [content for part in parts for content in write_part(part)]
@@ -85,7 +82,7 @@ def write_part(part: Part) -> Iterable[dict[str, object]]:
 
 
 def write_file(file: File) -> dict[str, object]:
-    """Documents and recordings, as far as this wire has a form for them; the model is told of the rest."""
+    """Encode documents and audio if the format supports them. Other files become a note to the model."""
     if file.kind == "document" and file.data:
         data = f"data:{file.media_type};base64,{file.data}"
         return {"type": "file", "file": {"filename": file.name or "document", "file_data": data}}
@@ -100,13 +97,13 @@ def write_call(call: Call) -> dict[str, object]:
     return {"id": call.id, "type": "function", "function": function}
 
 
-class Reader:
-    """Reads the events of one answer. `ended` once the server has said that it is whole."""
+class ChatCompletionDecoder:
+    """Decodes the events of one response. `ended` is set once the server has marked the response as complete."""
 
     __slots__ = ("done", "ended", "read_any")
 
     def __init__(self) -> None:
-        self.done = False  # nothing follows
+        self.done = False  # no more events follow
         self.ended = False
         self.read_any = False
 
@@ -131,13 +128,13 @@ class Reader:
                 and delta.reasoning_content is None
                 and delta.reasoning is None
             ):
-                return (TextChunk(delta.content),)  # nearly every event is this one
+                return (TextChunk(delta.content),)  # nearly every event
         elif event.usage is None:
             _check_error(data)
         return list(self._chunks(event))
 
     def _read_other(self, data: bytes, error: Exception) -> Sequence[Chunk]:
-        """The end and heartbeats are no JSON."""
+        """Handle the end marker and heartbeats, which are not JSON."""
         if data.startswith(b"[DONE]"):
             self.done = self.ended = True
         elif data.strip():
@@ -147,8 +144,8 @@ class Reader:
     def _chunks(self, event: "_Event") -> Iterable[Chunk]:
         for choice in (event.choices or ())[:1]:
             delta = choice.delta or _Delta()
-            if thought := delta.reasoning_content or delta.reasoning:
-                yield ThoughtChunk(thought)
+            if reasoning := delta.reasoning_content or delta.reasoning:
+                yield ReasoningChunk(reasoning)
             if choice.logprobs is not None and choice.logprobs.content:
                 yield NoteChunk("logprobs", choice.logprobs.content)
             if text := delta.content or delta.refusal:
@@ -165,22 +162,31 @@ class Reader:
 
 
 def _read_usage(usage: "_Usage") -> UsageChunk:
-    """Details differ from server to server: what is no number there fails no answer."""
-    details = usage.prompt_tokens_details if isinstance(usage.prompt_tokens_details, dict) else {}
-    cached = (details.get(name) for name in ("cached_tokens", "cache_write_tokens"))
-    counts = (count if isinstance(count, int) else 0 for count in cached)
-    return UsageChunk(usage.prompt_tokens or 0, usage.completion_tokens or 0, *counts)
+    """The details differ between servers, so values that are not numbers are ignored."""
+    prompt, completion = usage.prompt_tokens_details, usage.completion_tokens_details
+    return UsageChunk(
+        usage.prompt_tokens or 0,
+        usage.completion_tokens or 0,
+        read_count(prompt, "cached_tokens"),
+        read_count(prompt, "cache_write_tokens"),
+        read_count(completion, "reasoning_tokens"),
+    )
+
+
+def read_count(details: object, name: str) -> int:
+    count = details.get(name) if isinstance(details, dict) else 0
+    return count if isinstance(count, int) else 0
 
 
 def _read_call(call: "_ToolCall", position: int) -> CallChunk:
-    """Where no index comes, calls are told apart by their place; where one does, by `core.framing`."""
+    """Without an index, calls are distinguished by position; with one, `core.stream.framer` distinguishes them."""
     index = position if call.index is None else call.index
     function = call.function or _Function()
     return CallChunk(index, function.arguments or "", call.id or "", function.name or "")
 
 
 def _check_error(data: bytes) -> None:
-    """Older vLLM: `{"object": "error", "message": …}`, and then `[DONE]` as if all were well."""
+    """Older vLLM versions send `{"object": "error", "message": …}` and then a normal `[DONE]`."""
     try:
         event = _decode_error(data)
     except JSON_ERRORS as error:
@@ -190,8 +196,8 @@ def _check_error(data: bytes) -> None:
 
 
 _reasons: dict[str, StopReason] = {
-    "tool_calls": "calls",
-    "function_call": "calls",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
     "length": "length",
     "content_filter": "filtered",
 }
@@ -230,6 +236,7 @@ class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     prompt_tokens_details: Any = None
+    completion_tokens_details: Any = None
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -248,7 +255,7 @@ _decode_error = msgspec.json.Decoder(_Error).decode
 
 
 def read_error_kind(body: str) -> str:
-    """Type and code of an error, as the server names them: they are words of its own, and never the client's."""
+    """Return the type and code of an error. They are the server's own identifiers and never quote the prompt."""
     try:
         value = msgspec.json.decode(body)
     except JSON_ERRORS:
@@ -265,7 +272,7 @@ def error_kind(error: object) -> str:
 
 
 def read_error(body: str) -> str:
-    """What the server says is wrong: `error.message` where it keeps to the form, else its text."""
+    """Return `error.message` if the body has the standard form, otherwise the body."""
     try:
         value = msgspec.json.decode(body)
     except JSON_ERRORS:

@@ -1,8 +1,8 @@
-"""Whether OpenAI takes a schema with `strict: true`, and then holds a model to it.
+"""Checks whether OpenAI accepts a JSON schema with `strict: true`, which forces the model to follow it.
 
 The rules are those of OpenAI's structured outputs: an object at the root; every object closed
-(`additionalProperties: false`) with all its properties required; none but the keywords below; up to ten levels, 5,000
-properties and 1,000 values of enums. A schema beyond that would be refused with HTTP 400.
+(`additionalProperties: false`) with all its properties required; only the keywords below; at most ten levels, 5,000
+properties and 1,000 enum values. OpenAI rejects any other schema with HTTP 400.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ MAX_ENUM_VALUES = 1_000
 
 def allows_strict(schema: Mapping[str, Any]) -> bool:
     if schema.get("type") != "object" or schema.get("additionalProperties") is not False:
-        return False  # most schemas end here, for every request
-    return Checker().allows(schema, 1)
+        return False  # most schemas fail here, and the check runs for every request
+    return StrictSchemaChecker().allows(schema, 1)
 
 
-class Checker:
+class StrictSchemaChecker:
     def __init__(self) -> None:
         self._properties = 0
         self._values = 0
@@ -62,8 +62,8 @@ class Checker:
         if not isinstance(properties, Mapping) or not isinstance(required, list):
             return False
         self._properties += len(properties)
-        is_whole = schema.get("additionalProperties") is False and sorted(map(str, required)) == sorted(properties)
-        return is_whole and self._properties <= MAX_PROPERTIES
+        is_closed = schema.get("additionalProperties") is False and sorted(map(str, required)) == sorted(properties)
+        return is_closed and self._properties <= MAX_PROPERTIES
 
     def _allows_parts(self, schema: Mapping[str, Any], depth: int) -> bool:
         parts = [*schema.get("properties", {}).values()]

@@ -1,16 +1,16 @@
-"""Server-sent events: the data of each, out of bytes that come in any pieces.
+"""Decodes server-sent events from bytes that are split anywhere.
 
-Lines end with LF or CRLF, an event with an empty line; the lines of one event's data are joined with LF, as the
-standard says. A line, and the data of one event, are bounded (`wire.lines`): both readers raise `LineTooLong`.
+Lines end with LF or CRLF, and an empty line ends an event. The data lines of an event are joined with LF, as in the
+standard. The length of a line and of an event's data is limited (`wire.lines`); both decoders raise `LineTooLong`.
 """
 
 from rightseat.wire.lines import MAX_LINE_BYTES, LineTooLong, Splitter
 
 
-class Decoder:
-    """Feed it bytes, take the data of the events that are whole.
+class SseDecoder:
+    """Takes bytes and returns the data of complete events.
 
-    Event names, ids and comments are dropped: no model's stream needs them.
+    Event names, ids and comments are dropped, because no model stream needs them.
     """
 
     __slots__ = ("_data", "_lines", "_max_bytes", "_size")
@@ -24,35 +24,35 @@ class Decoder:
         self._max_bytes = max_bytes
 
     def feed(self, piece: bytes) -> list[bytes]:
-        whole: list[bytes] = []
+        events: list[bytes] = []
         data = self._data
         for line in self._lines.feed(piece):
             if line.endswith(b"\r"):
-                line = line[:-1]  # the line without its CR is the line
+                line = line[:-1]  # remove the CR
             if line.startswith(b"data:"):
                 if data:
                     self._count(line)
                 data.append(line[6:] if line.startswith(b"data: ") else line[5:])
             elif not line and data:
-                whole.append(data[0] if len(data) == 1 else b"\n".join(data))
+                events.append(data[0] if len(data) == 1 else b"\n".join(data))
                 data.clear()
                 self._size = 0
-        return whole
+        return events
 
     def rest(self) -> list[bytes]:
-        """What the stream left without the empty line at its end: some servers forget it after the last event."""
+        """Return the last event if no empty line ends it. Some servers omit that line."""
         return self.feed(b"\n\n")
 
     def _count(self, line: bytes) -> None:
-        """Of an event with several lines, which is rare."""
+        """Check the size of an event with several data lines, which is rare."""
         self._size = (self._size or len(self._data[0])) + len(line)
         if self._size > self._max_bytes:
             self._data.clear()
             raise LineTooLong("an event of the stream", self._max_bytes)
 
 
-class Named:
-    """Like `Decoder`, for streams whose events have names: takes `(name, data)`."""
+class NamedSseDecoder:
+    """Like `SseDecoder`, for streams with named events. Returns `(name, data)`."""
 
     __slots__ = ("_data", "_lines", "_max_bytes", "_name", "_size")
 
@@ -64,7 +64,7 @@ class Named:
         self._max_bytes = max_bytes
 
     def feed(self, piece: bytes) -> list[tuple[str, bytes]]:
-        whole: list[tuple[str, bytes]] = []
+        events: list[tuple[str, bytes]] = []
         for line in self._lines.feed(piece):
             line = line.removesuffix(b"\r")
             if line.startswith(b"data:"):
@@ -77,25 +77,25 @@ class Named:
                 self._name = line[6:].strip().decode("utf-8", "replace")
             elif not line:
                 if self._data:
-                    whole.append((self._name, b"\n".join(self._data)))
+                    events.append((self._name, b"\n".join(self._data)))
                 self._data, self._name, self._size = [], "", 0
-        return whole
+        return events
 
 
-UNREADABLE = "an event is no JSON of this protocol"
+UNREADABLE = "an event is not valid JSON of this protocol"
 SHOWN_BYTES = 500
-"""Of an event that cannot be read, in its error."""
+"""Length of the excerpt of an invalid event in the error message."""
 
 
 class StreamError(Exception):
-    """The server put an error into the middle of its answer.
+    """The server sent an error in the middle of its response.
 
-    `is_busy` where it says that it has too much to do, `is_refusal` where it does not accept the request after all.
-    `kind` is for the log: a word of the provider's, or of ours where the words cannot repeat the prompt.
+    `is_busy` marks an overloaded server, `is_refusal` a request that the server rejects. `kind` is for the log: the
+    provider's error type, or rightseat's own wording if that cannot quote the prompt.
     """
 
-    def __init__(self, said: str, *, kind: str = "", is_busy: bool = False, is_refusal: bool = False) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, *, kind: str = "", is_busy: bool = False, is_refusal: bool = False) -> None:
+        super().__init__(message)
         self.kind = kind
         self.is_busy = is_busy
         self.is_refusal = is_refusal

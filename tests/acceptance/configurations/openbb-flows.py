@@ -37,6 +37,6 @@ whole = {
         "loop": {"model": "default", "toolboxes": ["ops"], "description": "Calls flows as tools."},
     },
     "faces": [{"type": "openbb", "agent": "flows", "access": "open"}],
-    "server": {"state": str(state)},
+    "server": {"state_dir": str(state)},
 }
 print(json.dumps(whole, indent=1))  # JSON is YAML

@@ -14,11 +14,11 @@ PLUGINS = Path(ENVIRONMENT["RS_PLUGINS_DIR"])
 
 def configuration() -> dict[str, Any]:
     databases = plugin_databases()
-    engines = local_engines()
+    backends = local_backends()
     return {
-        "models": {"default": hosted_model(), **engines},
+        "models": {"default": hosted_model(), **backends},
         "toolboxes": toolboxes(databases),
-        "agents": agents(databases, len(engines)),
+        "agents": agents(databases, len(backends)),
         "guards": guards(),
         "faces": faces(),
         "server": server(),
@@ -29,7 +29,7 @@ def configuration() -> dict[str, Any]:
 
 def server() -> dict[str, Any]:
     return {
-        "state": ENVIRONMENT["RS_STATE_DIR"],
+        "state_dir": ENVIRONMENT["RS_STATE_DIR"],
         "docs": True,
         "read_timeout": float(ENVIRONMENT["RS_READ_SECONDS"]),
         "write_timeout": float(ENVIRONMENT["RS_UNREAD_SECONDS"]),
@@ -45,15 +45,15 @@ def hosted_model() -> dict[str, Any]:
         "api_key": ENVIRONMENT["RS_SECRET_MODEL"],
         "headers": {"x-extra": ENVIRONMENT["RS_SECRET_HEADER"]},
         "extra": {"user": ENVIRONMENT["RS_SECRET_EXTRA"]},
-        "patience": float(ENVIRONMENT["RS_SILENCE_SECONDS"]),
-        "answer_timeout": float(ENVIRONMENT["RS_ANSWER_SECONDS"]),
+        "timeout": float(ENVIRONMENT["RS_SILENCE_SECONDS"]),
+        "total_timeout": float(ENVIRONMENT["RS_ANSWER_SECONDS"]),
     }
 
 
-def local_engines() -> dict[str, Any]:
+def local_backends() -> dict[str, Any]:
     url = ENVIRONMENT["RS_ENGINE_URL"]
     return {
-        f"engine-{number}": {"type": "completion", "engine": {"url": f"{url}/{number}", "patience": 10}}
+        f"backend-{number}": {"type": "completion", "backend": {"url": f"{url}/{number}", "timeout": 10}}
         for number in range(int(ENVIRONMENT["RS_ENGINES"]))
     }
 
@@ -72,18 +72,18 @@ def plugin_databases() -> dict[str, Any]:
 def toolboxes(databases: dict[str, Any]) -> dict[str, Any]:
     token = ENVIRONMENT["RS_SECRET_MCP"]
     return {
-        "bank": {"type": "mcp", "name": "bank", "url": ENVIRONMENT["RS_REMOTE_MCP"], "keep": 0},
+        "bank": {"type": "mcp", "name": "bank", "url": ENVIRONMENT["RS_REMOTE_MCP"], "cache_seconds": 0},
         "away": {
             "type": "mcp",
             "name": "away",
             "url": ENVIRONMENT["RS_AWAY_MCP"],
-            "keep": 0,
+            "cache_seconds": 0,
             "headers": {"authorization": f"Bearer {token}"},
         },
         "plugins": {
             "type": "plugins",
             "folders": [str(PLUGINS)],
-            "lib": [digest("probe")],
+            "allowed_lib_digests": [digest("probe")],
             "databases": {"books": databases},
             "allow_private": {"probe": [ENVIRONMENT["RS_PLUGIN_API"]]},
         },
@@ -101,7 +101,7 @@ def digest(plugin: str) -> str:
     return known.read_text()
 
 
-def agents(databases: dict[str, Any], engines: int) -> dict[str, Any]:
+def agents(databases: dict[str, Any], backends: int) -> dict[str, Any]:
     return {
         "plain": {"model": "default"},
         "banker": {"model": "default", "toolboxes": ["bank"]},
@@ -113,7 +113,7 @@ def agents(databases: dict[str, Any], engines: int) -> dict[str, Any]:
         "filer": flow("probe.file"),
         "stranger": flow("stranger.run"),
         **{f"sql-{name}": flow(f"books.ask_{name}") for name in databases},
-        **{f"template-{number}": {"model": f"engine-{number}"} for number in range(engines)},
+        **{f"template-{number}": {"model": f"backend-{number}"} for number in range(backends)},
     }
 
 
@@ -140,6 +140,7 @@ def faces() -> list[dict[str, Any]]:
             {"type": "copilotkit", "path": f"{base}/copilotkit", "agent": "plain", "access": access},
             {"type": "openai", "path": f"{base}/v1", "access": access},
             {"type": "openbb", "path": f"{base}/openbb", "agent": "plain", "access": access},
+            {"type": "ai_sdk", "path": f"{base}/api/chat", "agent": "plain", "access": access},
             {"type": "mcp", "path": f"{base}/mcp", "agents": ["banker"], "access": access},
         ]
     return served

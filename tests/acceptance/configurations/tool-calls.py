@@ -7,11 +7,11 @@ from typing import Any
 
 
 def write(entry: dict[str, Any]) -> dict[str, Any]:
-    model: dict[str, Any] = {"type": "completion", "engine": engine(entry), "style": entry.get("style", "auto")}
-    return model | ({"signatures": entry["signatures"]} if "signatures" in entry else {})
+    model: dict[str, Any] = {"type": "completion", "backend": backend(entry), "style": entry.get("style", "auto")}
+    return model | ({"tool_signature_format": entry["signatures"]} if "signatures" in entry else {})
 
 
-def engine(entry: dict[str, Any]) -> dict[str, Any]:
+def backend(entry: dict[str, Any]) -> dict[str, Any]:
     """One that runs already, or one that is started with one thread and two slots of 8,192 tokens."""
     if "url" in entry:
         return {"url": entry["url"]}
@@ -23,6 +23,6 @@ whole = {
     "models": {entry["name"]: write(entry) for entry in entries},
     "agents": {"default": {"model": entries[0]["name"]}},
     "faces": [{"type": "openai"}],
-    "server": {"state": os.environ["RS_STATE_DIR"]},
+    "server": {"state_dir": os.environ["RS_STATE_DIR"]},
 }
 print(json.dumps(whole, indent=1))  # JSON is YAML

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.cli.certificate import Certificate, kept
+from rightseat.cli.certificate import Certificate, ensure_certificate
 
 PREFIXES = ("AWS_", "AZURE_", "IDENTITY_", "MSI_", "IMDS_")
 
@@ -23,4 +23,4 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     """For servers at 127.0.0.1, and the authority that vouches for it."""
-    return kept(tmp_path_factory.mktemp("certificates"), [])
+    return ensure_certificate(tmp_path_factory.mktemp("certificates"), [])

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from rightseat import config
 from rightseat.cli import main
 from rightseat.core.errors import ConfigError, ModelRefusedKey, ModelUnreachable
-from rightseat.egress.credentials.aws import Aws, AwsOptions
+from rightseat.egress.credentials.aws import AwsCredentials, AwsOptions
 from rightseat.egress.request import OutgoingRequest
 from rightseat.models.anthropic import Anthropic
 from tests.egress.credentials.granting import giving
@@ -73,11 +73,11 @@ def home(tmp_path: Path, bare: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def aws(**options: Any) -> Aws:
-    return Aws(AwsOptions(**options), "us-east-1", "bedrock")
+def aws(**options: Any) -> AwsCredentials:
+    return AwsCredentials(AwsOptions(**options), "us-east-1", "bedrock")
 
 
-async def keys(found: Aws) -> tuple[str, str | None]:
+async def keys(found: AwsCredentials) -> tuple[str, str | None]:
     """The id and the session token that a request is signed with."""
     async with asyncio.timeout(20):
         headers = await found.headers(ASKED)
@@ -106,7 +106,7 @@ def json_keys(id: str, lasts: float = 3600) -> bytes:
     ],
     ids=["named", "named with a token", "environment", "default", "AWS_PROFILE", "profile", "program"],
 )
-async def test_the_first_place_that_has_keys_wins(
+async def test_the_first_source_with_keys_is_used(
     home: Path,
     bare: pytest.MonkeyPatch,
     options: dict[str, Any],
@@ -119,7 +119,7 @@ async def test_the_first_place_that_has_keys_wins(
     assert await keys(aws(**options)) == expected
 
 
-async def test_a_task_of_ecs_asks_its_container_endpoint(bare: pytest.MonkeyPatch) -> None:
+async def test_an_ecs_task_gets_keys_from_its_container_endpoint(bare: pytest.MonkeyPatch) -> None:
     async with playing(giving(lambda _: json_keys("task"))) as server:
         bare.setattr("botocore.utils.ContainerMetadataFetcher.IP_ADDRESS", server.url.removeprefix("http://"))
         bare.setenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1")
@@ -130,9 +130,7 @@ async def test_a_task_of_ecs_asks_its_container_endpoint(bare: pytest.MonkeyPatc
     assert set(found.secrets) == {"task-secret", "task-token"}
 
 
-async def test_a_pod_of_eks_shows_the_token_in_its_file_as_it_is_at_the_time(
-    bare: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+async def test_an_eks_pod_sends_the_current_token_of_its_file(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "eks-pod-identity-token"
     await asyncio.to_thread(file.write_text, "pod-1")
     async with playing(giving(lambda request: json_keys(f"of-{request.header('authorization')}", lasts=20))) as server:
@@ -206,7 +204,7 @@ def instance(request: Request) -> bytes:
     return json_keys("instance")
 
 
-async def test_an_instance_of_ec2_has_a_role(bare: pytest.MonkeyPatch) -> None:
+async def test_an_ec2_instance_gets_keys_of_its_role(bare: pytest.MonkeyPatch) -> None:
     bare.delenv("AWS_EC2_METADATA_DISABLED")
     async with playing(giving(instance)) as server:
         bare.setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.url)
@@ -233,7 +231,7 @@ def sign_in(home: Path, token: str) -> None:
     (cache / f"{name}.json").write_text(json.dumps(kept))
 
 
-async def test_who_has_signed_in_has_a_role_until_the_sign_in_ends(home: Path, bare: pytest.MonkeyPatch) -> None:
+async def test_an_sso_session_gets_role_keys_until_it_expires(home: Path, bare: pytest.MonkeyPatch) -> None:
     async with playing(giving(sso)) as server:
         bare.setenv("AWS_ENDPOINT_URL_SSO", server.url)
         bare.setattr("botocore.credentials.SSOProvider._SSO_TOKEN_CACHE_DIR", str(home / "sso" / "cache"))
@@ -245,22 +243,20 @@ async def test_who_has_signed_in_has_a_role_until_the_sign_in_ends(home: Path, b
             await keys(aws(profile="signed-in"))
 
 
-async def test_keys_that_are_refused_are_looked_up_again_and_not_twice_in_a_row(
-    home: Path, bare: pytest.MonkeyPatch
-) -> None:
+async def test_refused_keys_are_looked_up_again_but_not_twice_in_a_row(home: Path, bare: pytest.MonkeyPatch) -> None:
     found = aws(profile="work")
     refused = await found.headers(ASKED)
     file = home / "credentials"
     await asyncio.to_thread(file.write_text, CREDENTIALS.replace("work-", "new-"))
 
-    assert found.renews(refused)
+    assert found.discard_refused(refused)
     assert await keys(found) == ("new-id", "new-token")
     assert set(found.secrets) == {"work-secret", "work-token", "new-secret", "new-token"}
-    assert not found.renews(await found.headers(ASKED))
-    assert not aws(access_key_id="a", secret_access_key="b").renews(refused)
+    assert not found.discard_refused(await found.headers(ASKED))
+    assert not aws(access_key_id="a", secret_access_key="b").discard_refused(refused)
 
 
-async def test_a_model_on_bedrock_is_asked_with_the_keys_of_its_task(bare: pytest.MonkeyPatch) -> None:
+async def test_a_bedrock_request_is_signed_with_the_keys_of_the_task(bare: pytest.MonkeyPatch) -> None:
     async with playing(once(framed("text"))) as served, playing(giving(lambda _: json_keys("task"))) as server:
         bare.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"{server.url}/v2/credentials/1")
         options: dict[str, Any] = {"platform": "bedrock-runtime", "region": "us-east-1", "aws": {}}
@@ -287,13 +283,25 @@ def nothing(_: Request) -> bytes:
     ("profile", "environ", "respond", "kind", "said"),
     [
         ("other", {}, nothing, ModelRefusedKey, "profile is in neither .* Check `profile` of `aws`"),
-        (None, {"AWS_ACCESS_KEY_ID": "x"}, nothing, ModelRefusedKey, "One of two keys is missing: AWS_ACCESS_KEY_ID"),
+        (None, {"AWS_ACCESS_KEY_ID": "x"}, nothing, ModelRefusedKey, "key is missing. Set both AWS_ACCESS_KEY_ID"),
         ("code", {}, nothing, ModelRefusedKey, "mfa_serial"),
         ("behind-a-code", {}, nothing, ModelRefusedKey, "mfa_serial"),
-        ("signed-in", {}, nothing, ModelRefusedKey, "Run `aws sso login` with its profile"),
-        ("role", {}, denied, ModelRefusedKey, r"\(AccessDenied\)\. AWS refuses its role\. Check the trust policy"),
-        ("role", {}, broken, ModelUnreachable, "cannot be reached, or fails"),
-        (None, {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/x"}, nothing, ModelUnreachable, "cannot be reached, or f"),
+        ("signed-in", {}, nothing, ModelRefusedKey, "Run `aws sso login` with the profile"),
+        (
+            "role",
+            {},
+            denied,
+            ModelRefusedKey,
+            r"\(AccessDenied\)\. AWS refused .* for the role\. Check its trust",
+        ),
+        ("role", {}, broken, ModelUnreachable, "the service that issues them failed"),
+        (
+            None,
+            {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "{url}/x"},
+            nothing,
+            ModelUnreachable,
+            "the service that issues them failed",
+        ),
         (
             None,
             {"AWS_CONTAINER_CREDENTIALS_FULL_URI": "http://evil.example/x"},
@@ -304,7 +312,7 @@ def nothing(_: Request) -> bytes:
     ],
     ids=["profile", "half", "mfa", "mfa behind", "sso", "denied", "broken", "container", "foreign container"],
 )
-async def test_what_is_wrong_is_told_with_what_to_do_and_without_the_words_of_aws(
+async def test_a_failed_lookup_is_reported_with_a_cure_and_without_the_text_of_aws(
     home: Path,
     bare: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -328,17 +336,17 @@ async def test_what_is_wrong_is_told_with_what_to_do_and_without_the_words_of_aw
     assert ("canary" in caplog.text) == (respond is denied)
 
 
-async def test_where_there_are_none_the_places_are_named(bare: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ModelRefusedKey, match="none in the environment, in a profile, for its container or for its in"):
+async def test_without_keys_the_error_names_the_sources(bare: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelRefusedKey, match="none in the environment, in a profile, or from the role"):
         await keys(aws())
 
 
-async def test_a_file_that_is_none_is_refused_without_being_quoted(
+async def test_an_unparsable_credentials_file_is_refused_without_quoting_it(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await asyncio.to_thread((home / "credentials").write_text, "aws_secret_access_key = canary\n")
 
-    with pytest.raises(ModelRefusedKey, match=r"The files in ~/\.aws cannot be read") as wrong:
+    with pytest.raises(ModelRefusedKey, match=r"A file in ~/\.aws cannot be parsed") as wrong:
         await keys(aws())
     assert "canary" not in wrong.value.message + caplog.text
 
@@ -349,17 +357,17 @@ async def test_a_file_that_is_none_is_refused_without_being_quoted(
         ("{access_key_id: a}", "`access_key_id` needs `secret_access_key`"),
         ("{secret_access_key: a}", "`secret_access_key` needs `access_key_id`"),
         ("{session_token: a}", "`session_token` needs"),
-        ("{access_key_id: a, secret_access_key: b, profile: c}", "one of them is meant"),
+        ("{access_key_id: a, secret_access_key: b, profile: c}", "or `profile`, not both"),
     ],
 )
-def test_keys_that_do_not_go_together_are_refused_by_the_configuration(options: str, said: str) -> None:
+def test_conflicting_aws_options_are_refused_by_the_configuration(options: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         config.parse(
             f"models: {{default: {{type: anthropic, model: m, platform: bedrock, region: r, aws: {options}}}}}"
         )
 
 
-def test_without_the_extra_check_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_check_names_the_missing_aws_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "botocore", None)
     file = tmp_path / "rightseat.yaml"
     model = "{type: anthropic, model: m, platform: bedrock, region: r, aws: {}}"

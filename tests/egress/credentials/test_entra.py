@@ -91,7 +91,7 @@ async def say(model: OpenAI | Anthropic) -> str:
     return "".join([chunk.text async for chunk in model.stream(PROMPT) if isinstance(chunk, TextChunk)])
 
 
-async def test_a_token_is_asked_for_with_the_secret_and_sent_with_every_request(azure: Azure) -> None:
+async def test_a_client_secret_is_exchanged_for_a_token_that_every_request_carries(azure: Azure) -> None:
     async with azure(taking("token-1"), numbered()) as (model, served, gives):
         said = [await say(model) for _ in range(3)]
 
@@ -105,7 +105,7 @@ async def test_a_token_is_asked_for_with_the_secret_and_sent_with_every_request(
     assert [request.header("authorization") for request in served.requests] == ["Bearer token-1"] * 3
 
 
-async def test_embeddings_are_asked_for_with_it_too(azure: Azure) -> None:
+async def test_embedding_requests_carry_the_token_too(azure: Azure) -> None:
     body = json.dumps({"data": [{"index": 0, "embedding": [0.5]}]})
     model = taking("token-1", answer=refusal("200 OK", body))
     async with azure(model, numbered()) as (asked, _, _):
@@ -114,7 +114,7 @@ async def test_embeddings_are_asked_for_with_it_too(azure: Azure) -> None:
     assert made.vectors == [[0.5]]
 
 
-async def test_a_token_that_the_server_refuses_is_replaced_once_and_the_request_sent_again(
+async def test_a_refused_token_is_renewed_once_and_the_request_retried(
     azure: Azure, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with azure(taking("token-2"), numbered()) as (model, served, gives):
@@ -128,7 +128,7 @@ async def test_a_token_that_the_server_refuses_is_replaced_once_and_the_request_
     assert "token-1" not in caplog.text
 
 
-async def test_many_requests_whose_token_is_refused_have_one_renewal(azure: Azure) -> None:
+async def test_concurrent_requests_with_a_refused_token_share_one_renewal(azure: Azure) -> None:
     async with azure(taking("token-2"), numbered()) as (model, _, gives):
         said = await asyncio.gather(*(say(model) for _ in range(20)))
 
@@ -136,19 +136,19 @@ async def test_many_requests_whose_token_is_refused_have_one_renewal(azure: Azur
     assert len(gives.requests) == 2
 
 
-async def test_a_server_that_refuses_every_token_is_asked_twice_and_then_once(
+async def test_a_server_that_refuses_every_token_gets_one_retry_and_then_none(
     azure: Azure, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with azure(taking(), numbered()) as (model, served, gives):
         for _ in range(2):
-            with pytest.raises(ModelRefusedKey, match=r"does not accept our key \(HTTP 401\)"):
+            with pytest.raises(ModelRefusedKey, match=r"returned HTTP 401: it does not accept the credentials"):
                 await say(model)
 
     assert (len(served.requests), len(gives.requests)) == (3, 2)
     assert "token-" not in caplog.text
 
 
-async def test_a_token_that_has_ended_is_replaced_before_it_is_sent(azure: Azure) -> None:
+async def test_an_expired_token_is_renewed_before_the_request(azure: Azure) -> None:
     async with azure(taking("token-1", "token-2"), numbered(lasts=5)) as (model, served, _):
         for _ in range(2):
             await say(model)
@@ -161,10 +161,10 @@ async def test_a_token_that_has_ended_is_replaced_before_it_is_sent(azure: Azure
     [
         ("401 x", "invalid_client", ModelRefusedKey, r"\(AADSTS7000215\)\. Check `tenant`, `client_id`, `scope` and"),
         ("400 x", "something_new", ModelRefusedKey, "`client_secret` of `entra`: a secret may have expired"),
-        ("503 x", "temporarily_unavailable", ModelUnreachable, "it cannot be reached, or fails"),
+        ("503 x", "temporarily_unavailable", ModelUnreachable, "it cannot be reached, or it failed"),
     ],
 )
-async def test_an_endpoint_that_gives_none_is_told_with_what_to_check(
+async def test_a_refusal_of_the_token_endpoint_is_reported_with_what_to_check(
     azure: Azure, status: str, error: str, kind: type[ModelError], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     words = f"AADSTS7000215: Invalid client secret {SECRET}.\r\nTrace ID: 1"
@@ -183,14 +183,14 @@ async def test_an_endpoint_that_gives_none_is_told_with_what_to_check(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("<html>", "gives the server no token"),
-        ("{}", "gives the server no token"),
-        ("[]", "gives the server no token"),
-        ('{"access_token": "", "expires_in": 3599}', "answered with something else than a token"),
-        ('{"access_token": "a\\nb: c", "expires_in": 3599}', "answered with something else than a token"),
+        ("<html>", "issued no token for the model"),
+        ("{}", "issued no token for the model"),
+        ("[]", "issued no token for the model"),
+        ('{"access_token": "", "expires_in": 3599}', "sent no valid token"),
+        ('{"access_token": "a\\nb: c", "expires_in": 3599}', "sent no valid token"),
     ],
 )
-async def test_what_is_no_token_is_not_sent(azure: Azure, body: str, said: str) -> None:
+async def test_an_invalid_token_is_not_sent(azure: Azure, body: str, said: str) -> None:
     async with azure(taking("x"), lambda _: refusal("200 OK", body)) as (model, served, _):
         with pytest.raises(ModelError, match=f"Microsoft Entra ID {said}"):
             await say(model)
@@ -198,9 +198,9 @@ async def test_what_is_no_token_is_not_sent(azure: Azure, body: str, said: str) 
     assert served.requests == []
 
 
-async def test_an_endpoint_that_cannot_be_reached_is_named(azure: Azure, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unreachable_token_endpoint_is_named(azure: Azure, caplog: pytest.LogCaptureFixture) -> None:
     async with azure(taking("x"), numbered(), authority="https://127.0.0.1:1") as (model, _, _):
-        with pytest.raises(ModelUnreachable, match="it cannot be reached, or fails") as wrong:
+        with pytest.raises(ModelUnreachable, match="it cannot be reached, or it failed") as wrong:
             await say(model)
 
     assert "127.0.0.1" not in wrong.value.message
@@ -237,7 +237,7 @@ async def test_a_managed_identity_needs_no_secret(bare: pytest.MonkeyPatch, plac
 
 
 @pytest.mark.parametrize("entra", [{"credential": "workload_identity"}, {}], ids=["named", "found"])
-async def test_a_pod_of_aks_shows_the_token_in_its_file_as_it_is_at_the_time(
+async def test_an_aks_pod_sends_the_current_token_of_its_file(
     azure: Azure, bare: pytest.MonkeyPatch, tmp_path: Path, entra: dict[str, str]
 ) -> None:
     file = tmp_path / "azure-identity-token"
@@ -263,7 +263,7 @@ async def test_a_pod_of_aks_shows_the_token_in_its_file_as_it_is_at_the_time(
     assert sent == ["Bearer token-for-pod-1", "Bearer token-for-pod-2"]
 
 
-async def test_an_application_may_be_named_by_the_environment(azure: Azure, bare: pytest.MonkeyPatch) -> None:
+async def test_an_application_can_be_set_by_environment_variables(azure: Azure, bare: pytest.MonkeyPatch) -> None:
     nothing = {"tenant": None, "client_id": None, "client_secret": None}
     async with azure(taking("token-1"), numbered(), **nothing, credential="environment") as (model, _, gives):
         bare.setenv("AZURE_TENANT_ID", "our-tenant")
@@ -281,7 +281,7 @@ echo '{{"accessToken": "token-1", "expires_on": {end}, "tokenType": "Bearer"}}'
 """
 
 
-async def test_who_has_signed_in_with_the_cli_is_asked_for_a_token(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_the_session_of_the_azure_cli_provides_a_token(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
     program = tmp_path / "az"
     await asyncio.to_thread(
         program.write_text, AZ.format(end=int(time.time()) + 3600).replace("asked", str(tmp_path / "asked"))
@@ -309,11 +309,11 @@ async def test_who_has_signed_in_with_the_cli_is_asked_for_a_token(bare: pytest.
         ),
         ({"credential": "environment"}, {}, "Check AZURE_TENANT_ID, AZURE_CLIENT_ID, and AZURE_CLIENT_SECRET"),
         ({"credential": "cli"}, {"PATH": "/nowhere"}, "Run `az login`"),
-        ({}, {"PATH": "/nowhere"}, "Give the server a managed or workload identity, set AZURE_TENANT_ID"),
+        ({}, {"PATH": "/nowhere"}, "Assign a managed or workload identity, set AZURE_TENANT_ID"),
     ],
     ids=["machine", "pod", "file", "environment", "cli", "all"],
 )
-async def test_where_there_are_no_credentials_the_cure_is_told(
+async def test_without_credentials_the_error_names_the_cure(
     bare: pytest.MonkeyPatch, entra: dict[str, str], environ: dict[str, str], said: str
 ) -> None:
     for name, value in ({"AZURE_POD_IDENTITY_AUTHORITY_HOST": "http://127.0.0.1:1"} | environ).items():
@@ -323,7 +323,7 @@ async def test_where_there_are_no_credentials_the_cure_is_told(
             await say(model)
 
 
-async def test_claude_on_foundry_takes_tokens_as_a_bearer(bare: pytest.MonkeyPatch) -> None:
+async def test_claude_on_foundry_receives_the_token_as_bearer(bare: pytest.MonkeyPatch) -> None:
     async with (
         playing(taking("token-1", answer=played("anthropic", "text"))) as served,
         playing(giving(managed)) as machine,
@@ -341,15 +341,15 @@ async def test_claude_on_foundry_takes_tokens_as_a_bearer(bare: pytest.MonkeyPat
     ("entra", "said"),
     [
         ("{client_secret: s}", "`client_secret` needs `tenant` and `client_id`"),
-        ("{client_secret: s, tenant: t, client_id: c, credential: cli}", "`client_secret` and `credential`; one of"),
-        ("{tenant: t, client_id: c}", "`entra` without a `client_secret` takes no `tenant`"),
-        ("{credential: managed_identity, tenant: t}", "`credential: managed_identity` takes no `tenant`"),
-        ("{credential: cli, client_id: c, authority: 'https://x'}", "takes no `client_id` and no `authority`"),
+        ("{client_secret: s, tenant: t, client_id: c, credential: cli}", "set either `client_secret` or `credential`"),
+        ("{tenant: t, client_id: c}", "`entra` without a `client_secret` does not use `tenant`"),
+        ("{credential: managed_identity, tenant: t}", "`credential: managed_identity` does not use `tenant`"),
+        ("{credential: cli, client_id: c, authority: 'https://x'}", "does not use `client_id` and `authority`"),
         ("{credential: workload_identity, tenant: '../x'}", "tenant"),
-        ("{authority: 'http://x'}", "`authority` of Entra ID begins with https://"),
+        ("{authority: 'http://x'}", "`authority` must begin with https://"),
     ],
 )
-def test_what_does_not_go_together_is_refused_by_the_configuration(entra: str, said: str) -> None:
+def test_conflicting_entra_options_are_refused_by_the_configuration(entra: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         config.parse(f"models: {{default: {{type: openai, model: m, base_url: 'http://x', entra: {entra}}}}}")
 
@@ -357,22 +357,22 @@ def test_what_does_not_go_together_is_refused_by_the_configuration(entra: str, s
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("{type: openai, model: m, base_url: 'http://x', api_key: k, entra: {}}", "one of them is meant"),
-        ("{type: openai, model: m, entra: {}}", "needs its address as `base_url`"),
+        ("{type: openai, model: m, base_url: 'http://x', api_key: k, entra: {}}", "exclude each other; remove one"),
+        ("{type: openai, model: m, entra: {}}", "set `base_url` to the Azure address"),
         ("{type: anthropic, model: m, entra: {}}", "`entra` is for the platform foundry"),
     ],
 )
-def test_entra_where_it_has_no_place_is_refused_by_the_configuration(options: str, said: str) -> None:
+def test_entra_for_a_provider_without_it_is_refused_by_the_configuration(options: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         config.parse(f"models: {{default: {options}}}")
 
 
-def test_a_header_that_would_come_twice_is_refused() -> None:
-    with pytest.raises(ConfigError, match="take it out of `headers`"):
+def test_an_authorization_header_beside_entra_is_refused() -> None:
+    with pytest.raises(ConfigError, match="Remove `authorization` from `headers`"):
         OpenAI("m", base_url="http://x", entra={}, headers={"Authorization": "Bearer x"})
 
 
-def test_without_the_extra_check_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_check_names_the_missing_azure_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "azure.identity", None)
     file = tmp_path / "rightseat.yaml"
     file.write_text("models: {default: {type: openai, model: m, base_url: 'http://x', entra: {}}}\n")
@@ -391,9 +391,7 @@ def test_without_the_extra_check_says_what_to_install(monkeypatch: pytest.Monkey
         ({"platform": "bedrock-runtime", "region": "r"}, "`api_key` or `aws`"),
     ],
 )
-def test_a_cloud_that_would_get_nothing_is_refused_when_the_model_is_built(
-    options: dict[str, Any], lacking: str
-) -> None:
+def test_a_cloud_without_credentials_is_refused_when_the_model_is_built(options: dict[str, Any], lacking: str) -> None:
     with pytest.raises(ConfigError, match=f"needs {lacking}"):
         Anthropic("m", **options)
     for elsewhere in ({"headers": {"Authorization": "Bearer mine"}}, {"base_url": "http://relay"}):

@@ -84,7 +84,7 @@ def checked(request: Request) -> dict[str, Any]:
     return dict(read.claims)
 
 
-async def test_a_service_account_signs_for_its_token(tmp_path: Path) -> None:
+async def test_a_service_account_gets_a_token_with_a_signed_assertion(tmp_path: Path) -> None:
     async with gemini(taking("token-1", answer=GEMINI), giving(numbered()), tmp_path) as (model, served, google):
         said = [await say(model) for _ in range(2)]
 
@@ -95,7 +95,7 @@ async def test_a_service_account_signs_for_its_token(tmp_path: Path) -> None:
     assert [request.header("authorization") for request in served.requests] == ["Bearer token-1"] * 2
 
 
-async def test_claude_takes_the_same_tokens(tmp_path: Path) -> None:
+async def test_claude_on_vertex_uses_the_same_tokens(tmp_path: Path) -> None:
     async with (
         playing(taking("token-1", answer=played("anthropic", "text"))) as served,
         playing(giving(numbered())) as google,
@@ -108,7 +108,7 @@ async def test_claude_takes_the_same_tokens(tmp_path: Path) -> None:
     assert said.startswith("Hello")
 
 
-async def test_who_has_signed_in_is_known_by_a_refresh_token(tmp_path: Path) -> None:
+async def test_user_credentials_get_a_token_with_a_refresh_token(tmp_path: Path) -> None:
     async with gemini(taking("token-1", answer=GEMINI), giving(numbered()), tmp_path, signed_in) as (model, _, google):
         said = await say(model)
 
@@ -122,7 +122,7 @@ async def test_who_has_signed_in_is_known_by_a_refresh_token(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("write", [service_account, signed_in])
-async def test_a_token_that_is_refused_is_replaced_once_for_all(tmp_path: Path, write: Any) -> None:
+async def test_a_refused_token_is_renewed_once_for_all_requests(tmp_path: Path, write: Any) -> None:
     async with gemini(taking("token-2", answer=GEMINI), giving(numbered()), tmp_path, write) as (model, _, google):
         said = await asyncio.gather(*(say(model) for _ in range(10)))
 
@@ -130,7 +130,7 @@ async def test_a_token_that_is_refused_is_replaced_once_for_all(tmp_path: Path, 
     assert len(google.requests) == 2
 
 
-async def test_a_token_that_has_ended_is_replaced(tmp_path: Path) -> None:
+async def test_an_expired_token_is_renewed(tmp_path: Path) -> None:
     model = taking("token-1", "token-2", answer=GEMINI)
     async with gemini(model, giving(numbered(lasts=5)), tmp_path) as (asked, served, _):
         for _ in range(2):
@@ -139,7 +139,7 @@ async def test_a_token_that_has_ended_is_replaced(tmp_path: Path) -> None:
     assert [request.header("authorization") for request in served.requests] == ["Bearer token-1", "Bearer token-2"]
 
 
-async def test_an_account_that_google_does_not_know_is_told_without_googles_words(
+async def test_an_unknown_account_is_reported_without_the_text_of_google(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     refused = refusal("400 x", '{"error": "invalid_grant", "error_description": "Invalid JWT Signature."}')
@@ -152,7 +152,7 @@ async def test_an_account_that_google_does_not_know_is_told_without_googles_word
     assert "Google Cloud gives no token: RefreshError: ('invalid_grant: Invalid JWT Signature." in caplog.text
 
 
-async def test_a_server_that_cannot_be_reached_is_not_an_account_that_is_wrong(tmp_path: Path) -> None:
+async def test_an_unreachable_token_server_is_not_reported_as_a_wrong_account(tmp_path: Path) -> None:
     def nowhere(_: str) -> dict[str, str]:
         return service_account("http://127.0.0.1:1")
 
@@ -172,7 +172,7 @@ async def test_a_server_that_cannot_be_reached_is_not_an_account_that_is_wrong(t
     ],
     ids=["missing", "no JSON", "another kind", "half", "no key"],
 )
-async def test_a_file_that_cannot_be_used_is_told_with_what_to_check(
+async def test_an_unusable_credentials_file_is_reported_with_what_to_check(
     text: str | None, logged: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "credentials.json"
@@ -218,7 +218,7 @@ def machine(request: Request) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["machine", "environment"])
-async def test_without_a_file_google_looks_around(kind: str, tmp_path: Path) -> None:
+async def test_without_a_file_application_default_credentials_are_used(kind: str, tmp_path: Path) -> None:
     """In a process of its own: google-auth reads its environment when it is imported."""
     tokens = giving(machine if kind == "machine" else numbered())
     async with playing(taking("token-1", answer=GEMINI)) as served, playing(tokens) as google:
@@ -241,7 +241,7 @@ async def test_without_a_file_google_looks_around(kind: str, tmp_path: Path) -> 
     assert {request.header("user-agent") for request in google.requests} == {"rightseat"}  # by our own door
 
 
-async def test_all_that_google_auth_asks_goes_out_by_our_own_door(
+async def test_google_auth_sends_all_requests_through_the_egress_client(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import http.client
@@ -260,7 +260,7 @@ async def test_all_that_google_auth_asks_goes_out_by_our_own_door(
     assert google.requests[0].header("user-agent") == "rightseat"
 
 
-async def test_who_leaves_while_google_thinks_is_not_waited_for(tmp_path: Path) -> None:
+async def test_cancelling_a_request_does_not_wait_for_the_token_server(tmp_path: Path) -> None:
     asked = asyncio.Event()
 
     async def silent(visit: Visit) -> None:

@@ -6,10 +6,10 @@ import threading
 import pytest
 
 from rightseat.core.errors import ConfigError
-from rightseat.egress.credentials.library import call_in_thread, in_one_line, require
+from rightseat.egress.credentials.library import call_in_thread, require, summarize_error
 
 
-async def test_the_loop_goes_on_while_the_library_works() -> None:
+async def test_the_event_loop_is_not_blocked_by_the_library() -> None:
     done = threading.Event()
     working = asyncio.create_task(call_in_thread(lambda: done.wait(5)))
     await asyncio.sleep(0)
@@ -18,7 +18,7 @@ async def test_the_loop_goes_on_while_the_library_works() -> None:
     assert await working
 
 
-async def test_an_error_of_the_library_comes_out() -> None:
+async def test_an_error_of_the_library_is_raised() -> None:
     def fail() -> None:
         raise LookupError("nothing there")
 
@@ -27,7 +27,7 @@ async def test_an_error_of_the_library_comes_out() -> None:
 
 
 @pytest.mark.parametrize("ends", ["deadline", "cancelled"])
-async def test_a_library_that_hangs_is_left_alone_in_a_thread_that_no_exit_waits_for(ends: str) -> None:
+async def test_a_hanging_library_call_is_left_in_a_daemon_thread(ends: str) -> None:
     done = threading.Event()
     threads: list[threading.Thread] = []
 
@@ -59,4 +59,4 @@ def test_a_package_that_is_missing_is_reported_with_what_to_install() -> None:
 
 
 def test_an_error_is_logged_in_one_line_without_secrets() -> None:
-    assert in_one_line(ValueError("not\n good:  canary"), ("", "canary")) == "ValueError: not good: [key]"
+    assert summarize_error(ValueError("not\n good:  canary"), ("", "canary")) == "ValueError: not good: [key]"

@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rightseat.egress.credentials.sigv4 import Keys, sign, write_path, write_query
+from rightseat.egress.credentials.sigv4 import AwsKeys, sign, write_path, write_query
 from rightseat.egress.request import OutgoingRequest
 
-KEYS = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
+KEYS = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 MOMENT = datetime(2015, 8, 30, 12, 36, tzinfo=UTC)
 HOST = "example.amazonaws.com"
 
 
-def signature(asked: OutgoingRequest, keys: Keys = KEYS, service: str = "service") -> str:
+def signature(asked: OutgoingRequest, keys: AwsKeys = KEYS, service: str = "service") -> str:
     return sign(asked, keys, "us-east-1", service, MOMENT)["authorization"].rpartition("Signature=")[2]
 
 
@@ -37,11 +37,11 @@ def get(target: str) -> OutgoingRequest:
     ],
     ids=["get-vanilla", "get-vanilla-query-order", "normalize-path", "post-vanilla", "post-x-www-form-urlencoded"],
 )
-def test_the_examples_of_aws_are_signed_as_aws_signs_them(asked: OutgoingRequest, expected: str) -> None:
+def test_the_test_vectors_of_aws_have_the_expected_signatures(asked: OutgoingRequest, expected: str) -> None:
     assert signature(asked) == expected
 
 
-def test_the_example_of_the_documentation_has_its_whole_header() -> None:
+def test_the_documented_example_has_the_expected_authorization_header() -> None:
     headers = {"content-type": "application/x-www-form-urlencoded; charset=utf-8"}
     asked = OutgoingRequest("GET", "iam.amazonaws.com", "/?Action=ListUsers&Version=2010-05-08", headers, b"")
 
@@ -54,7 +54,7 @@ def test_the_example_of_the_documentation_has_its_whole_header() -> None:
 
 
 def test_a_session_token_is_sent_and_signed() -> None:
-    signed = sign(get("/"), Keys(KEYS.id, KEYS.secret, "session"), "us-east-1", "service", MOMENT)
+    signed = sign(get("/"), AwsKeys(KEYS.id, KEYS.secret, "session"), "us-east-1", "service", MOMENT)
 
     assert signed["x-amz-security-token"] == "session"
     assert "SignedHeaders=host;x-amz-date;x-amz-security-token," in signed["authorization"]
@@ -70,14 +70,14 @@ def test_a_session_token_is_sent_and_signed() -> None:
         ("/~a-b_c.d", "/~a-b_c.d"),
     ],
 )
-def test_a_path_is_escaped_once_more_than_it_is_sent(sent: str, written: str) -> None:
+def test_the_canonical_path_is_escaped_twice(sent: str, written: str) -> None:
     assert write_path(sent) == written
 
 
-def test_a_query_is_sorted_by_its_escaped_names_and_keeps_what_is_empty() -> None:
+def test_the_canonical_query_is_sorted_and_keeps_empty_values() -> None:
     assert write_query("b=2&a=2&a=1&c&d=x+y&e=%2f") == "a=1&a=2&b=2&c=&d=x%2By&e=%2F"
 
 
-def test_the_secret_is_not_shown() -> None:
+def test_the_repr_of_keys_hides_the_secret() -> None:
     assert "wJalr" not in repr(KEYS)
-    assert "session" not in repr(Keys("a", "b", "session"))
+    assert "session" not in repr(AwsKeys("a", "b", "session"))

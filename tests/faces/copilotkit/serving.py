@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import httpx2
 from fastapi import FastAPI
 
-from rightseat.app import Assembly, application, router
-from rightseat.config import Part, Server
+from rightseat.app import Assembly, application, build_router
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.agent import Agent
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.model import Model
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Threads
@@ -49,11 +49,11 @@ def runtime(
 
 
 def app(runtime: Runtime, way: Way = "ours", **options: Any) -> FastAPI:
-    assembly = Assembly(runtime, [Part("faces", "copilotkit", copilotkit, copilotkit.Options(**options))])
+    assembly = Assembly(runtime, [ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(**options))])
     if way == "ours":
         return application(assembly, Server())
     somebodys = FastAPI()
-    somebodys.include_router(router(assembly))
+    somebodys.include_router(build_router(assembly))
     return somebodys
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from rightseat.faces.copilotkit.graphql.arguments import Arguments, is_plain, read_arguments
-from rightseat.faces.copilotkit.graphql.documents import Documents, Invalid
+from rightseat.faces.copilotkit.graphql.arguments import MutationArguments, is_plain, read_arguments
+from rightseat.faces.copilotkit.graphql.documents import Documents, InvalidDocument
 from rightseat.faces.copilotkit.graphql.inputs import (
     ForwardedParametersInput,
     FrontendInput,
@@ -43,12 +43,12 @@ RECORDED = [
 ]
 
 
-def read(document: str, variables: object) -> Arguments:
+def read(document: str, variables: object) -> MutationArguments:
     return read_arguments(Documents().read(document, None), json.dumps(variables).encode())[0]
 
 
 def complaints(variables: object, document: str = SHORT) -> list[str]:
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(InvalidDocument) as caught:
         read(document, variables)
     return [error.message for error in caught.value.errors]
 
@@ -85,7 +85,7 @@ def test_both_ways_give_the_same_arguments(name: str) -> None:
 
     short = read(SHORT, sent)
 
-    assert short == msgspec.json.decode(json.dumps(sent), type=Arguments)
+    assert short == msgspec.json.decode(json.dumps(sent), type=MutationArguments)
     assert read(OTHER_NAMES, renamed(sent)) == short
     assert read(VARIABLE_DIRECTIVE, sent) == short
 
@@ -106,7 +106,7 @@ def test_arguments_may_be_written_into_the_document() -> None:
     arguments = read(literals, {})
 
     text = TextMessageInput(content="Hi", role=MessageRole.user)
-    assert arguments == Arguments(
+    assert arguments == MutationArguments(
         GenerateCopilotResponseInput(
             frontend=FrontendInput(actions=[]),
             messages=[MessageInput(createdAt=DateTimeISO("2026-01-01T00:00:00.000Z"), id="u-1", textMessage=text)],
@@ -183,7 +183,7 @@ def test_fields_that_the_schema_does_not_have_are_left_out_of_variables(document
     assert read(document, variables(**UNKNOWN) | {"more": 1}) == read(SHORT, variables(**known))
 
 
-def test_what_is_wrong_is_told_without_what_is_unknown() -> None:
+def test_errors_do_not_mention_unknown_fields() -> None:
     wrong = variables(**UNKNOWN)
     del wrong["data"]["metadata"]
 
@@ -261,8 +261,8 @@ def test_properties_in_the_document_are_an_object_too(properties: str) -> None:
     ],
 )
 @pytest.mark.parametrize("document", [SHORT, OTHER_NAMES])
-def test_variables_that_cannot_be_read_are_told(sent: bytes, complaint: str, document: str) -> None:
-    with pytest.raises(Invalid, match=r"^The variables are not a JSON object that can be read: ") as caught:
+def test_invalid_variables_are_reported(sent: bytes, complaint: str, document: str) -> None:
+    with pytest.raises(InvalidDocument, match=r"^The variables are not a valid JSON object: ") as caught:
         read_arguments(Documents().read(document, None), sent)
 
     assert complaint in str(caught.value)
@@ -273,7 +273,7 @@ def test_a_name_whose_lower_case_is_longer_is_refused_like_any_other() -> None:
     given = variables()
     given["data"]["frontend"]["actions"] = {"İ" * 40: 1}
 
-    with pytest.raises(Invalid, match="İİİ"):
+    with pytest.raises(InvalidDocument, match="İİİ"):
         read_arguments(Documents().read(OTHER_NAMES.replace("$input", "$data"), None), json.dumps(given).encode())
 
 
@@ -284,9 +284,9 @@ def test_no_variables_are_as_good_as_empty_ones() -> None:
 # Directives that depend on variables
 
 
-def test_a_directive_that_cannot_take_its_variable_is_told_before_anything_is_begun() -> None:
+def test_a_directive_that_rejects_its_variable_is_reported_before_the_run_starts() -> None:
     document = Documents().read(VARIABLE_DIRECTIVE, None)
     _, values = read_arguments(document, json.dumps(variables() | {"yes": None}).encode())
 
-    with pytest.raises(Invalid, match=r"Expected variable '\$yes' provided to non-null type 'Boolean!'"):
+    with pytest.raises(InvalidDocument, match=r"Expected variable '\$yes' provided to non-null type 'Boolean!'"):
         document.selection(values)

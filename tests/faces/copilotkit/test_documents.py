@@ -4,7 +4,14 @@ import time
 
 import pytest
 
-from rightseat.faces.copilotkit.graphql.documents import LENGTH, REMEMBERED, SELECTIONS, TOKENS, Documents, Invalid
+from rightseat.faces.copilotkit.graphql.documents import (
+    MAX_CACHED_DOCUMENTS,
+    MAX_CHARACTERS,
+    MAX_SELECTIONS,
+    MAX_TOKENS,
+    Documents,
+    InvalidDocument,
+)
 from tests.faces.copilotkit import recorded
 
 DATA = "{frontend: {actions: []}, messages: [], metadata: {}}"
@@ -15,7 +22,7 @@ def mutation(selection: str, fragments: str = "") -> str:
 
 
 def complaints(text: str, operation_name: str | None = None, *, introspection: bool = True) -> list[str]:
-    with pytest.raises(Invalid) as caught:
+    with pytest.raises(InvalidDocument) as caught:
         Documents(introspection=introspection).read(text, operation_name)
     return [error.message for error in caught.value.errors]
 
@@ -71,10 +78,11 @@ def test_the_only_operation_needs_no_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["C", "", None])
-def test_an_operation_that_is_not_there_is_told(name: str | None) -> None:
-    wanted = f"named '{name}'" if name else "that is asked for: name it in operationName"
+def test_an_unknown_operation_is_reported(name: str | None) -> None:
+    missing = f"The document has no operation named '{name}'."
+    unclear = "The document does not have exactly one operation. Name one in operationName."
 
-    assert complaints("query A { hello } query B { hello }", name) == [f"There is no operation {wanted}."]
+    assert complaints("query A { hello } query B { hello }", name) == [missing if name else unclear]
 
 
 @pytest.mark.parametrize(
@@ -87,20 +95,18 @@ def test_an_operation_that_is_not_there_is_told(name: str | None) -> None:
 )
 def test_a_mutation_is_for_one_response(root: str) -> None:
     assert complaints(f"mutation M($data: GenerateCopilotResponseInput!) {{ {root} }}") == [
-        "Send one generateCopilotResponse in a mutation, and nothing beside it."
+        "A mutation must have generateCopilotResponse as its only field."
     ]
 
 
 def test_a_mutation_of_nothing_is_refused() -> None:
-    assert complaints("mutation { __typename }") == [
-        "Send one generateCopilotResponse in a mutation, and nothing beside it."
-    ]
+    assert complaints("mutation { __typename }") == ["A mutation must have generateCopilotResponse as its only field."]
 
 
 def test_a_response_that_is_asked_for_and_is_not_is_refused() -> None:
     text = mutation("threadId").replace(") {", ") @skip(if: true) {")
 
-    assert complaints(text) == ["Send generateCopilotResponse without directives: it is asked for, or it is not."]
+    assert complaints(text) == ["Send generateCopilotResponse without directives."]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +119,7 @@ def test_a_response_that_is_asked_for_and_is_not_is_refused() -> None:
     ],
 )
 def test_a_query_cannot_be_put_off(text: str) -> None:
-    assert complaints(text) == ["A query is answered whole: leave @defer and @stream out of it."]
+    assert complaints(text) == ["Queries do not support @defer and @stream. Remove them."]
 
 
 # How large
@@ -125,12 +131,12 @@ def test_a_query_cannot_be_put_off(text: str) -> None:
         (mutation(" ".join(f"a{n}: threadId" for n in range(16))), "16 aliases, at most 15"),
         (mutation("threadId" + " @include(if: true) runId" * 51), "51 directives, at most 50"),
         (mutation("metaEvents { " * 12 + "name" + " }" * 12), "14 levels, at most 12"),
-        ("{" + " hello" * (SELECTIONS + 1) + "}", f"{SELECTIONS + 1} selections, at most {SELECTIONS}"),
+        ("{" + " hello" * (MAX_SELECTIONS + 1) + "}", f"{MAX_SELECTIONS + 1} selections, at most {MAX_SELECTIONS}"),
         (
-            "{ hello } fragment F on Query {" + " hello" * SELECTIONS + "}",
-            f"{SELECTIONS + 1} selections, at most {SELECTIONS}",
+            "{ hello } fragment F on Query {" + " hello" * MAX_SELECTIONS + "}",
+            f"{MAX_SELECTIONS + 1} selections, at most {MAX_SELECTIONS}",
         ),
-        ("{ hello }" + " " * LENGTH, f"{LENGTH + 9} characters, at most {LENGTH}"),
+        ("{ hello }" + " " * MAX_CHARACTERS, f"{MAX_CHARACTERS + 9} characters, at most {MAX_CHARACTERS}"),
     ],
     ids=["aliases", "directives", "levels", "selections", "in a fragment", "characters"],
 )
@@ -143,9 +149,9 @@ def test_aliases_are_counted_in_the_operation_that_is_asked_for() -> None:
 
 
 def test_too_many_tokens_are_refused() -> None:
-    many = mutation("threadId").replace("messages: []", f"messages: [{'1 ' * TOKENS}]")
+    many = mutation("threadId").replace("messages: []", f"messages: [{'1 ' * MAX_TOKENS}]")
 
-    assert complaints(many) == [f"Syntax Error: Document contains more than {TOKENS} tokens. Parsing aborted."]
+    assert complaints(many) == [f"Syntax Error: Document contains more than {MAX_TOKENS} tokens. Parsing aborted."]
 
 
 @pytest.mark.parametrize(
@@ -193,7 +199,7 @@ def test_a_hostile_document_costs_little(text: str) -> None:
 # Secrets
 
 
-def test_without_introspection_the_schema_is_not_told() -> None:
+def test_without_introspection_the_schema_is_not_sent() -> None:
     asked = "{ __schema { types { name } } }"
 
     Documents().read(asked, None)
@@ -218,7 +224,7 @@ def test_a_document_is_read_once() -> None:
 def test_only_so_many_documents_are_remembered_and_the_latest_stay() -> None:
     documents = Documents()
     first, second = documents.read("{ hello } # 0", None), documents.read("{ hello } # 1", None)
-    for number in range(2, REMEMBERED + 1):
+    for number in range(2, MAX_CACHED_DOCUMENTS + 1):
         documents.read(f"{{ hello }} # {number}", None)
         documents.read("{ hello } # 0", None)
 
@@ -229,8 +235,8 @@ def test_only_so_many_documents_are_remembered_and_the_latest_stay() -> None:
 def test_a_document_that_is_wrong_is_not_remembered() -> None:
     documents = Documents()
     known = documents.read("{ hello }", None)
-    for number in range(2 * REMEMBERED):
-        with pytest.raises(Invalid):
+    for number in range(2 * MAX_CACHED_DOCUMENTS):
+        with pytest.raises(InvalidDocument):
             documents.read(f"{{ nope{number} }}", None)
 
     assert documents.read("{ hello }", None) is known

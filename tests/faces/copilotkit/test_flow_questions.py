@@ -39,7 +39,7 @@ def told(response: dict[str, Any]) -> str:
         ("yes", "All right, nothing was scanned."),
     ],
 )
-async def test_R_10_5_a_client_is_asked_for_an_approval_and_goes_on_with_the_answer(
+async def test_R_10_5_a_client_is_asked_for_approval_and_the_flow_continues(
     tmp_path: Path, monkeypatch: Patch, response: str, said: str
 ) -> None:
     async with plugged(tmp_path, monkeypatch, faces=NAMED) as url:
@@ -57,13 +57,13 @@ async def test_a_client_is_asked_for_what_is_missing(tmp_path: Path, monkeypatch
         (question,) = (await say(url, "What will the weather be?"))["metaEvents"]
         answered = await say(url, "What will the weather be?", '{"city": "Hangzhou"}', question["value"])
 
-    assert "needs city" in question["value"]
-    assert "umbrella" in told(answered)
+    assert "needs some input from you: city." in question["value"]
+    assert "°C" in told(answered)
 
 
-async def test_R_10_5_a_chat_that_names_no_agent_says_why_it_cannot_ask(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_R_10_5_a_chat_without_an_agent_reports_why_it_cannot_ask(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch) as url:
         answered = await say(url, SCAN, agent=None)
 
     assert answered["metaEvents"] == []
-    assert told(answered).endswith("cannot ask one. Nothing was scanned.")
+    assert told(answered).endswith("cannot ask for it. Nothing was scanned.")

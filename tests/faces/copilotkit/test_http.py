@@ -11,17 +11,17 @@ import pytest
 from graphql import get_introspection_query
 
 from rightseat.core.ask import ANYONE, Ask, Principal
-from rightseat.core.errors import Misuse
+from rightseat.core.errors import NotConfigured
 from rightseat.core.events import Event, StateReplaced
-from rightseat.core.failing import Failure
 from rightseat.core.hooks import Hooks
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
+from rightseat.core.run.outcome import Failure
 from rightseat.core.threads import Thread
 from rightseat.faces.copilotkit import Options
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 from tests.conftest import Serve
 from tests.faces.copilotkit import recorded, urql
 from tests.faces.copilotkit.serving import app, chat, connected, http, post, runtime
@@ -82,7 +82,7 @@ FORMS = {
         ("text/html", "json"),
     ],
 )
-async def test_the_client_says_in_which_form_an_answer_grows(serve: Serve, accept: str, form: str) -> None:
+async def test_the_accept_header_selects_the_format_of_a_stream(serve: Serve, accept: str, form: str) -> None:
     async with serve(app(runtime())) as url:
         answer = await post(url, chat(), accept=accept)
 
@@ -90,7 +90,7 @@ async def test_the_client_says_in_which_form_an_answer_grows(serve: Serve, accep
     assert answer.headers["content-type"] == FORMS[form]
 
 
-async def test_a_client_that_does_not_say_gets_parts(serve: Serve) -> None:
+async def test_a_client_without_an_accept_header_gets_multipart(serve: Serve) -> None:
     async with serve(app(runtime())) as url, connected(url) as (reader, writer):
         writer.write(http(json.dumps(chat()).encode(), connection="close"))
         answer = await reader.read()
@@ -159,8 +159,9 @@ async def test_the_version_of_the_server_is_not_announced(serve: Serve) -> None:
     async with serve(app(runtime())) as url:
         answers = [await post(url, {"query": "{ hello }"}), await post(url, chat())]
 
-    for answer in answers:
-        assert [name for name in answer.headers if name.startswith("x-")] == ["x-request-id"]
+    [whole, streamed] = ({name for name in answer.headers if name.startswith("x-")} for answer in answers)
+    assert whole == {"x-request-id"}
+    assert streamed == {"x-request-id", "x-accel-buffering"}
 
 
 # What is no operation
@@ -169,7 +170,7 @@ async def test_the_version_of_the_server_is_not_announced(serve: Serve) -> None:
 async def test_a_path_that_is_not_the_faces_is_not_found(serve: Serve) -> None:
     async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url) as client:
         assert (await client.post("/copilotkit/more", json={"query": "{ hello }"})).status_code == 404
-        assert (await client.post("/", json={"query": "{ hello }"})).status_code == 404
+        assert (await client.post("/elsewhere", json={"query": "{ hello }"})).status_code == 404
 
 
 async def test_the_face_may_be_anywhere(serve: Serve) -> None:
@@ -225,7 +226,7 @@ async def test_a_body_that_is_no_operation_is_refused(serve: Serve, body: bytes,
         answer = await client.post("/copilotkit", content=body, headers={"content-type": "application/json"})
 
     assert answer.status_code == 400
-    assert told(answer).startswith(f"The body cannot be read ({problem}")
+    assert told(answer).startswith(f"The body is not valid ({problem}")
     assert told(answer).endswith("or an envelope with `method`. No batches.")
 
 
@@ -235,10 +236,10 @@ async def test_an_operation_that_is_nested_too_deeply_is_refused(serve: Serve) -
         answer = await client.post("/copilotkit", content=deep, headers={"content-type": "application/json"})
 
     assert answer.status_code == 400
-    assert told(answer).startswith("The JSON is nested too deeply: at most 64 levels are read.")
+    assert told(answer).startswith("The JSON is nested too deeply: the limit is 64 levels.")
 
 
-async def test_a_variable_of_a_query_that_does_not_fit_is_told_without_suggestions(serve: Serve) -> None:
+async def test_an_invalid_variable_of_a_query_is_reported_without_suggestions(serve: Serve) -> None:
     query = "query q($data: LoadAgentStateInput!) { loadAgentState(data: $data) { threadId } }"
     async with serve(app(runtime())) as url:
         answer = await post(url, {"query": query, "variables": {"data": {"threadIdd": "t", "agentName": "a"}}})
@@ -253,10 +254,10 @@ async def test_a_body_that_names_nothing_is_refused(serve: Serve, body: bytes) -
         answer = await client.post("/copilotkit", content=body, headers={"content-type": "application/json"})
 
     assert answer.status_code == 400
-    assert told(answer).startswith("The body names nothing.")
+    assert told(answer).startswith("The body names no operation.")
 
 
-async def test_a_body_may_be_as_large_as_the_options_say_and_no_larger(serve: Serve) -> None:
+async def test_a_body_may_be_as_large_as_the_option_allows_and_no_larger(serve: Serve) -> None:
     body = b'{"query":"{ hello }"}'
     limit = 2**20
 
@@ -267,7 +268,7 @@ async def test_a_body_may_be_as_large_as_the_options_say_and_no_larger(serve: Se
 
     assert fits.json() == HELLO
     assert too_large.status_code == 413
-    assert told(too_large) == "The request is too large: at most 1 MB are taken."
+    assert told(too_large) == "The request is too large: the limit is 1 MB."
 
 
 async def test_a_body_without_an_end_is_refused_before_it_ends(serve: Serve) -> None:
@@ -301,9 +302,9 @@ async def test_a_client_that_goes_away_in_the_middle_of_its_request_is_no_error(
         ({"query": "{ hello "}, "Syntax Error: Expected Name, found <EOF>."),
         ({"query": "{ nope }"}, "Cannot query field 'nope' on type 'Query'."),
         ({"query": "subscription { hello }"}, "The subscription operation is not supported by the schema."),
-        ({"query": "query A { hello }", "operationName": "B"}, "There is no operation named 'B'."),
-        ({"query": "{ hello }", "variables": [1]}, "The variables are not a JSON object that can be read: "),
-        ({"query": "{ ... @defer { hello } }"}, "A query is answered whole: leave @defer and @stream out of it."),
+        ({"query": "query A { hello }", "operationName": "B"}, "The document has no operation named 'B'."),
+        ({"query": "{ hello }", "variables": [1]}, "The variables are not a valid JSON object: "),
+        ({"query": "{ ... @defer { hello } }"}, "Queries do not support @defer and @stream. Remove them."),
         (
             chat() | {"variables": {}},
             "Variable '$data' has invalid value: Expected a value of non-null type 'GenerateCopilotResponseInput!'",
@@ -387,7 +388,7 @@ async def test_a_mutation_is_not_sent_by_get(serve: Serve) -> None:
         ({"query": ""}, 200),
     ],
 )
-async def test_a_get_that_is_wrong_is_told(serve: Serve, parameters: dict[str, str], status: int) -> None:
+async def test_an_invalid_get_is_reported(serve: Serve, parameters: dict[str, str], status: int) -> None:
     async with serve(app(runtime())) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.get("/copilotkit", params=parameters)
 
@@ -451,7 +452,7 @@ async def test_all_agents_but_the_default_are_listed(serve: Serve) -> None:
         ({"agents": ()}, []),
     ],
 )
-async def test_the_options_say_which_agents_an_address_has(
+async def test_the_options_select_the_agents_of_an_address(
     serve: Serve, options: dict[str, Any], names: list[str]
 ) -> None:
     everyone = runtime(counter=Counter(), other=Loop(ScriptedModel([says("I am other")])))
@@ -484,8 +485,8 @@ async def test_without_an_own_agent_a_chat_must_name_one(serve: Serve) -> None:
         answer = await post(url, chat())
 
     message = (
-        "This address has no agent for a chat that names none, and the request names none. "
-        "Name one in the client (agent=...), or configure `agent` of the face."
+        "The request names no agent, and this face has no default agent. "
+        "Set `agent` in the client, or `agent` of the face in the configuration."
     )
     assert answer.json() == refused(message, "MISUSE", 400, "dev_only", "warning")
 
@@ -513,7 +514,7 @@ async def test_the_state_of_a_thread_can_be_loaded(serve: Serve) -> None:
 
 async def test_a_loaded_thread_has_its_messages_as_clients_restore_them(serve: Serve) -> None:
     """`loadMessagesFromJsonRepresentation`: arguments are an object. The client makes its system message anew."""
-    helper = Loop(ScriptedModel([calls("add", '{"a": 1, "b": 2}'), says("Three.")]), [Functions([add])])
+    helper = Loop(ScriptedModel([calls("add", '{"a": 1, "b": 2}'), says("Three.")]), [FunctionToolbox([add])])
     messages = recorded.request("plain-chat")["variables"]["data"]["messages"]
 
     async with serve(app(runtime(helper=helper))) as url:
@@ -549,7 +550,7 @@ async def test_the_state_of_an_agent_that_is_not_there_cannot_be_loaded(serve: S
     assert error["extensions"] == extensions("AGENT_NOT_FOUND", 500, "banner", "critical", message)
 
 
-async def test_what_is_wrong_with_a_query_is_told_and_is_no_error_in_the_log(
+async def test_an_invalid_query_is_reported_and_not_logged_as_an_error(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     request = recorded.request("load-agent-state") | {"variables": {"data": {"threadId": "t-1", "other": 1}}}
@@ -580,7 +581,7 @@ async def messages(url: str, request: dict[str, Any]) -> list[dict[str, Any]]:
 async def test_after_a_server_side_action_the_client_asks_again(serve: Serve) -> None:
     model = ScriptedModel([calls("add", '{"a": 1, "b": 2}'), says("Three.")])
     adding = runtime()
-    adding.agents["default"] = Loop(model, [Functions([add])])
+    adding.agents["default"] = Loop(model, [FunctionToolbox([add])])
 
     async with serve(app(adding)) as url:
         call, result = await messages(url, chat())
@@ -593,7 +594,7 @@ async def test_after_a_server_side_action_the_client_asks_again(serve: Serve) ->
 async def test_an_agent_that_the_client_names_goes_on_by_itself(serve: Serve) -> None:
     model = ScriptedModel([calls("add", '{"a": 1, "b": 2}'), says("Three.")])
 
-    async with serve(app(runtime(adder=Loop(model, [Functions([add])])))) as url:
+    async with serve(app(runtime(adder=Loop(model, [FunctionToolbox([add])])))) as url:
         call, result, text = await messages(url, chat(agent="adder"))
 
     assert [call["name"], result["result"], text["content"]] == ["add", "3", ["Three."]]
@@ -613,7 +614,7 @@ async def test_an_action_of_the_page_is_left_to_the_page(serve: Serve) -> None:
 # Refusals
 
 
-async def test_an_agent_that_is_not_there_is_told(serve: Serve) -> None:
+async def test_an_unknown_agent_is_reported(serve: Serve) -> None:
     async with serve(app(runtime())) as url:
         answer = await post(url, recorded.request("agent-not-found"))
 
@@ -651,7 +652,7 @@ async def test_guardrails_that_are_asked_for_and_are_not_there_let_nothing_throu
     assert len(model.prompts) == 1
 
 
-async def test_what_a_client_sent_wrong_is_told_with_its_place(serve: Serve) -> None:
+async def test_an_invalid_field_of_a_client_is_reported_with_its_path(serve: Serve) -> None:
     async with serve(app(runtime())) as url:
         answer = await post(url, chat(forwardedParameters={"toolChoice": "any"}))
 
@@ -682,7 +683,9 @@ async def test_what_an_agent_raises_stays_in_the_log(serve: Serve, caplog: pytes
     for response in (urql.merge(urql.parts(pieces.content)), whole.json()["data"]):
         status = response["generateCopilotResponse"]["status"]
         assert (status["code"], status["reason"]) == ("Failed", "UNKNOWN_ERROR")
-        assert status["details"]["description"].startswith("Something went wrong inside the server. Its log has more")
+        assert status["details"]["description"].startswith(
+            "Something went wrong on the server. Its log has the details"
+        )
         assert status["details"]["originalError"]["code"] == "UNKNOWN"
     assert "hunter2" not in pieces.text + whole.text
     assert "hunter2" in caplog.text
@@ -695,7 +698,7 @@ async def test_what_a_hook_raises_stays_in_the_log(serve: Serve, caplog: pytest.
         answer = await post(url, chat())
 
     assert answer.status_code == 200
-    assert told(answer).startswith("Something went wrong inside the server. Its log has more about run_")
+    assert told(answer).startswith("Something went wrong on the server. Its log has the details under run_")
     assert answer.json()["errors"][0]["extensions"]["code"] == "UNKNOWN"
     assert "hunter2" not in answer.text
     assert "hunter2" in caplog.text
@@ -712,7 +715,7 @@ async def test_what_goes_wrong_in_a_query_stays_in_the_log(serve: Serve, caplog:
         answer = await load(url, "t-1")
 
     (error,) = answer["errors"]
-    assert error["message"] == "Something went wrong inside the server. Its log has more."
+    assert error["message"] == "Something went wrong on the server. Its log has the details."
     assert error["extensions"]["code"] == "UNKNOWN"
     assert "hunter2" not in str(answer)
     assert "hunter2" in caplog.text
@@ -758,7 +761,7 @@ async def test_hooks_see_what_comes_along_and_change_what_is_asked(serve: Serve)
     async def move(ask: Ask) -> Ask:
         order.append("move")
         return Ask(
-            messages=ask.messages, thread_id="another", run_id=ask.run_id, transient=True, principal=ANYONE, rounds=1
+            messages=ask.messages, thread_id="another", run_id=ask.run_id, transient=True, principal=ANYONE, max_turns=1
         )
 
     async def after(ask: Ask, said: tuple[Message, ...]) -> None:
@@ -781,7 +784,7 @@ async def test_hooks_see_what_comes_along_and_change_what_is_asked(serve: Serve)
 
 async def test_a_hook_may_refuse_with_words_of_its_own(serve: Serve) -> None:
     async def closed(ask: Ask) -> None:
-        raise Misuse("Closed on Sundays.")
+        raise NotConfigured("Closed on Sundays.")
 
     async with serve(app(runtime(hooks=Hooks(before_request=[closed])))) as url:
         answer = await post(url, chat())
@@ -789,7 +792,7 @@ async def test_a_hook_may_refuse_with_words_of_its_own(serve: Serve) -> None:
     assert answer.json() == refused("Closed on Sundays.", "MISUSE", 400, "dev_only", "warning")
 
 
-async def test_a_failure_is_told_to_a_hook(serve: Serve) -> None:
+async def test_a_failure_is_passed_to_a_hook(serve: Serve) -> None:
     seen: list[str] = []
 
     async def failed(ask: Ask, failure: Failure) -> None:

@@ -6,13 +6,13 @@ import pytest
 
 from rightseat.core.approvals import is_approved
 from rightseat.core.ask import Answer
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished, StateReplaced, StepEnded, StepStarted
 from rightseat.core.threads import Pending
 from rightseat.faces.copilotkit.graphql.inputs import MetaEventInput
 from rightseat.faces.copilotkit.graphql.meta import read_answers
 from rightseat.faces.copilotkit.graphql.scalars import MetaEventName
-from tests.faces.copilotkit.test_writing import STARTED, merged, singly, text, whole
+from tests.faces.copilotkit.test_encoder import STARTED, merged, singly, text, whole
 
 ASKED = Interrupt("i1", "on_interrupt", "What is your name?")
 KIND = MetaEventName.LangGraphInterruptEvent
@@ -124,5 +124,5 @@ def test_an_event_without_a_response_answers_nothing() -> None:
 def test_an_answer_to_no_question_is_refused() -> None:
     event = MetaEventInput(name=KIND, value="What is your name?", response="Ada")
 
-    with pytest.raises(BadAsk, match="No open question"):
+    with pytest.raises(BadRequest, match="No open question"):
         read_answers([event], [])

@@ -4,7 +4,7 @@ import pytest
 from graphql import GraphQLSchema, build_schema, find_breaking_changes, get_introspection_query, parse, validate
 
 from rightseat.faces.copilotkit.graphql.documents import Documents
-from rightseat.faces.copilotkit.graphql.schema import bare, schema
+from rightseat.faces.copilotkit.graphql.schema import core_schema, schema
 from tests.faces.copilotkit import recorded
 
 THEIRS = build_schema((recorded.FOLDER / "schema.graphql").read_text())
@@ -20,7 +20,7 @@ SENT = sorted(
 
 @pytest.fixture(params=["as it is", "as it is printed"])
 def ours(request: pytest.FixtureRequest) -> GraphQLSchema:
-    return bare if request.param == "as it is" else build_schema(schema.as_str())
+    return core_schema if request.param == "as it is" else build_schema(schema.as_str())
 
 
 def test_a_client_of_theirs_finds_all_it_needs_in_ours(ours: GraphQLSchema) -> None:

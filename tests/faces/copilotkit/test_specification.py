@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from graphql import GraphQLInputObjectType, build_schema
 
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.faces.copilotkit.graphql.schema import schema
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 from tests.conftest import Serve
 from tests.faces.copilotkit.serving import app, post, runtime
 
@@ -113,7 +113,7 @@ async def test_the_mutation_as_printed_is_answered_with_what_is_wrong_in_it(serv
 
 async def test_the_mutation_runs_with_all_inputs_and_gives_all_that_it_selects(serve: Serve) -> None:
     model = ScriptedModel([calls("name_of", '{"cat": "the cat"}'), says("It is ", "Tom.")])
-    served = runtime(researcher=Loop(model, [Functions([name_of])]))
+    served = runtime(researcher=Loop(model, [FunctionToolbox([name_of])]))
 
     async with serve(app(served)) as url:
         response = (await post(url, body(corrected()))).json()["data"]["generateCopilotResponse"]
@@ -140,7 +140,7 @@ async def test_the_mutation_runs_with_all_inputs_and_gives_all_that_it_selects(s
     assert {tool.name for tool in asked.tools} == {"name_of", "show"}
 
 
-async def test_a_run_that_fails_says_so_in_the_mutation(serve: Serve) -> None:
+async def test_a_failed_run_is_reported_in_the_mutation(serve: Serve) -> None:
     async with serve(app(runtime(researcher=Loop(ScriptedModel([[ValueError("secret")]]))))) as url:
         response = (await post(url, body(corrected()))).json()["data"]["generateCopilotResponse"]
 

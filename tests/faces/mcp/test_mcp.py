@@ -26,7 +26,7 @@ agents:
   other: {{tools: ["tests.faces.mcp.tools:add", "tests.faces.mcp.tools:away"]}}
 log: {{type: memory}}
 threads: {{type: memory}}
-server: {{state: "{folder}"}}
+server: {{state_dir: "{folder}"}}
 {more}
 """
 KEYS = """
@@ -95,7 +95,7 @@ async def test_a_tool_that_fails_keeps_its_details_to_itself(serve: Serve, tmp_p
     assert "b is missing" in text(wrong)
 
 
-async def test_a_tool_that_is_not_there_is_said_so(serve: Serve, tmp_path: Path) -> None:
+async def test_an_unknown_tool_is_reported(serve: Serve, tmp_path: Path) -> None:
     async with connected(serve, tmp_path) as client:
         with pytest.raises(MCPError, match="no tool named 'nothing'"):
             await client.call_tool("nothing")
@@ -139,7 +139,7 @@ async def test_a_person_refuses(serve: Serve, tmp_path: Path, person: Person) ->
     async with connected(serve, tmp_path, elicitation_callback=person) as client:
         result = await client.call_tool("delete", {"path": "refused"})
 
-    assert (text(result), result.is_error) == ("The person refused: the call was not run.", True)
+    assert (text(result), result.is_error) == ("The user denied the call. It was not run.", True)
     assert "refused" not in offered.SEEN
 
 
@@ -155,7 +155,7 @@ async def test_a_client_that_cannot_ask_is_refused_with_the_reason(
     assert "unasked" not in offered.SEEN
 
 
-async def test_a_tool_with_questions_of_its_own_asks_them_and_tells_how_far_it_is(serve: Serve, tmp_path: Path) -> None:
+async def test_a_tool_with_questions_asks_them_and_reports_progress(serve: Serve, tmp_path: Path) -> None:
     person, told = Person("accept", {"answer": "red"}), list[str | None]()
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -172,11 +172,11 @@ async def test_a_state_is_good_once_and_only_for_its_call(serve: Serve, tmp_path
     person = Person("accept", {"approve": True})
     async with connected(serve, tmp_path, elicitation_callback=person) as client:
         for state in ("guessed", ""):
-            with pytest.raises(MCPError, match="not known here"):
+            with pytest.raises(MCPError, match="state of this call is unknown"):
                 await client.session.call_tool("delete", {"path": "x"}, request_state=state, allow_input_required=True)
         asked: Any = await client.session.call_tool("delete", {"path": "mine"}, allow_input_required=True)
         replies: Any = dict.fromkeys(asked.input_requests, person.reply)
-        with pytest.raises(MCPError, match="not known here"):
+        with pytest.raises(MCPError, match="state of this call is unknown"):
             await client.call_tool(
                 "delete", {"path": "other"}, input_responses=replies, request_state=asked.request_state
             )
@@ -184,9 +184,7 @@ async def test_a_state_is_good_once_and_only_for_its_call(serve: Serve, tmp_path
     assert "other" not in offered.SEEN
 
 
-async def test_an_answer_may_reach_another_server_of_the_same_store_and_the_call_goes_on_once(
-    serve: Serve, tmp_path: Path
-) -> None:
+async def test_an_answer_may_reach_another_replica_and_the_call_continues_once(serve: Serve, tmp_path: Path) -> None:
     person = Person("accept", {"approve": True})
     async with schema() as store:
         written = CONFIGURATION.replace("threads: {{type: memory}}", f'threads: {{{{type: sql, url: "{store}"}}}}')
@@ -203,7 +201,7 @@ async def test_an_answer_may_reach_another_server_of_the_same_store_and_the_call
             as_a_file = await http.get(f"{other}/v1/files/{asked.request_state}")
             answer: Any = {"input_responses": replies, "request_state": asked.request_state}
             result = await answering.session.call_tool("delete", {"path": "shared"}, **answer)
-            with pytest.raises(MCPError, match="not known here"):
+            with pytest.raises(MCPError, match="state of this call is unknown"):
                 await asking.session.call_tool("delete", {"path": "shared"}, **answer)
 
     assert as_a_file.status_code == 404
@@ -232,13 +230,13 @@ async def test_without_a_credential_nothing_is_answered(serve: Serve, tmp_path: 
     assert "www-authenticate" in answer.headers
 
 
-async def test_a_client_of_before_2026_that_hangs_up_ends_the_tool(
+async def test_a_disconnect_of_a_client_from_before_2026_ends_the_tool(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(offered, "STOPPED", asyncio.Event())
     text = CONFIGURATION.format(folder=tmp_path, more="faces: [{type: mcp, agents: [default]}]")
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "hang", "arguments": {}}}
-    async with serve(app.build(config.parse(text, environ={}))) as url, asyncio.timeout(5):
+    async with serve(app.build(config.parse(text, environ={}))) as url, asyncio.timeout(30):
         async with httpx2.AsyncClient() as http:
             asking = asyncio.create_task(http.post(f"{url}/mcp", json=body))
             await asyncio.wait((asking,), timeout=0.3)
@@ -254,5 +252,5 @@ async def test_a_client_that_gives_up_ends_the_tool(
         calling = asyncio.create_task(client.call_tool("hang"))
         await asyncio.wait((calling,), timeout=0.3)
         calling.cancel()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await offered.STOPPED.wait()

@@ -38,7 +38,7 @@ async def test_flows_are_listed_with_what_they_are_for(tmp_path: Path, monkeypat
     assert listed["weather_forecast"].description
 
 
-async def test_a_flow_is_called_and_tells_its_steps_and_its_result(tmp_path: Path, monkeypatch: Patch) -> None:
+async def test_a_flow_is_called_and_reports_its_steps_and_its_result(tmp_path: Path, monkeypatch: Patch) -> None:
     told: list[str | None] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -71,11 +71,11 @@ async def test_R_10_5_a_flow_that_asks_first_asks_through_the_client(
     assert (result.is_error, said in text(result)) == (is_error, True), text(result)
 
 
-async def test_R_10_5_without_a_person_to_ask_the_flow_says_why_it_did_nothing(
+async def test_R_10_5_without_a_person_to_ask_the_flow_reports_why_it_did_nothing(
     tmp_path: Path, monkeypatch: Patch
 ) -> None:
     async with connected(tmp_path, monkeypatch) as client:
         result = await client.call_tool("host_security_scan_host", {"question": SCAN})
 
     assert result.is_error
-    assert text(result).endswith("cannot ask one. Nothing was scanned.")
+    assert text(result).endswith("cannot ask for it. Nothing was scanned.")

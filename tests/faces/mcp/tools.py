@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable
-from rightseat.core.events import CallReturned, Event, Interrupt, RunFinished, StepStarted
+from rightseat.core.events import Event, Interrupt, RunFinished, StepStarted, ToolCallReturned
 from rightseat.core.tools import Invocation, Tool
 from rightseat.toolboxes.functions import tool
 
@@ -28,7 +28,7 @@ async def fail() -> str:
     raise RuntimeError("secret detail")
 
 
-@tool(approve="Delete the file?")
+@tool(approval="Delete the file?")
 async def delete(path: str) -> str:
     """Deletes a file."""
     SEEN.append(path)
@@ -59,7 +59,7 @@ async def flow(invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
         yield RunFinished("waiting", (Interrupt("q1", "choice", "Which colour?", schema=schema, memo={"kept": 1}),))
         return
     (answer,) = invocation.answers
-    yield CallReturned(invocation.call_id, "flow", f"{answer.payload} {answer.memo}")
+    yield ToolCallReturned(invocation.call_id, "flow", f"{answer.payload} {answer.memo}")
 
 
 class Away:

@@ -11,8 +11,8 @@ import httpx2
 import openai
 from fastapi import FastAPI
 
-from rightseat.app import Assembly, application, hire, router
-from rightseat.config import Access, Part, Server
+from rightseat.app import Assembly, application, build_authenticator, build_router
+from rightseat.config import Access, ConfiguredPart, Server
 from rightseat.core.agent import Agent
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log
@@ -22,7 +22,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.faces import openai as face
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 from tests.faces.copilotkit.serving import Way
 
 HI: Any = [{"role": "user", "content": "Hi"}]
@@ -31,7 +31,7 @@ NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def runtime(
-    model: Model | Answer | None = None,
+    model: Model | ScriptedResponse | None = None,
     *,
     models: Mapping[str, Model] | None = None,
     hooks: Hooks | None = None,
@@ -52,12 +52,12 @@ def runtime(
 
 
 def app(runtime: Runtime, way: Way = "ours", *, access: Access | None = None, **options: Any) -> FastAPI:
-    part = Part("faces", "openai", face, face.Options(**options))
-    assembly = Assembly(runtime, [part], doorman=hire(access or Access()))
+    part = ConfiguredPart("faces", "openai", face, face.Options(**options))
+    assembly = Assembly(runtime, [part], authenticator=build_authenticator(access or Access()))
     if way == "ours":
         return application(assembly, Server())
     somebodys = FastAPI()
-    somebodys.include_router(router(assembly))
+    somebodys.include_router(build_router(assembly))
     return somebodys
 
 
@@ -76,7 +76,7 @@ async def post(url: str, path: str = "/chat/completions", **body: Any) -> httpx2
 @asynccontextmanager
 async def sdk(url: str, key: str = "sk-none") -> AsyncIterator[openai.AsyncOpenAI]:
     """OpenAI's own client, which asks once."""
-    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=5) as client:
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=30) as client:
         yield client
 
 

@@ -7,13 +7,13 @@ import openai
 import pytest
 
 from rightseat.config import Access
-from rightseat.core.approving import asking
 from rightseat.core.errors import ConfigError
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.loop.toolset import with_approval
 from rightseat.core.model import CallChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Invocation, Tool
-from rightseat.testing import Answer, ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.testing import ScriptedModel, ScriptedResponse, calls, says
+from rightseat.toolboxes.functions import FunctionToolbox
 from tests.conftest import Serve
 from tests.faces.openai.serving import HI, app, chunks, deltas, post, runtime, sdk, visiting
 
@@ -42,18 +42,18 @@ def _nothing_ran() -> None:
     ran.clear()
 
 
-def agent(*answers: Answer, tool: Tool = WEATHER) -> Loop:
-    return Loop(ScriptedModel(answers), [Functions([tool])], instructions="Be kind.")
+def agent(*answers: ScriptedResponse, tool: Tool = WEATHER) -> Loop:
+    return Loop(ScriptedModel(answers), [FunctionToolbox([tool])], instructions="Be kind.")
 
 
 async def test_an_agents_own_tools_are_run_behind_the_face(serve: Serve) -> None:
-    first: Answer = [
+    first: ScriptedResponse = [
         TextChunk("I look."),
         CallChunk(0, "{}", "c1", "weather"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(5, 2, 0, 4),
     ]
-    second: Answer = [TextChunk("Cold."), StopChunk("stop"), UsageChunk(9, 3, 4, 1)]
+    second: ScriptedResponse = [TextChunk("Cold."), StopChunk("stop"), UsageChunk(9, 3, 4, 1)]
     async with serve(app(runtime(agent=agent(first, second)))) as url:
         whole = (await post(url, model="agent")).json()
         streamed = await post(url, model="agent", stream=True)
@@ -82,8 +82,12 @@ async def test_the_clients_own_tools_are_the_clients_to_run(serve: Serve) -> Non
     assert ran == []
 
 
-async def test_calls_of_both_kinds_in_one_answer_are_told_of(serve: Serve) -> None:
-    both: Answer = [CallChunk(0, "{}", "c1", "weather"), CallChunk(1, "{}", "c2", "draw"), StopChunk("calls")]
+async def test_calls_of_both_kinds_in_one_response_are_reported(serve: Serve) -> None:
+    both: ScriptedResponse = [
+        CallChunk(0, "{}", "c1", "weather"),
+        CallChunk(1, "{}", "c2", "draw"),
+        StopChunk("tool_calls"),
+    ]
     async with serve(app(runtime(agent=agent(both)))) as url:
         answer = (await post(url, model="agent", tools=[DRAW])).json()
 
@@ -106,12 +110,16 @@ async def test_a_tool_of_the_client_cannot_take_the_place_of_the_agents(serve: S
 
 @pytest.mark.parametrize("stream", [False, True])
 async def test_a_tool_that_needs_a_persons_leave_is_an_error_and_is_not_run(serve: Serve, stream: bool) -> None:
-    async with serve(app(runtime(agent=agent(calls("weather"), tool=asking(WEATHER, "always"))))) as url:
+    async with serve(app(runtime(agent=agent(calls("weather"), tool=with_approval(WEATHER, "always"))))) as url:
         answer = await post(url, model="agent", stream=stream)
 
     assert answer.status_code == 403
     assert answer.json()["error"]["code"] == "approval_required"
-    assert "was not run" in answer.json()["error"]["message"]
+    assert answer.json()["error"]["message"] == (
+        "weather needs approval and was not run: this protocol cannot ask a person, but CopilotKit's can. "
+        "To run weather without approval, write `approval: never` for the agent, or `read_only_tools: [weather]` for "
+        "the MCP server if it only reads."
+    )
     assert ran == []
 
 
@@ -152,7 +160,7 @@ async def test_agents_and_models_are_listed_and_found_by_name(serve: Serve) -> N
     async with serve(app(here)) as url, sdk(url) as client:
         listed = [model.id async for model in client.models.list()]
         found = await client.models.retrieve("org/model")
-        with pytest.raises(openai.NotFoundError, match="'nobody' is no agent"):
+        with pytest.raises(openai.NotFoundError, match="'nobody' is not an agent"):
             await client.models.retrieve("nobody")
 
     assert listed == ["agent", "bare", "org/model"]
@@ -184,7 +192,7 @@ async def test_where_there_is_one_model_any_name_or_none_means_it(
     (warning,) = json.loads(answer.headers["x-rightseat-warnings"])
     found = chunks(answer.content)[-1] if stream else answer.json()
     assert answer.status_code == 200
-    assert "'bare' answers" in warning
+    assert "'bare' is used" in warning
     assert ("'gpt-3.5-turbo'" in warning) == bool(named.get("model"))
     assert (found["model"], found["warnings"]) == ("bare", [warning])
 
@@ -221,8 +229,8 @@ async def test_a_face_may_offer_some_names_only(serve: Serve) -> None:
     assert (hidden.status_code, shown.status_code) == (404, 200)
 
 
-def test_a_name_that_nobody_has_cannot_be_offered() -> None:
-    with pytest.raises(ConfigError, match="'agnet', which is no agent and no model"):
+def test_an_unknown_name_cannot_be_offered() -> None:
+    with pytest.raises(ConfigError, match="'agnet', which is neither an agent nor a model"):
         app(runtime(agent=agent(says("Hi"))), models=("agnet",))
 
 
@@ -243,7 +251,7 @@ async def test_a_key_reaches_what_it_is_for_and_sees_nothing_else(serve: Serve) 
     assert statuses == [200, 403, 403]
 
 
-async def test_without_a_key_openais_own_client_is_told_so(serve: Serve) -> None:
+async def test_without_a_key_openais_own_client_gets_an_authentication_error(serve: Serve) -> None:
     async with serve(app(runtime(), access=KEYS)) as url, sdk(url, "sk-wrong") as client:
         with pytest.raises(openai.AuthenticationError) as refused:
             await client.models.list()

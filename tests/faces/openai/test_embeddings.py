@@ -76,9 +76,9 @@ async def test_a_wrong_request_is_refused(serve: Serve, given: dict[str, Any], p
     assert server.requests == []
 
 
-async def test_a_model_that_makes_none_says_so(serve: Serve) -> None:
+async def test_a_model_without_embeddings_is_reported(serve: Serve) -> None:
     async with serve(app(runtime())) as url, sdk(url) as client:
-        with pytest.raises(openai.NotFoundError, match="'bare' makes no vectors"):
+        with pytest.raises(openai.NotFoundError, match="'bare' does not support embeddings"):
             await client.embeddings.create(model="bare", input="a")
 
 
@@ -92,7 +92,7 @@ async def test_a_model_that_makes_none_says_so(serve: Serve) -> None:
         ("200 OK", {"surprise": 1}, 502),
     ],
 )
-async def test_a_server_that_fails_is_told_of(serve: Serve, status: str, body: Any, told: int) -> None:
+async def test_a_server_failure_is_reported(serve: Serve, status: str, body: Any, told: int) -> None:
     async with embedding(serve, status, body) as (url, _):
         answer = await post(url, "/embeddings", model="vectors", input="a")
 

@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "an image that is none": (
         {"messages": said({"type": "image_url", "image_url": {"url": "data:image/png;base64,#"}})},
         "messages[0].content[0]",
-        "no base64",
+        "not valid base64",
     ),
     "an image that is not base64": (
         {"messages": said({"type": "image_url", "image_url": {"url": "data:image/png,x"}})},
@@ -102,9 +102,9 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "schema` is missing",
     ),
     "n": ({"n": 2}, "n", "must be 1"),
-    "audio": ({"audio": {"voice": "alloy"}}, "audio", "text only"),
-    "modalities": ({"modalities": ["text", "audio"]}, "modalities", "text only"),
-    "functions": ({"functions": []}, "functions", "as `tools`"),
+    "audio": ({"audio": {"voice": "alloy"}}, "audio", "only returns text"),
+    "modalities": ({"modalities": ["text", "audio"]}, "modalities", "only returns text"),
+    "functions": ({"functions": []}, "functions", "send `tools`"),
     "function_call": ({"function_call": "auto"}, "function_call", "tool_choice"),
     "web search": ({"web_search_options": {}}, "web_search_options", "search"),
     "grammar": ({"grammar": 'root ::= "x"'}, "grammar", "grammar"),
@@ -127,7 +127,7 @@ async def test_a_wrong_request_is_refused_by_the_name_of_what_is_wrong(serve: Se
     assert model.prompts == []
 
 
-async def test_a_request_without_a_model_is_told_so(serve: Serve) -> None:
+async def test_a_request_without_a_model_is_refused(serve: Serve) -> None:
     both = runtime(models={"other": ScriptedModel([says("Hi")])})
     async with serve(app(both)) as url, visiting(url) as client:
         answer = await client.post("/chat/completions", json={"messages": HI})
@@ -149,7 +149,7 @@ async def test_a_request_without_a_model_is_told_so(serve: Serve) -> None:
     ],
     ids=["empty", "half", "list", "not UTF-8", "deep and broken", "deep"],
 )
-async def test_what_is_no_request_is_refused(serve: Serve, body: bytes) -> None:
+async def test_an_invalid_request_is_refused(serve: Serve, body: bytes) -> None:
     async with serve(app(runtime())) as url, visiting(url) as client:
         answer = await client.post("/chat/completions", content=body, headers={"content-type": "application/json"})
 
@@ -163,7 +163,7 @@ async def test_a_request_that_is_too_large_is_refused(serve: Serve) -> None:
 
     assert answer.status_code == 413
     assert answer.json()["error"] == {
-        "message": "The request is too large: at most 0.015625 MB are taken.",
+        "message": "The request is too large: the limit is 0.015625 MB.",
         "type": "invalid_request_error",
         "param": None,
         "code": "body_too_large",
@@ -185,7 +185,7 @@ async def test_a_page_in_a_browser_may_use_openais_own_client(serve: Serve) -> N
     assert answer.headers["access-control-expose-headers"] == "x-rightseat-warnings, x-request-id"
 
 
-async def test_what_is_not_json_is_refused(serve: Serve) -> None:
+async def test_a_body_that_is_not_json_is_refused(serve: Serve) -> None:
     async with serve(app(runtime())) as url, visiting(url) as client:
         body = json.dumps({"model": "bare", "messages": HI})
         answer = await client.post("/chat/completions", content=body, headers={"content-type": "text/plain"})
@@ -229,7 +229,7 @@ async def test_pictures_and_files_reach_the_model(serve: Serve) -> None:
         ),
     ],
 )
-async def test_what_would_change_the_answer_and_is_left_out_is_told(
+async def test_ignored_fields_that_would_change_the_response_are_reported(
     serve: Serve, fields: dict[str, Any], words: str
 ) -> None:
     async with serve(app(runtime())) as url:

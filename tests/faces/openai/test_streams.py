@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from rightseat.core.ask import Named
+from rightseat.core.ask import NamedTool
 from rightseat.core.messages import Call, Message, Result, Text, user
 from rightseat.core.model import (
     CallChunk,
     Chunk,
     NoteChunk,
     Prompt,
+    ReasoningChunk,
     StopChunk,
     TextChunk,
-    ThoughtChunk,
     UsageChunk,
 )
 from rightseat.models.completion.model import Completion
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 from tests.conftest import Serve
 from tests.faces.copilotkit.serving import Way
 from tests.faces.openai.serving import HI, Prompted, app, chunks, deltas, post, runtime, sdk, visiting
@@ -34,13 +34,13 @@ HEAD = (
     b'"choices":['
 )
 ROLE = HEAD + b'{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n'
-CALLS: Answer = [
+CALLS: ScriptedResponse = [
     TextChunk("I look."),
     CallChunk(0, "", "c1", "search"),
     CallChunk(0, '{"q":'),
     CallChunk(0, '"é\\n"}'),
     CallChunk(1, '{"x": 1}', "c2", "draw"),
-    StopChunk("calls"),
+    StopChunk("tool_calls"),
     UsageChunk(7, 5),
 ]
 TOOLS: Any = [
@@ -102,7 +102,7 @@ async def test_calls_are_written_to_the_byte(serve: Serve) -> None:
     assert plain(answer.content) == b"".join(HEAD + line + b"\n\n" for line in written) + b"data: [DONE]\n\n"
 
 
-async def test_the_thought_of_the_generic_style_is_reasoning_content(serve: Serve) -> None:
+async def test_reasoning_of_the_generic_style_is_reasoning_content(serve: Serve) -> None:
     arguments: dict[str, JsonValue] = {"q": "weather"}
     tool = {"type": "function", "function": {"name": "search", "parameters": {"properties": {"q": {"type": "string"}}}}}
     player = Player(generic("", [("search", arguments)]))
@@ -119,13 +119,13 @@ async def test_the_thought_of_the_generic_style_is_reasoning_content(serve: Serv
     [
         says("Hel", "lo"),
         CALLS,
-        [ThoughtChunk("Hm. "), ThoughtChunk("Yes."), TextChunk("Yes"), StopChunk("length"), UsageChunk(1, 2)],
+        [ReasoningChunk("Hm. "), ReasoningChunk("Yes."), TextChunk("Yes"), StopChunk("length"), UsageChunk(1, 2)],
         [TextChunk("The way"), StopChunk("filtered")],
         [StopChunk("stop")],
     ],
     ids=["text", "calls", "thought", "filtered", "nothing"],
 )
-async def test_the_pieces_are_those_of_the_whole(serve: Serve, said: Answer) -> None:
+async def test_the_pieces_are_those_of_the_whole(serve: Serve, said: ScriptedResponse) -> None:
     async with serve(app(runtime(said))) as url:
         whole = (await post(url, tools=TOOLS)).json()
         streamed = await post(url, tools=TOOLS, stream=True, stream_options={"include_usage": True})
@@ -187,7 +187,7 @@ async def test_openais_own_client_reads_a_whole_answer(serve: Serve) -> None:
     assert completion.usage.total_tokens == 7
 
 
-async def test_tokens_of_the_providers_cache_are_told_as_openai_tells_them(serve: Serve) -> None:
+async def test_cached_tokens_are_reported_in_openais_form(serve: Serve) -> None:
     async with (
         serve(app(runtime([TextChunk("Hello"), StopChunk("stop"), UsageChunk(9, 4, 6, 2)]))) as url,
         sdk(url) as client,
@@ -222,9 +222,9 @@ async def test_a_conversation_with_calls_reaches_the_model_as_it_was(serve: Serv
     ]
 
 
-async def test_a_word_is_sent_when_it_is_said(serve: Serve, way: Way) -> None:
+async def test_a_delta_is_sent_at_once(serve: Serve, way: Way) -> None:
     model = Prompted()
-    async with serve(app(runtime(model), way)) as url, visiting(url) as client, asyncio.timeout(5):
+    async with serve(app(runtime(model), way)) as url, visiting(url) as client, asyncio.timeout(30):
         await model.pieces.put(TextChunk("Hel"))
         body = {"model": "bare", "messages": HI, "stream": True}
         async with client.stream("POST", "/chat/completions", json=body) as answer:
@@ -256,7 +256,7 @@ async def test_log_probabilities_come_with_their_text(serve: Serve) -> None:
     assert "warnings" not in whole.json()
 
 
-async def test_log_probabilities_that_nobody_asked_for_are_left_out(serve: Serve) -> None:
+async def test_logprobs_that_were_not_requested_are_omitted(serve: Serve) -> None:
     said: list[Chunk | Exception] = [NoteChunk("logprobs", [TOKEN]), TextChunk("Hi"), StopChunk("stop")]
     async with serve(app(runtime(said))) as url:
         answer = await post(url)
@@ -302,7 +302,7 @@ async def test_what_is_asked_of_the_model_reaches_it(serve: Serve) -> None:
     given = model.prompts[0].parameters
     assert (given.temperature, given.top_p, given.seed, given.stop, given.max_tokens) == (0, 0.5, 7, ("x", "y"), 5)
     assert (given.presence_penalty, given.frequency_penalty, given.parallel_calls) == (-1, 2, False)
-    assert given.tool_choice == Named("draw")
+    assert given.tool_choice == NamedTool("draw")
     assert (given.response_schema, given.response_strict) == (schema, True)
     assert [tool.name for tool in model.prompts[0].tools] == ["search", "draw"]
 

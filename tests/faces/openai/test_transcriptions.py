@@ -52,9 +52,9 @@ async def test_the_text_may_come_as_it_is(serve: Serve) -> None:
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
 
 
-async def test_without_a_server_that_hears_there_is_nothing_here(serve: Serve) -> None:
+async def test_without_a_transcription_server_the_route_does_not_exist(serve: Serve) -> None:
     async with serve(app(runtime())) as url, sdk(url) as client:
-        with pytest.raises(openai.NotFoundError, match="transcribes nothing"):
+        with pytest.raises(openai.NotFoundError, match="Transcription is not configured"):
             await client.audio.transcriptions.create(model="whisper-1", file=FILE)
 
 
@@ -79,7 +79,7 @@ async def test_a_wrong_request_is_refused(serve: Serve, sent: dict[str, Any], wo
 
 
 @pytest.mark.parametrize(("status", "told"), [("401 No", 502), ("429 Slow", 429), ("500 Oh", 502)])
-async def test_a_server_that_refuses_is_told_of_without_its_words(serve: Serve, status: str, told: int) -> None:
+async def test_a_refusal_of_the_server_is_reported_without_its_text(serve: Serve, status: str, told: int) -> None:
     async with hearing(serve, refusal(status, "secret")) as (client, _):
         answer = await client.post("/audio/transcriptions", files={"file": FILE})
 

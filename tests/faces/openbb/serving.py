@@ -11,21 +11,21 @@ from openbb_ai import models
 from pydantic import BaseModel
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.agent import Agent
-from rightseat.core.approving import Policy
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.loop.toolset import ApprovalPolicy
 from rightseat.core.messages import Message, Result, Text
 from rightseat.core.model import CallChunk, Model, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces import openbb
-from rightseat.faces.openbb.asking import Query, Said
-from rightseat.faces.openbb.files import Library
+from rightseat.faces.openbb.prompt.files import FileService
+from rightseat.faces.openbb.request.types import Query, TextMessage
 from rightseat.faces.openbb.session import Session
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
-from rightseat.testing import Answer
+from rightseat.testing import ScriptedResponse
 
 Sent = list[tuple[str, dict[str, Any]]]
 """The events of an answer: names and data."""
@@ -44,27 +44,27 @@ PRICES: list[dict[str, Any]] = [{"date": "2024-10-15", "close": 233.85}, {"date"
 
 
 def app(
-    model: Model | None = None, *, agent: Agent | None = None, approve: Policy = "write", **options: Any
+    model: Model | None = None, *, agent: Agent | None = None, approval: ApprovalPolicy = "writes", **options: Any
 ) -> FastAPI:
     """The model answers as `default`, with the tools of the face; or the agent does."""
     chosen = openbb.Options(**options)
     sessions = openbb.toolbox(chosen)
     if agent is None:
         assert model is not None
-        agent = Loop(model, [sessions], approve=approve)
+        agent = Loop(model, [sessions], approval=approval)
     runtime = Runtime({"default": agent}, log=MemoryLog(), threads=MemoryThreads(), engine=LocalEngine())
-    part = Part("faces", "openbb", openbb, chosen)
-    return application(Assembly(runtime, [part], brought={0: sessions}), Server())
+    part = ConfiguredPart("faces", "openbb", openbb, chosen)
+    return application(Assembly(runtime, [part], face_toolboxes={0: sessions}), Server())
 
 
 def session_of(**fields: Any) -> Session:
     """A session of a request with these fields, and one question."""
-    given = {"era": "new", "messages": (Said("What is the price of AAPL?", human=True),)}
+    given = {"version": "new", "messages": (TextMessage("What is the price of AAPL?", is_user=True),)}
     return open_session(Query(**(given | fields)))
 
 
 def open_session(query: Query) -> Session:
-    return Session(query, {}, Library(), data_bytes=65_536)
+    return Session(query, {}, FileService(), data_bytes=65_536)
 
 
 async def post(url: str, body: Any, **headers: str) -> httpx2.Response:
@@ -136,12 +136,12 @@ def table(rows: Any = PRICES) -> dict[str, Any]:
     return {"items": [item]}
 
 
-def calls_of(*wanted: tuple[str, Mapping[str, Any]], text: str = "") -> Answer:
+def calls_of(*wanted: tuple[str, Mapping[str, Any]], text: str = "") -> ScriptedResponse:
     """An answer of a model that calls several tools at once."""
     chunks: list[Any] = [TextChunk(text)] if text else []
     for index, (name, arguments) in enumerate(wanted):
         chunks.append(CallChunk(index, json.dumps(arguments), f"call_{index}", name))
-    return [*chunks, StopChunk("calls")]
+    return [*chunks, StopChunk("tool_calls")]
 
 
 def said_to(messages: Iterable[Message], role: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from rightseat.core.model import Chunk, StopChunk, TextChunk, ThoughtChunk
+from rightseat.core.model import Chunk, ReasoningChunk, StopChunk, TextChunk
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
 from tests.faces.openbb.serving import (
@@ -116,7 +116,7 @@ async def test_an_artifact_of_an_earlier_answer_keeps_its_name_to_itself(serve: 
 
 
 async def test_thoughts_are_steps_before_the_text(serve: Serve) -> None:
-    answer: list[Chunk] = [ThoughtChunk("Let me weigh "), ThoughtChunk("the wombat.\nSo."), TextChunk("42.")]
+    answer: list[Chunk] = [ReasoningChunk("Let me weigh "), ReasoningChunk("the wombat.\nSo."), TextChunk("42.")]
 
     async with serve(app(ScriptedModel([[*answer, StopChunk("stop")]]))) as url:
         sent = await ask(url, question())
@@ -216,7 +216,7 @@ async def test_feedback_is_kept(serve: Serve, tmp_path: Path) -> None:
     path = tmp_path / "feedback.jsonl"
 
     async with (
-        serve(app(ScriptedModel([says("Hi")]), feedback=path)) as url,
+        serve(app(ScriptedModel([says("Hi")]), feedback_file=path)) as url,
         httpx2.AsyncClient(base_url=url) as client,
     ):
         descriptor = (await client.get("/agents.json")).json()["default"]

@@ -152,6 +152,7 @@ async def ask(client: httpx2.AsyncClient) -> str:
     return "".join(data["delta"] for name, data in events if name == "copilotMessageChunk")
 
 
+@pytest.mark.serial
 async def test_ten_megabytes_are_answered_by_sql_in_a_small_prompt_and_leave_nothing_behind(
     serve: Serve, tmp_path: Path
 ) -> None:

@@ -20,7 +20,7 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.events import Custom, Event, TextDelta, TextEnded, TextStarted
 from rightseat.core.model import CallChunk, TextChunk
-from rightseat.testing import Answer, ScriptedModel, says
+from rightseat.testing import ScriptedModel, ScriptedResponse, says
 from tests.conftest import Serve
 from tests.faces.openbb.serving import Sent, app, ask, call_of, calls_of, data_of, events, names, post, text_of
 
@@ -63,14 +63,14 @@ async def test_a_recorded_request_gets_the_recorded_answer(name: str, serve: Ser
     async with serve(files()) as elsewhere:
         before = await answered(follows, serve) if follows and states(request_of(name)) else None
         request = rewritten(name, before, elsewhere)
-        async with serve(app(model_for(name), addresses=("127.0.0.0/8",))) as url:
+        async with serve(app(model_for(name), allow_private_hosts=("127.0.0.0/8",))) as url:
             sent = await ask(url, request)
 
     compare(name, sent)
 
 
 @pytest.mark.parametrize("name", BY_AN_AGENT)
-async def test_what_an_agent_says_is_written_as_recorded(name: str, serve: Serve) -> None:
+async def test_events_of_an_agent_are_written_as_recorded(name: str, serve: Serve) -> None:
     request = request_of(name)
     for message in states(request):
         message["extra_state"] = {}
@@ -81,7 +81,7 @@ async def test_what_an_agent_says_is_written_as_recorded(name: str, serve: Serve
     compare(name, sent)
 
 
-async def test_a_model_that_fails_is_told_of_as_recorded(serve: Serve) -> None:
+async def test_a_model_failure_is_written_as_recorded(serve: Serve) -> None:
     """Scenario 13: the words are ours; what kinds of events say it is recorded."""
     model = ScriptedModel([[ModelUnreachable("upstream timeout")]])
 
@@ -110,7 +110,7 @@ async def test_a_request_without_messages_is_refused_as_recorded(serve: Serve) -
 def model_for(name: str) -> ScriptedModel:
     wanted = answer_of(name)
     request = request_of(name)
-    script: list[Answer] = []
+    script: list[ScriptedResponse] = []
     for event, data in grouped(wanted):
         if event == "text":
             script.append(says(*data))
@@ -136,9 +136,9 @@ def grouped(sent: Sent) -> list[tuple[str, Any]]:
     return found
 
 
-def joined(script: list[Answer]) -> list[Answer]:
+def joined(script: list[ScriptedResponse]) -> list[ScriptedResponse]:
     """Text and a call after it are one answer."""
-    found: list[Answer] = []
+    found: list[ScriptedResponse] = []
     for answer in script:
         if found and isinstance(found[-1][-2], TextChunk) and isinstance(answer[0], CallChunk):
             found[-1] = [*found[-1][:-1], *answer]
@@ -295,7 +295,7 @@ def compared_citations(ours: Any, theirs: Any) -> tuple[Any, Any]:
 def compared(one: dict[str, Any], recorded: dict[str, Any]) -> tuple[Any, Any]:
     for path in SAID_BESIDES:
         if not has(path, recorded):
-            one = left_out(path, one)
+            one = skipped(path, one)
     if "details" in recorded and "details" in one:
         assert recorded["details"][0].items() <= one["details"][0].items()
         one = one | {"details": recorded["details"]}
@@ -309,10 +309,10 @@ def has(path: tuple[str, ...], data: Any) -> bool:
     return not path or (path[0] in data and has(path[1:], data[path[0]]))
 
 
-def left_out(path: tuple[str, ...], data: dict[str, Any]) -> dict[str, Any]:
+def skipped(path: tuple[str, ...], data: dict[str, Any]) -> dict[str, Any]:
     key, *rest = path
     if rest:
-        return data | {key: left_out(tuple(rest), data[key])}
+        return data | {key: skipped(tuple(rest), data[key])}
     return {name: value for name, value in data.items() if name != key}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.faces.openbb import feedback
 from rightseat.faces.openbb.feedback import Feedback
 
@@ -27,8 +27,8 @@ async def test_each_vote_is_a_line(tmp_path: Path) -> None:
     path = tmp_path / "openbb" / "feedback.jsonl"
     kept = Feedback(path)
 
-    await kept.keep(json.dumps(SAID).encode())
-    await kept.keep(b'{"vote": -1, "unheard-of": 1}', "from-the-header")
+    await kept.append(json.dumps(SAID).encode())
+    await kept.append(b'{"vote": -1, "unheard-of": 1}', "from-the-header")
 
     first, second = lines(path)
     assert first.pop("at")
@@ -37,23 +37,23 @@ async def test_each_vote_is_a_line(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_text_that_is_too_long_is_cut_and_the_line_says_so(tmp_path: Path) -> None:
+async def test_a_text_that_is_too_long_is_truncated_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "feedback.jsonl"
 
-    await Feedback(path).keep(json.dumps({"vote": "up", "ai_response": "x" * 30_000}).encode())
+    await Feedback(path).append(json.dumps({"vote": "up", "ai_response": "x" * 30_000}).encode())
 
     (line,) = lines(path)
     assert line["ai_response"] == "x" * 20_000
     assert line["cut"] == ["ai_response"]
 
 
-async def test_a_full_file_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback, "MOST", 200)
+async def test_a_full_feedback_file_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedback, "MAX_FILE_BYTES", 200)
     path = tmp_path / "feedback.jsonl"
     kept = Feedback(path)
 
     for number in range(5):
-        await kept.keep(json.dumps({"vote": "up", "user_comment": str(number)}).encode())
+        await kept.append(json.dumps({"vote": "up", "user_comment": str(number)}).encode())
 
     assert path.stat().st_size <= 200
     assert lines(path)[-1]["user_comment"] == "4"
@@ -61,6 +61,6 @@ async def test_a_full_file_makes_room(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"vote":', b'{"other": 1}', b"\xff"])
-async def test_what_is_no_feedback_is_refused(body: bytes, tmp_path: Path) -> None:
-    with pytest.raises(BadAsk, match="vote"):
-        await Feedback(tmp_path / "feedback.jsonl").keep(body)
+async def test_invalid_feedback_is_refused(body: bytes, tmp_path: Path) -> None:
+    with pytest.raises(BadRequest, match="vote"):
+        await Feedback(tmp_path / "feedback.jsonl").append(body)

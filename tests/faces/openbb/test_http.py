@@ -12,11 +12,11 @@ import pytest
 
 from rightseat import app as application
 from rightseat import config
-from rightseat.core.errors import ConfigError, Misuse, ModelUnreachable, PromptTooLong
+from rightseat.core.errors import ConfigError, ContextTooLong, ModelUnreachable, NotConfigured
 from rightseat.core.messages import Call, Result
-from rightseat.core.model import Chunk, Prompt, TextChunk, ThoughtChunk
-from rightseat.data.fitting import Budget, prompt_size
+from rightseat.core.model import Chunk, Prompt, ReasoningChunk, TextChunk
 from rightseat.data.tables import Tables
+from rightseat.data.token_budget import TokenBudget, prompt_size
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conftest import Serve
 from tests.faces.openbb.serving import (
@@ -199,7 +199,7 @@ async def test_the_chosen_model_is_asked_where_it_is_offered(serve: Serve) -> No
     assert [prompt.parameters.model for prompt in model.prompts] == ["large", None]
 
 
-async def test_what_the_user_sets_with_a_control_of_the_operators_is_told_to_the_model(serve: Serve) -> None:
+async def test_the_values_of_the_operators_controls_reach_the_model(serve: Serve) -> None:
     model = ScriptedModel([says("Hi")])
     depth = {"label": "Depth", "type": "select", "default": "short"}
     offer = {"default": {"features": {"depth": depth, "web": {"label": "Web"}}}}
@@ -229,7 +229,7 @@ async def test_one_widget_that_fails_is_a_warning_and_the_rest_is_used(serve: Se
     assert cited == ["eod_price"]
 
 
-async def test_a_model_that_fails_midway_leaves_what_it_said_and_the_reason(serve: Serve) -> None:
+async def test_a_model_that_fails_midway_leaves_its_text_and_the_reason(serve: Serve) -> None:
     model = ScriptedModel([[TextChunk("The answer is "), ModelUnreachable("The model's server failed.")]])
 
     async with serve(app(model)) as url:
@@ -240,7 +240,7 @@ async def test_a_model_that_fails_midway_leaves_what_it_said_and_the_reason(serv
 
 @pytest.mark.parametrize(
     ("failure", "level"),
-    [(ModelUnreachable("Gone."), "WARNING"), (PromptTooLong("Too long.", 400), "ERROR")],
+    [(ModelUnreachable("Gone."), "WARNING"), (ContextTooLong("Too long.", 400), "ERROR")],
 )
 async def test_the_client_is_made_to_forget_a_result_only_if_that_was_too_long(
     failure: Exception, level: str, serve: Serve
@@ -256,11 +256,11 @@ async def test_the_client_is_made_to_forget_a_result_only_if_that_was_too_long(
     assert text_of(sent) == str(failure)
 
 
-async def test_a_model_that_says_nothing_is_told_of(serve: Serve) -> None:
+async def test_an_empty_model_response_is_reported(serve: Serve) -> None:
     async with serve(app(ScriptedModel([says()]))) as url:
         sent = await ask(url, question())
 
-    assert text_of(sent).startswith("The model gave no answer.")
+    assert text_of(sent).startswith("The model returned no answer.")
 
 
 @pytest.mark.parametrize("state", [{"pending": []}, {"rightseat": "AAAA"}])
@@ -274,7 +274,7 @@ async def test_a_false_state_is_refused_in_words_and_the_model_is_not_asked(
         call = call_of(await ask(url, body))
         sent = await ask(url, came_back(body, call | {"extra_state": state}, table()))
 
-    assert "is not the one that was sent" in text_of(sent)
+    assert "The signed state of this chat is invalid" in text_of(sent)
     assert len(model.prompts) == 1
 
 
@@ -295,7 +295,7 @@ async def test_a_model_that_reads_for_ever_is_made_to_answer(serve: Serve) -> No
     body: dict[str, Any] = question(widget())
     made = 0
 
-    async with serve(app(model, calls=3)) as url:
+    async with serve(app(model, max_function_calls=3)) as url:
         while data_of(sent := await ask(url, body), "copilotFunctionCall"):
             body = came_back(body, call_of(sent), table())
             made += 1
@@ -308,7 +308,7 @@ async def test_a_model_that_uses_the_servers_tools_for_ever_is_made_to_answer(se
     rows = json.dumps({"name": "T", "data": PRICES})
     model = ScriptedModel(lambda prompt: calls("create_table", rows) if prompt.tools else says("That is all."))
 
-    async with serve(app(model, requests=4)) as url:
+    async with serve(app(model, max_model_calls=4)) as url:
         sent = await ask(url, question())
 
     assert len(model.prompts) == 4
@@ -320,7 +320,7 @@ async def test_requests_to_the_model_are_counted_over_the_whole_question(serve: 
     model = ScriptedModel(lambda prompt: calls("read_eod_price") if prompt.tools else says("That is all."))
     body: dict[str, Any] = question(widget())
 
-    async with serve(app(model, requests=3)) as url:
+    async with serve(app(model, max_model_calls=3)) as url:
         while data_of(sent := await ask(url, body), "copilotFunctionCall"):
             body = came_back(body, call_of(sent), table())
 
@@ -338,11 +338,11 @@ async def test_arguments_that_are_none_go_back_to_the_model(serve: Serve) -> Non
     assert "not a JSON object" in said_to(model.prompts[-1].messages, "tool")[0]
 
 
-async def test_what_the_face_itself_shows_needs_nobodys_approval(serve: Serve) -> None:
+async def test_tools_of_the_face_itself_need_no_approval(serve: Serve) -> None:
     shown = {"name": "Prices", "data": PRICES}
     model = ScriptedModel([calls_of(("create_table", shown)), says("There it is.")])
 
-    async with serve(app(model, approve="always")) as url:
+    async with serve(app(model, approval="always")) as url:
         sent = await ask(url, question())
 
     assert names(sent) == ["copilotMessageArtifact", "copilotMessageChunk"]
@@ -351,26 +351,26 @@ async def test_what_the_face_itself_shows_needs_nobodys_approval(serve: Serve) -
 LONG = [{"tick": number, "note": "a regular trade, reported late"} for number in range(2000)]
 
 
-async def test_what_tools_say_of_the_data_never_outgrows_the_models_window(serve: Serve) -> None:
+async def test_tool_results_never_exceed_the_models_window(serve: Serve) -> None:
     looking: list[Any] = [calls("run_sql", '{"sql": "SELECT * FROM eod_price"}', id=f"c{n}") for n in range(6)]
     model = ScriptedModel([calls("read_eod_price"), *looking, says("Enough.")])
     body = question(widget(name="eod_price"))
 
-    async with serve(app(model, window=8192)) as url:
+    async with serve(app(model, context_window=8192)) as url:
         first = await ask(url, body)
         sent = await ask(url, came_back(body, call_of(first), table(LONG)))
 
     assert text_of(sent) == "Enough."
     _, *rows = said_to(model.prompts[-1].messages, "tool")
     assert ["a regular trade" in result for result in rows] == [True] * 6
-    assert prompt_size(model.prompts[-1]) < Budget(8192).bytes
+    assert prompt_size(model.prompts[-1]) < TokenBudget(8192).bytes
 
 
 async def test_without_what_reads_tables_the_model_reads_what_there_is_room_for(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def add(*_: object) -> None:
-        raise Misuse("SQL over data needs DuckDB.")
+        raise NotConfigured("SQL over data needs DuckDB.")
 
     monkeypatch.setattr(Tables, "add", add)
     model = ScriptedModel([calls("read_eod_price"), says("The first tick is 0.")])
@@ -380,9 +380,9 @@ async def test_without_what_reads_tables_the_model_reads_what_there_is_room_for(
         first = await ask(url, body)
         sent = await ask(url, came_back(body, call_of(first), table(LONG)))
 
-    (told,) = said_to(model.prompts[-1].messages, "tool")
-    assert '{"tick": 0' in told
-    assert "characters are left out here; SQL over data needs DuckDB" in told
+    (reply,) = said_to(model.prompts[-1].messages, "tool")
+    assert '{"tick": 0' in reply
+    assert "characters omitted; SQL over data needs DuckDB" in reply
     (status,) = data_of(sent, "copilotStatusUpdate")
     assert status["eventType"] == "WARNING"
     assert "Only a part of Eod Price can be read" in status["message"]
@@ -393,7 +393,7 @@ async def test_a_body_that_is_too_large_is_refused_where_the_user_reads_it(serve
         sent = await ask(url, question(text="x" * 2**20))
         far_too_large = await post(url, question(text="x" * 2**22))
 
-    assert text_of(sent).startswith("The request is too large: at most 0.5 MB are taken.")
+    assert text_of(sent).startswith("The request is too large: the limit is 0.5 MB.")
     assert far_too_large.status_code == 413
     assert far_too_large.json()["error"] == "body_too_large"
 
@@ -413,7 +413,7 @@ class Endless:
             self.ended.set()
 
 
-async def test_the_model_is_hung_up_on_when_the_user_stops_the_answer(serve: Serve) -> None:
+async def test_the_upstream_request_is_closed_when_the_user_stops_the_response(serve: Serve) -> None:
     model = Endless()
 
     async with serve(app(model)) as url:
@@ -431,7 +431,7 @@ async def test_the_model_is_hung_up_on_when_the_user_stops_the_answer(serve: Ser
 
 async def test_a_read_is_announced_before_its_call_and_thoughts_before_the_text(serve: Serve) -> None:
     model = ScriptedModel(
-        [calls("read_eod_price"), [ThoughtChunk("Let me weigh the wombat question."), *says("Forty-two.")]]
+        [calls("read_eod_price"), [ReasoningChunk("Let me weigh the wombat question."), *says("Forty-two.")]]
     )
     body = question(widget())
 
@@ -500,7 +500,7 @@ async def test_an_old_client_gets_a_table_as_text(serve: Serve) -> None:
 # Who is here, and who may call
 
 TWO = """
-models: {default: {type: scripted, pause: 0}}
+models: {default: {type: scripted, chunk_delay: 0}}
 agents:
   analyst: {description: Reads the dashboard.}
   guarded: {}
@@ -520,7 +520,7 @@ def two(tmp_path: Path) -> Any:
     return application.build(config.parse(TWO, environ={}))
 
 
-async def test_both_descriptors_say_who_is_here(serve: Serve, two: Any) -> None:
+async def test_both_descriptors_list_the_agents(serve: Serve, two: Any) -> None:
     async with serve(two) as url, httpx2.AsyncClient(base_url=url) as client:
         agents = (await client.get("/openbb/agents.json")).json()
         copilots = (await client.get("/openbb/copilots.json")).json()
@@ -554,13 +554,13 @@ async def test_an_agent_may_want_a_key_where_the_face_is_open(serve: Serve, two:
         let_in = await client.post("/openbb/v1/query/guarded", json=question(), headers={"x-api-key": "key-openbb"})
 
     assert [answer.status_code for answer in (opened, refused, wrong, let_in)] == [200, 401, 401, 200]
-    assert refused.json()["error"] == "refused"
+    assert refused.json()["error"] == "unauthenticated"
     assert refused.headers["access-control-allow-origin"] == ORIGIN
 
 
 async def test_an_agent_is_found_by_whatever_name_it_has(serve: Serve) -> None:
     text = """
-    models: {default: {type: scripted, pause: 0}}
+    models: {default: {type: scripted, chunk_delay: 0}}
     agents: {default: {}, "{agent}": {}, "a/b c": {}}
     faces: [{type: openbb}]
     """
@@ -576,12 +576,12 @@ async def test_an_agent_is_found_by_whatever_name_it_has(serve: Serve) -> None:
     assert "No agent named 'nobody'" in unknown.json()["message"]
 
 
-def test_an_address_that_is_none_is_a_wrong_configuration() -> None:
+def test_an_invalid_address_is_a_configuration_error() -> None:
     with pytest.raises(ConfigError, match=r"10\.0\.0\.0/99"):
-        config.parse("faces: [{type: openbb, addresses: [10.0.0.0/99]}]", environ={})
+        config.parse("faces: [{type: openbb, allow_private_hosts: [10.0.0.0/99]}]", environ={})
 
 
-def test_the_operator_is_told_what_cannot_be_read(
+def test_formats_that_lack_their_packages_are_reported_at_startup(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "duckdb", None)
@@ -589,18 +589,18 @@ def test_the_operator_is_told_what_cannot_be_read(
 
     application.build(config.parse("faces: [{type: openbb}]", environ={}))
 
-    assert "not read long tables, Word: pip install 'rightseat[openbb]'" in caplog.text
+    assert "cannot read long tables, Word, because packages are missing: pip install 'rightseat[openbb]'" in caplog.text
 
 
 def test_an_agent_that_wants_a_key_where_there_is_none_is_a_wrong_configuration() -> None:
     text = TWO.replace("access: {keys: [{name: workspace, key: key-openbb}]}", "")
-    with pytest.raises(ConfigError, match="asks for keys, and there are none"):
+    with pytest.raises(ConfigError, match="requires keys, but none are configured"):
         application.build(config.parse(text, environ={}))
 
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [("agents: {}", "offers no agent"), ("agent: guarded, agents: {analyst: {}}", "does not offer it")],
+    [("agents: {}", "is empty"), ("agent: guarded, agents: {analyst: {}}", "is not in `agents`")],
 )
 def test_a_face_whose_agents_do_not_fit_together_is_a_wrong_configuration(options: str, problem: str) -> None:
     text = f"agents: {{analyst: {{}}, guarded: {{}}}}\nfaces: [{{type: openbb, {options}}}]"
@@ -657,7 +657,7 @@ async def test_pages_that_are_named_are_let_in_and_no_others(serve: Serve) -> No
 
 
 async def test_feedback_is_kept(serve: Serve, tmp_path: Path) -> None:
-    face = app(ScriptedModel([]), feedback=tmp_path / "said.jsonl")
+    face = app(ScriptedModel([]), feedback_file=tmp_path / "said.jsonl")
     async with serve(face) as url, httpx2.AsyncClient(base_url=url) as client:
         kept = await client.post("/v1/feedback", json={"vote": "up"}, headers={"x-trace-id": "chat-1"})
         refused = await client.post("/v1/feedback", content=b"nothing", headers={"content-type": "application/json"})
@@ -666,8 +666,8 @@ async def test_feedback_is_kept(serve: Serve, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "said.jsonl").read_text())["trace_id"] == "chat-1"
 
 
-async def test_without_a_file_for_it_nobody_asks_for_feedback(serve: Serve) -> None:
-    async with serve(app(ScriptedModel([]), feedback=None)) as url, httpx2.AsyncClient(base_url=url) as client:
+async def test_without_a_feedback_file_no_feedback_is_requested(serve: Serve) -> None:
+    async with serve(app(ScriptedModel([]), feedback_file=None)) as url, httpx2.AsyncClient(base_url=url) as client:
         agents = (await client.get("/agents.json")).json()
         answer = await client.post("/v1/feedback", json={"vote": "up"})
 
@@ -676,11 +676,11 @@ async def test_without_a_file_for_it_nobody_asks_for_feedback(serve: Serve) -> N
     assert answer.status_code == 404
 
 
-async def test_a_conversation_that_is_too_long_is_shortened_and_the_user_is_told(serve: Serve) -> None:
+async def test_a_conversation_that_is_too_long_is_shortened_and_reported_to_the_user(serve: Serve) -> None:
     model = ScriptedModel([says("Fine.")])
     earlier = [human("old question " * 4000), {"role": "ai", "content": "old answer " * 4000}]
 
-    async with serve(app(model, window=8192)) as url:
+    async with serve(app(model, context_window=8192)) as url:
         sent = await ask(url, {"messages": [*earlier, human("And now?")], "timezone": "UTC"})
 
     prompt = model.prompts[0]

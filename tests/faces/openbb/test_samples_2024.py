@@ -70,7 +70,7 @@ async def test_context_reaches_the_model_with_its_metadata(serve: Serve) -> None
     assert re.search(r"source=Financial Modelling Prep, lastUpdated=\d+\n<data>\n", known)
 
 
-async def test_each_widget_is_a_tool_that_says_what_it_shows(serve: Serve) -> None:
+async def test_each_widget_is_a_tool_with_a_description_of_its_data(serve: Serve) -> None:
     model = ScriptedModel([says("Hi!")])
 
     async with serve(app(model)) as url:
@@ -94,7 +94,7 @@ async def test_a_call_and_its_result_come_back_in_the_messages(serve: Serve) -> 
     assert text_of(sent) == "It is that."
 
 
-async def test_the_price_of_aapl_is_read_from_its_widget_and_told(serve: Serve) -> None:
+async def test_the_price_of_aapl_is_read_from_its_widget_and_sent_to_the_user(serve: Serve) -> None:
     said = "The current stock price of Apple Inc. (AAPL) is $150.75."
     model = ScriptedModel([calls("read_Historical_Stock_Price"), says(said)])
 
@@ -111,7 +111,7 @@ async def test_the_price_of_aapl_is_read_from_its_widget_and_told(serve: Serve) 
     assert "233.85" in str(model.prompts[1].messages)
 
 
-async def test_a_failure_is_told_with_an_event_that_a_client_of_2024_knows(serve: Serve) -> None:
+async def test_a_failure_is_sent_in_an_event_that_clients_of_2024_know(serve: Serve) -> None:
     model = ScriptedModel([[ModelUnreachable("upstream timeout")]])
 
     async with serve(app(model)) as url:

@@ -18,7 +18,7 @@ def framed(name: str) -> bytes:
 
 def frames(body: bytes) -> list[bytes]:
     """Of server-sent events."""
-    decoder = sse.Decoder()
+    decoder = sse.SseDecoder()
     return [chunk(data) for data in [*decoder.feed(body), *decoder.rest()]]
 
 

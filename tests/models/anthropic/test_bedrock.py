@@ -13,20 +13,20 @@ from rightseat import config
 from rightseat.core.ask import Parameters
 from rightseat.core.errors import (
     ConfigError,
+    ContextTooLong,
     ModelBusy,
     ModelError,
     ModelRefused,
     ModelRefusedKey,
     ModelUnreachable,
-    PromptTooLong,
 )
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
-from rightseat.egress.credentials.sigv4 import Keys, sign
+from rightseat.egress.credentials.sigv4 import AwsKeys, sign
 from rightseat.egress.request import OutgoingRequest
 from rightseat.models.anthropic import Anthropic
 from tests.models.anthropic.framing import answered, framed
-from tests.models.anthropic.test_reading import CHUNKS, failure, model_of
+from tests.models.anthropic.test_decoder import CHUNKS, failure, model_of
 from tests.models.asking import PROMPT, answer_of
 from tests.models.recorded import once, played, refusal
 from tests.tcp import Request, Script, Server, Visit, answers
@@ -49,7 +49,7 @@ def assert_signed(sent: Request, service: str) -> None:
     method, target, _ = sent.line.split()
     moment = datetime.strptime(sent.header("x-amz-date") or "", "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     headers = {"content-type": sent.header("content-type") or ""}
-    keys = Keys(KEYS["access_key_id"], KEYS["secret_access_key"], KEYS["session_token"])
+    keys = AwsKeys(KEYS["access_key_id"], KEYS["secret_access_key"], KEYS["session_token"])
     asked = OutgoingRequest(method, sent.header("host") or "", target, headers, sent.body)
     expected = sign(asked, keys, "us-east-1", service, moment)
     assert {name: sent.header(name) for name in expected} == expected
@@ -100,7 +100,7 @@ async def test_names_of_models_with_colons_and_slashes_are_signed_as_they_are_se
 @pytest.mark.parametrize("model", ["..", ".", ""])
 async def test_a_name_that_would_lead_elsewhere_is_refused(model: str) -> None:
     async with bedrock(framed("text"), client_models=("*",)) as (asked, server):
-        with pytest.raises(ModelRefused, match="is no name of a model"):
+        with pytest.raises(ModelRefused, match="is not a valid model name"):
             asked.stream(Prompt((user("Hi"),), (), Parameters(model=model)))
 
     assert server.requests == []
@@ -114,7 +114,7 @@ async def test_a_bedrock_key_works_there_too() -> None:
     assert server.requests[0].header("x-amz-date") is None
 
 
-async def test_the_address_that_speaks_the_messages_api_takes_signatures_too() -> None:
+async def test_the_address_of_the_messages_api_accepts_signatures_too() -> None:
     async with bedrock(played("anthropic", "text"), platform="bedrock") as (model, server):
         _ = [one async for one in model.stream(PROMPT)]
 
@@ -132,20 +132,20 @@ async def test_the_older_version_has_the_name_that_bedrock_knows() -> None:
 @pytest.mark.parametrize(
     ("frame", "kind", "said"),
     [
-        (exception("throttlingException", "Too many tokens"), ModelBusy, "too much to do"),
-        (exception("serviceUnavailableException", "x"), ModelBusy, "too much to do"),
-        (exception("modelStreamErrorException", "x"), ModelUnreachable, "broke its answer off with an error"),
-        (exception("internalServerException", "x"), ModelUnreachable, "broke its answer off with an error"),
+        (exception("throttlingException", "Too many tokens"), ModelBusy, "overloaded"),
+        (exception("serviceUnavailableException", "x"), ModelBusy, "overloaded"),
+        (exception("modelStreamErrorException", "x"), ModelUnreachable, "ended its response early with an error"),
+        (exception("internalServerException", "x"), ModelUnreachable, "ended its response early with an error"),
         (exception("validationException", "No such tool"), ModelRefused, "validationException: No such tool"),
-        (exception("validationException", "prompt is too long: 9"), PromptTooLong, "too long for the model"),
-        (chunk(b'{"type": "error", "error": {"type": "overloaded_error"}}'), ModelBusy, "too much to do"),
-        (START[:-1] + b"x", ModelUnreachable, "broke its answer off with an error"),
-        (START[:-1], ModelUnreachable, "its answer broke off"),
-        (b"", ModelUnreachable, "its answer broke off"),
+        (exception("validationException", "prompt is too long: 9"), ContextTooLong, "conversation too long"),
+        (chunk(b'{"type": "error", "error": {"type": "overloaded_error"}}'), ModelBusy, "overloaded"),
+        (START[:-1] + b"x", ModelUnreachable, "ended its response early with an error"),
+        (START[:-1], ModelUnreachable, "ended early"),
+        (b"", ModelUnreachable, "ended early"),
     ],
     ids=["throttled", "unavailable", "model", "internal", "invalid", "too long", "claude", "damaged", "cut", "ended"],
 )
-async def test_a_failure_inside_an_answer_comes_after_what_was_said(
+async def test_a_failure_inside_a_response_comes_after_its_chunks(
     frame: bytes, kind: type[ModelError], said: str
 ) -> None:
     chunks, error = await failure(once(answered(START, frame) if frame else answered(START)), **RUNTIME)
@@ -160,7 +160,7 @@ async def test_a_failure_inside_an_answer_comes_after_what_was_said(
     [
         ("403 Forbidden", "The security token included in the request is expired", ModelRefusedKey),
         ("403 Forbidden", "The request signature we calculated does not match canary/secret+key", ModelRefusedKey),
-        ("400 Bad Request", "Input is too long: prompt is too long: 300000 tokens", PromptTooLong),
+        ("400 Bad Request", "Input is too long: prompt is too long: 300000 tokens", ContextTooLong),
         ("400 Bad Request", "The provided model identifier is invalid.", ModelRefused),
         ("429 Too Many Requests", "Too many requests", ModelBusy),
         ("503 Service Unavailable", "Later", ModelUnreachable),
@@ -177,10 +177,10 @@ async def test_a_refusal_is_an_error_of_its_kind_and_keys_stay_out_of_the_log(
     assert "canary" not in caplog.text
 
 
-async def test_a_server_that_speaks_something_else_is_told_apart() -> None:
+async def test_a_response_of_another_content_type_is_refused() -> None:
     _, error = await failure(answers(played("anthropic", "text")), **RUNTIME)
 
-    assert "answered with text/event-stream" in error.message
+    assert "returned text/event-stream" in error.message
 
 
 async def test_a_refused_signature_is_not_sent_again() -> None:
@@ -199,7 +199,7 @@ async def test_a_refused_signature_is_not_sent_again() -> None:
         ("You don't have access to the model with the specified model ID.", 1),
     ],
 )
-async def test_expired_keys_are_found_anew_and_the_request_is_sent_once_more(
+async def test_expired_keys_are_looked_up_again_and_the_request_is_retried_once(
     said: str, requests: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "old-id")
@@ -226,7 +226,7 @@ async def test_expired_keys_are_found_anew_and_the_request_is_sent_once_more(
         ("platform: bedrock-runtime", "the platform bedrock-runtime needs `region`"),
         ("platform: bedrock-runtime, base_url: 'http://x', aws: {}", "the platform bedrock-runtime needs `region`"),
         ("platform: foundry, resource: r, aws: {}", "`aws` is for the platforms bedrock and bedrock-runtime"),
-        ("platform: bedrock, region: r, api_key: k, aws: {}", "there are `api_key` and `aws`; one of them is meant"),
+        ("platform: bedrock, region: r, api_key: k, aws: {}", "`api_key` and `aws` exclude each other; remove one"),
     ],
 )
 def test_what_does_not_go_together_is_refused_by_the_configuration(options: str, said: str) -> None:

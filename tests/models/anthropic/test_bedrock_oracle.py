@@ -11,19 +11,19 @@ from botocore.awsrequest import AWSRequest  # type: ignore[import-untyped]
 from botocore.credentials import Credentials  # type: ignore[import-untyped]
 
 from rightseat.core.errors import ModelError
-from rightseat.egress.credentials.sigv4 import Keys, sign
+from rightseat.egress.credentials.sigv4 import AwsKeys, sign
 from rightseat.egress.request import OutgoingRequest
 from tests.models.anthropic.framing import answered, framed
 from tests.models.anthropic.test_bedrock import KEYS, MODEL, RUNTIME, START, assert_signed
+from tests.models.anthropic.test_decoder import CHUNKS, model_of
 from tests.models.anthropic.test_oracle import Said, ours
-from tests.models.anthropic.test_reading import CHUNKS, model_of
 from tests.models.recorded import once
 from tests.wire.test_eventstream import exception
 
 MOMENT = datetime(2026, 11, 15, 12, 0, 1, tzinfo=UTC)
 
 
-def signed_by_botocore(asked: OutgoingRequest, keys: Keys) -> dict[str, str]:
+def signed_by_botocore(asked: OutgoingRequest, keys: AwsKeys) -> dict[str, str]:
     request = AWSRequest(asked.method, f"https://{asked.host}{asked.target}", headers=asked.headers, data=asked.body)
     credentials = Credentials(keys.id, keys.secret, keys.session_token)
     botocore.auth.SigV4Auth(credentials, "svc", "eu-1").add_auth(request)
@@ -66,7 +66,7 @@ TARGETS = [
 @pytest.mark.parametrize("token", [None, "session/token=="])
 def test_botocore_signs_as_we_do(token: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(botocore.auth, "get_current_datetime", lambda *_, **__: MOMENT)
-    keys = Keys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)
+    keys = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", token)
     for number, target in enumerate(TARGETS):
         headers = {"content-type": "application/json"} if number % 2 else {}
         asked = OutgoingRequest("POST", "h.test:8443", target, headers, ('{"text": "Grüße"}' * number).encode())
@@ -91,7 +91,7 @@ def said_by(events: list[dict[str, Any]]) -> Said:
             case {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta"} as delta}:
                 said.calls[ids[index]][1] += delta["partial_json"]
             case {"type": "message_delta", "usage": usage}:
-                said.usage = (sum(read), usage["output_tokens"], read[2], read[1])
+                said.usage = (sum(read), usage["output_tokens"], read[2], read[1], 0)
     return said
 
 

@@ -9,16 +9,16 @@ import anthropic
 import pytest
 from msgspec.structs import astuple
 
-from rightseat.core.ask import Named, Parameters
+from rightseat.core.ask import NamedTool, Parameters
 from rightseat.core.errors import ModelError
-from rightseat.core.events import AnswerEnded, CallDelta, CallStarted, TextDelta, ThoughtDelta
-from rightseat.core.framing import frame
+from rightseat.core.events import ModelResponseEnded, ReasoningDelta, TextDelta, ToolCallDelta, ToolCallStarted
 from rightseat.core.messages import Call, Image, Message, Result, Text, system, user
 from rightseat.core.model import Prompt
+from rightseat.core.stream.framer import frame
 from rightseat.core.tools import Tool
 from rightseat.models.anthropic import Anthropic
-from rightseat.models.anthropic.reading import REASONS
-from tests.models.anthropic.test_reading import KEY, model_of
+from rightseat.models.anthropic.decoder import REASONS
+from tests.models.anthropic.test_decoder import KEY, model_of
 from tests.models.recorded import RECORDINGS, answer, once, played, refusal
 
 BROKEN = ("error-mid-stream", "api-error-mid-stream", "broken-off")
@@ -32,7 +32,7 @@ class Said:
     thoughts: str = ""
     calls: dict[str, list[str]] = field(default_factory=dict)  # name and arguments
     reason: str | None = None
-    usage: tuple[int, int, int, int] | None = None  # as our `Usage` has them
+    usage: tuple[int, int, int, int, int] | None = None  # as our `Usage` has them; Claude reports no reasoning tokens
 
 
 def sdk(url: str) -> anthropic.AsyncAnthropic:
@@ -64,7 +64,7 @@ async def theirs(url: str) -> Said:
                             said.calls[ids[event.index]][1] += event.delta.partial_json
                 case "message_delta":
                     said.reason = REASONS[event.delta.stop_reason or "end_turn"]
-                    said.usage = (sum(read[:3]), event.usage.output_tokens, read[2], read[1])
+                    said.usage = (sum(read[:3]), event.usage.output_tokens, read[2], read[1], 0)
     return said
 
 
@@ -74,13 +74,13 @@ async def ours(model: Anthropic) -> Said:
         match event:
             case TextDelta(text=text):
                 said.text += text
-            case ThoughtDelta(text=text):
+            case ReasoningDelta(text=text):
                 said.thoughts += text
-            case CallStarted(call_id=id, name=name):
+            case ToolCallStarted(call_id=id, name=name):
                 said.calls[id] = [name, ""]
-            case CallDelta(call_id=id, text=text):
+            case ToolCallDelta(call_id=id, text=text):
                 said.calls[id][1] += text
-            case AnswerEnded(reason=reason, usage=usage):
+            case ModelResponseEnded(reason=reason, usage=usage):
                 said.reason = reason
                 said.usage = astuple(usage) if usage else None
     return said
@@ -126,7 +126,7 @@ async def test_the_same_conversation_becomes_the_same_request() -> None:
             Message("tool", (Result("c1", "search", "a cat"),)),
         ),
         (Tool("search", "Find things.", schema, strict=True),),
-        Parameters(max_tokens=7, stop=("END",), tool_choice=Named("search"), parallel_calls=False),
+        Parameters(max_tokens=7, stop=("END",), tool_choice=NamedTool("search"), parallel_calls=False),
     )
     image: Any = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}}
     async with model_of(played("anthropic", "text"), cache="5m") as (model, server), sdk(server.url) as client:

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from rightseat.core.ask import Parameters
 from rightseat.core.errors import ModelRefused
 from rightseat.core.messages import assistant, user
-from rightseat.core.model import Begun, CannotContinue, Chunk, Prompt, StopChunk, TextChunk, UsageChunk
+from rightseat.core.model import CannotContinue, Chunk, PartialOutput, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.models.anthropic import Options
-from rightseat.models.anthropic.prefill import takes_prefill
-from tests.models.anthropic.test_reading import KEY, model_of
+from rightseat.models.anthropic.prefill import supports_prefill
+from tests.models.anthropic.test_decoder import KEY, model_of
 from tests.models.asking import PROMPT
 from tests.models.recorded import played, refusal
 from tests.tcp import Script, Visit
@@ -47,14 +47,14 @@ def counting(answer: bytes) -> Script:
     return script
 
 
-async def go_on(begun: Begun, prompt: Prompt = PROMPT, answer: bytes = TEXT, **options: Any) -> list[Chunk]:
+async def go_on(begun: PartialOutput, prompt: Prompt = PROMPT, answer: bytes = TEXT, **options: Any) -> list[Chunk]:
     async with model_of(counting(answer), **{"model": OLD, **options}) as (model, _):
-        return [chunk async for chunk in model.go_on(prompt, begun)]
+        return [chunk async for chunk in model.continue_stream(prompt, begun)]
 
 
-async def test_what_was_said_is_the_last_message_and_counts_as_output() -> None:
+async def test_the_partial_output_is_the_last_message_and_counts_as_output() -> None:
     async with model_of(counting(TEXT), model=OLD, max_tokens=100) as (model, server):
-        chunks = [chunk async for chunk in model.go_on(PROMPT, Begun(text="one two three"))]
+        chunks = [chunk async for chunk in model.continue_stream(PROMPT, PartialOutput(text="one two three"))]
 
     sent = next(request.json for request in server.requests if "count_tokens" not in request.line)
     assert sent["messages"][-1] == {"role": "assistant", "content": [{"type": "text", "text": "one two three"}]}
@@ -63,10 +63,10 @@ async def test_what_was_said_is_the_last_message_and_counts_as_output() -> None:
     assert "".join(chunk.text for chunk in chunks if isinstance(chunk, TextChunk)).startswith("Hello there")
 
 
-async def test_white_space_at_the_end_is_not_sent_and_not_said_twice() -> None:
+async def test_trailing_white_space_is_not_sent_and_not_emitted_twice() -> None:
     events = TEXT.replace(b'"text":"Hello"', b'"text":" Hell"')  # of the same length
     async with model_of(counting(events), model=OLD) as (model, server):
-        chunks = [chunk async for chunk in model.go_on(PROMPT, Begun(text="one two "))]
+        chunks = [chunk async for chunk in model.continue_stream(PROMPT, PartialOutput(text="one two "))]
 
     sent = next(request.json for request in server.requests if "count_tokens" not in request.line)
     assert sent["messages"][-1]["content"][0]["text"] == "one two"
@@ -74,26 +74,26 @@ async def test_white_space_at_the_end_is_not_sent_and_not_said_twice() -> None:
 
 
 async def test_white_space_that_does_not_come_again_ends_it() -> None:
-    with pytest.raises(CannotContinue, match="in another way"):
-        await go_on(Begun(text="one two "))
+    with pytest.raises(CannotContinue, match="differs from its partial"):
+        await go_on(PartialOutput(text="one two "))
 
 
 @pytest.mark.parametrize(
     ("begun", "asked", "options"),
     [
-        (Begun(text="one"), {}, {"model": "claude-sonnet-5"}),
-        (Begun(text="one"), {}, {"prefill": False}),
-        (Begun("Hm.", "one"), {}, {}),
-        (Begun("Hm.", is_thinking=True), {}, {}),
-        (Begun(text="one"), {}, {"thinking": 2048}),
-        (Begun(text="one"), {"response_schema": {"type": "object", "properties": {}}}, {}),
-        (Begun(text=" \n"), {}, {}),
-        (Begun(text="one two"), {"max_tokens": 2}, {}),
+        (PartialOutput(text="one"), {}, {"model": "claude-sonnet-5"}),
+        (PartialOutput(text="one"), {}, {"prefill": False}),
+        (PartialOutput("Hm.", "one"), {}, {}),
+        (PartialOutput("Hm.", is_reasoning=True), {}, {}),
+        (PartialOutput(text="one"), {}, {"thinking": 2048}),
+        (PartialOutput(text="one"), {"response_schema": {"type": "object", "properties": {}}}, {}),
+        (PartialOutput(text=" \n"), {}, {}),
+        (PartialOutput(text="one two"), {"max_tokens": 2}, {}),
     ],
     ids=["model", "off", "thought", "thinking", "thinks", "schema", "blank", "longest"],
 )
 async def test_what_no_prefill_would_do_for_is_not_continued(
-    begun: Begun, asked: dict[str, Any], options: dict[str, Any]
+    begun: PartialOutput, asked: dict[str, Any], options: dict[str, Any]
 ) -> None:
     with pytest.raises(CannotContinue):
         await go_on(begun, Prompt((user("Hi"),), (), Parameters(**asked)), **options)
@@ -101,20 +101,22 @@ async def test_what_no_prefill_would_do_for_is_not_continued(
 
 async def test_a_conversation_that_ends_with_the_assistant_is_not_continued() -> None:
     with pytest.raises(CannotContinue):
-        await go_on(Begun(text="one"), Prompt((user("Hi"), assistant("Yes?"))))
+        await go_on(PartialOutput(text="one"), Prompt((user("Hi"), assistant("Yes?"))))
 
 
-async def test_a_server_that_does_not_count_is_not_asked_to_go_on() -> None:
+async def test_a_server_that_cannot_count_tokens_is_not_asked_to_continue() -> None:
     async with model_of(refusal("404 Not Found", "{}"), model=OLD) as (model, server):
         with pytest.raises(CannotContinue, match="counted"):
-            await anext(model.go_on(PROMPT, Begun(text="one")))
+            await anext(model.continue_stream(PROMPT, PartialOutput(text="one")))
 
     assert all("count_tokens" in request.line for request in server.requests)
 
 
-async def test_a_model_that_takes_no_prefill_after_all_says_so() -> None:
+async def test_a_model_that_rejects_a_prefill_raises_model_refused() -> None:
     with pytest.raises(ModelRefused, match="prefill"):
-        await go_on(Begun(text="one"), answer=refusal("400 Bad Request", NO_PREFILL), prefill=True, model="claude-next")
+        await go_on(
+            PartialOutput(text="one"), answer=refusal("400 Bad Request", NO_PREFILL), prefill=True, model="claude-next"
+        )
 
 
 @pytest.mark.parametrize(
@@ -137,12 +139,12 @@ async def test_a_model_that_takes_no_prefill_after_all_says_so() -> None:
     ],
 )
 def test_which_models_take_one_is_known_by_their_names(model: str, takes: bool) -> None:
-    assert takes_prefill(Options(model=model), model) is takes
-    assert takes_prefill(Options(model=model, prefill=not takes), model) is not takes
+    assert supports_prefill(Options(model=model), model) is takes
+    assert supports_prefill(Options(model=model, prefill=not takes), model) is not takes
 
 
 def test_it_cannot_be_switched_on_where_it_is_not_known() -> None:
-    with pytest.raises(ValidationError, match="leave it out for foundry"):
+    with pytest.raises(ValidationError, match="remove it for foundry"):
         Options(model=OLD, platform="foundry", resource="r", prefill=True)
 
 
@@ -152,7 +154,7 @@ async def test_the_official_sdk_counts_by_the_same_request() -> None:
             theirs = await client.messages.count_tokens(
                 model=OLD, messages=[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
             )
-        _ = [chunk async for chunk in model.go_on(PROMPT, Begun(text="one"))]
+        _ = [chunk async for chunk in model.continue_stream(PROMPT, PartialOutput(text="one"))]
 
     first, second, *_ = (request for request in server.requests if "count_tokens" in request.line)
     assert theirs.input_tokens == 1

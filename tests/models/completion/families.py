@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rightseat.core.tools import Tool
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 
 Arguments = dict[str, JsonValue]
 Spoken = Sequence[tuple[str, Arguments]]

@@ -1,13 +1,13 @@
-"""An engine that says what it is told to, and keeps what it was asked."""
+"""A backend that says what it is told to, and keeps what it was asked."""
 
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
-from rightseat.core.model import CallChunk, Chunk, TextChunk, ThoughtChunk
+from rightseat.core.model import CallChunk, Chunk, ReasoningChunk, TextChunk
 from rightseat.core.tools import Tool
-from rightseat.models.completion.engine import Description, End, Piece, Request
-from rightseat.models.completion.reading.reader import Reader
+from rightseat.models.completion.backend import CompletionRequest, Description, End, TextPiece
+from rightseat.models.completion.parsing.reader import Reader
 from rightseat.models.completion.styles.style import Style
 
 CHATML = (
@@ -32,7 +32,7 @@ class Player:
         self.size = size
         self.end = end or End("stop", 7, 5)
         self.has_triggers = has_triggers
-        self.requests: list[Request] = []
+        self.requests: list[CompletionRequest] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -44,10 +44,10 @@ class Player:
     async def describe(self) -> Description:
         return self.description
 
-    async def generate(self, request: Request) -> AsyncIterator[Piece | End]:
+    async def generate(self, request: CompletionRequest) -> AsyncIterator[TextPiece | End]:
         self.requests.append(request)
         for piece in cut(self.answers.pop(0), (self.size,)):
-            yield Piece(piece)
+            yield TextPiece(piece)
         yield self.end
 
 
@@ -71,7 +71,7 @@ def read(reader: Reader, pieces: Sequence[str], *, was_cut: bool = False) -> lis
     return [*chunks, *reader.end(cut=was_cut)]
 
 
-def joined(chunks: Sequence[Chunk], kind: type[TextChunk | ThoughtChunk] = TextChunk) -> str:
+def joined(chunks: Sequence[Chunk], kind: type[TextChunk | ReasoningChunk] = TextChunk) -> str:
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, kind))
 
 

@@ -8,10 +8,10 @@ from rightseat.core.ask import Parameters
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
-from rightseat.core.values import JsonValue
-from rightseat.models.completion import planning
+from rightseat.core.types import JsonValue
+from rightseat.models.completion import plan
 from rightseat.models.completion.budget import count_strings
-from rightseat.models.completion.grammar import lark
+from rightseat.models.completion.grammar.output import lark
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.families import hermes
 from tests.models.completion.grammar.oracle import Judge
@@ -25,7 +25,7 @@ def tool(*names: str) -> Tool:
 
 def accepts(text: str, offered: Tool, style: str = "forced-hermes", **asked: Any) -> bool:
     prompt = Prompt((user("Hi"),), (offered,), Parameters(tool_choice="required", **asked))
-    found = planning.plan(prompt, STYLES[style], triggers=False).constraint("", thinks=False)
+    found = plan.make_plan(prompt, STYLES[style], triggers=False).constraint("", thinks=False)
     assert found is not None
     return Judge(lark.write(found.grammar)).accepts(text)
 
@@ -62,7 +62,7 @@ def test_a_model_that_was_trained_to_call_knows_when_to_stop() -> None:
         ({"max_tokens": 600, "parallel_calls": False}, False),
     ],
 )
-def test_a_second_call_needs_room_or_the_wish_for_it(asked: dict[str, Any], fits: bool) -> None:
+def test_a_second_call_needs_budget_or_a_request_for_it(asked: dict[str, Any], fits: bool) -> None:
     assert accepts(hermes("", [("note", {"a": "x"})] * 2), tool("a"), **asked) is fits
 
 
@@ -77,7 +77,7 @@ def test_only_strings_that_a_model_may_fill_as_it_likes_are_counted() -> None:
     assert count_strings({"properties": {"list": {"type": "array", "items": inner}}}) == 3
 
 
-def test_a_list_has_as_many_items_as_there_is_room_for() -> None:
+def test_a_list_has_as_many_items_as_fit_the_budget() -> None:
     listing = Tool(
         "note", "", {"type": "object", "properties": {"a": {"type": "array", "items": STRING}}, "required": ["a"]}
     )

@@ -58,28 +58,28 @@ WHOLE: dict[str, Value] = {
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_it_says_what_the_model_is(tmp_path: Path, version: int) -> None:
+def test_the_metadata_of_a_gguf_file_is_read(tmp_path: Path, version: int) -> None:
     path = write(tmp_path, head(WHOLE, version) + b"tensors")
 
     assert gguf.read(path) == gguf.Header(
         architecture="llama",
         name="Small",
         template="{{ messages }}",
-        context=8192,
+        context_window=8192,
         bos="<s>",
         eos="é",
         size=path.stat().st_size,
     )
 
 
-def test_a_model_may_say_nothing(tmp_path: Path) -> None:
+def test_a_response_may_be_empty(tmp_path: Path) -> None:
     header = gguf.read(write(tmp_path, head({})))
 
-    assert (header.template, header.context, header.bos) == ("", None, "")
+    assert (header.template, header.context_window, header.bos) == ("", None, "")
 
 
 def test_a_head_may_be_longer_than_what_is_read_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gguf, "SIZES", (64, 4096))
+    monkeypatch.setattr(gguf, "HEADER_BYTES", (64, 4096))
 
     assert gguf.read(write(tmp_path, head(WHOLE) + bytes(9999))).name == "Small"
 
@@ -106,19 +106,19 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_file_that_is_none_is_told(tmp_path: Path, what: str) -> None:
-    with pytest.raises(ConfigError, match=r"m\.gguf is no"):
+def test_an_invalid_file_is_reported(tmp_path: Path, what: str) -> None:
+    with pytest.raises(ConfigError, match=r"m\.gguf is (not|truncated)"):
         gguf.read(write(tmp_path, BAD[what]))
 
 
-def test_every_cut_of_a_file_is_told_and_none_is_a_crash(tmp_path: Path) -> None:
+def test_every_truncated_file_is_reported_and_none_is_a_crash(tmp_path: Path) -> None:
     whole = head(WHOLE)
     for end in range(len(whole)):
         with pytest.raises(ConfigError):
             gguf.read(write(tmp_path, whole[:end]))
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="No such file"):
         gguf.read(tmp_path / "none.gguf")
 

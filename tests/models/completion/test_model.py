@@ -1,17 +1,17 @@
-"""The whole of it: what a client asks reaches the engine, and what the engine says becomes chunks."""
+"""The whole of it: what a client asks reaches the backend, and what the backend says becomes chunks."""
 
 import json
 from typing import Any
 
 import pytest
 
-from rightseat.core.ask import Named, Parameters
-from rightseat.core.errors import ModelUnreachable, PromptTooLong, Unenforceable
+from rightseat.core.ask import NamedTool, Parameters
+from rightseat.core.errors import ContextTooLong, ModelUnreachable, SchemaNotSupported
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, NoteChunk, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.models import completion
-from rightseat.models.completion.engine import Description, End, Piece
+from rightseat.models.completion.backend import Description, End, TextPiece
 from rightseat.models.completion.model import Completion
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.families import PARIS, TOOLS, WEATHER, hermes
@@ -25,7 +25,7 @@ async def ask(player: Player, tools: tuple[Tool, ...] = TOOLS, style: str = "aut
         return [chunk async for chunk in model.stream(Prompt((user("Hi"),), tools, Parameters(**asked), "thread_1"))]
 
 
-async def test_an_answer_says_why_it_ended_and_what_it_cost() -> None:
+async def test_a_response_has_its_stop_reason_and_its_usage() -> None:
     chunks = await ask(Player("Hello."))
 
     assert joined(chunks) == "Hello."
@@ -36,7 +36,7 @@ async def test_calls_are_the_reason_where_there_are_some() -> None:
     chunks = await ask(Player(hermes("", [PARIS])))
 
     assert [(name, json.loads(said)) for name, said in calls_of(chunks)] == [PARIS]
-    assert StopChunk("calls") in chunks
+    assert StopChunk("tool_calls") in chunks
 
 
 async def test_a_call_that_was_cut_is_not_whole() -> None:
@@ -52,8 +52,8 @@ async def test_a_call_that_a_stop_word_of_the_client_cut_is_not_whole_either() -
     assert StopChunk("length") in chunks
 
 
-async def test_an_engine_that_breaks_its_grammar_is_an_error() -> None:
-    with pytest.raises(ModelUnreachable, match="broke the form"):
+async def test_a_backend_that_breaks_its_grammar_is_an_error() -> None:
+    with pytest.raises(ModelUnreachable, match="output is invalid"):
         await ask(Player(hermes("", [("get_weather", {"city": 5})])), tool_choice="required")
 
 
@@ -61,11 +61,11 @@ async def test_a_text_that_breaks_its_schema_is_an_error_too() -> None:
     wanted = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
 
     assert joined(await ask(Player('{"age": 3}'), (), response_schema=wanted)) == '{"age": 3}'
-    with pytest.raises(ModelUnreachable, match="does not fit its schema"):
+    with pytest.raises(ModelUnreachable, match="does not match its schema"):
         await ask(Player('{"age": "three"}'), (), response_schema=wanted)
 
 
-async def test_what_the_client_wants_reaches_the_engine() -> None:
+async def test_what_the_client_wants_reaches_the_backend() -> None:
     player = Player("Hello.")
 
     await ask(player, (), stop=("END",), max_tokens=77, temperature=0.0, top_p=0.5, seed=3, logprobs=2)
@@ -105,11 +105,11 @@ async def test_a_tool_that_is_left_out_is_warned_of_before_the_answer() -> None:
     assert "broken_lookup" not in player.requests[0].prompt
 
 
-async def test_a_tool_that_is_demanded_and_cannot_be_held_to_is_refused_before_the_engine_is_asked() -> None:
+async def test_a_tool_that_is_demanded_and_cannot_be_held_to_is_refused_before_the_backend_is_asked() -> None:
     player = Player("Hello.")
 
-    with pytest.raises(Unenforceable):
-        await ask(player, (WEATHER, BAD), tool_choice=Named("broken_lookup"))
+    with pytest.raises(SchemaNotSupported):
+        await ask(player, (WEATHER, BAD), tool_choice=NamedTool("broken_lookup"))
 
     assert player.requests == []
 
@@ -117,7 +117,7 @@ async def test_a_tool_that_is_demanded_and_cannot_be_held_to_is_refused_before_t
 async def test_logprobs_stand_before_their_text() -> None:
     class Counting(Player):
         async def generate(self, request):  # type: ignore[no-untyped-def]  # as its base
-            yield Piece("Hi", ({"token": "Hi", "logprob": -0.1},))
+            yield TextPiece("Hi", ({"token": "Hi", "logprob": -0.1},))
             yield self.end
 
     chunks = await ask(Counting(), ())
@@ -125,7 +125,7 @@ async def test_logprobs_stand_before_their_text() -> None:
     assert chunks[:2] == [NoteChunk("logprobs", [{"token": "Hi", "logprob": -0.1}]), TextChunk("Hi")]
 
 
-async def test_an_engine_with_another_model_is_looked_at_again() -> None:
+async def test_a_backend_with_another_model_is_looked_at_again() -> None:
     player = Player("Hello.", "functions", description=Description(template=CHATML))
     async with Completion(player) as model:
         async for _ in model.stream(Prompt((user("Hi"),), TOOLS)):
@@ -141,10 +141,10 @@ async def test_a_prompt_beyond_the_context_stays_that_error() -> None:
     class Small(Player):
         async def generate(self, request):  # type: ignore[no-untyped-def]  # as its base
             if request.prompt:
-                raise PromptTooLong("Too long.", 400)
+                raise ContextTooLong("Too long.", 400)
             yield self.end
 
-    with pytest.raises(PromptTooLong, match=r"Too long\. The 2 tools take most of it"):
+    with pytest.raises(ContextTooLong, match=r"Too long\. The 2 tools take most of the prompt"):
         await ask(Small())
 
 
@@ -155,6 +155,6 @@ def test_options_name_every_style() -> None:
 
 
 def test_a_model_is_built_from_its_options_and_opens_nothing() -> None:
-    model = completion.build(completion.Options.model_validate({"engine": {"url": "http://127.0.0.1:9"}}))
+    model = completion.build(completion.Options.model_validate({"backend": {"url": "http://127.0.0.1:9"}}))
 
     assert isinstance(model, Completion)

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rightseat.core.ask import Named, Parameters
+from rightseat.core.ask import NamedTool, Parameters
 from rightseat.core.errors import ConfigError, ModelUnreachable
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
-from rightseat.models.completion import planning
-from rightseat.models.completion.engine import Description
-from rightseat.models.completion.grammar import lark
+from rightseat.models.completion import plan
+from rightseat.models.completion.backend import Description
+from rightseat.models.completion.grammar.output import lark
 from rightseat.models.completion.styles import NATIVE, STYLES, choose
 from rightseat.models.completion.styles.style import Style
 from tests.models.completion.families import FAMILIES, NASTY, PARIS, TOOLS, Family, Spoken
@@ -40,7 +40,7 @@ def style_of(family: Family) -> Style:
 
 def without_prompt(family: Family, raw: str) -> tuple[str, str]:
     """What the prompt of this family ends with already, and what is left to say."""
-    said = style_of(family).said
+    said = style_of(family).prompt_tail
     return said, raw.removeprefix(said)
 
 
@@ -61,7 +61,7 @@ def test_every_style_is_on_the_page_with_its_signs() -> None:
     rows = {line.split("`")[1]: line.replace("\\|", "|") for line in page.splitlines() if line.startswith("| `")}
 
     for style in NATIVE:
-        assert all(f"{sign}`" in rows[style.name] or f"{sign} `" in rows[style.name] for sign in style.signs)
+        assert all(f"{sign}`" in rows[style.name] or f"{sign} `" in rows[style.name] for sign in style.template_markers)
     assert all(f"`{name}`" in page for name in STYLES)
 
 
@@ -71,7 +71,7 @@ def test_a_model_without_a_template_is_forced() -> None:
     assert (style.name, reason) == ("forced-hermes", "the model has no chat template")
 
 
-def test_a_template_with_tools_that_nobody_knows_is_forced() -> None:
+def test_a_template_with_an_unknown_tool_format_uses_the_forced_style() -> None:
     assert choose(Description(template="{{ tools }} <weird_call>"))[0].name == "forced-hermes"
 
 
@@ -170,11 +170,11 @@ def allowed(family: Family, raw: str, **asked: object) -> bool:
     """Whether the eager grammar of such a request lets the model say this."""
     prompt = Prompt((user("Hi"),), TOOLS, Parameters(**asked))  # type: ignore[arg-type]  # as each test says
     style = style_of(family)
-    constraint = planning.plan(prompt, style, triggers=False).constraint(style.said, thinks=False)
+    constraint = plan.make_plan(prompt, style, triggers=False).constraint(style.prompt_tail, thinks=False)
     assert constraint is not None
     judge = Judge(lark.write(constraint.grammar))
     assert not judge.problem
-    return judge.accepts(raw.removeprefix(style.said))
+    return judge.accepts(raw.removeprefix(style.prompt_tail))
 
 
 @families
@@ -190,7 +190,7 @@ def test_a_demanded_call_may_be_of_any_tool_and_nothing_else(family: Family) -> 
 
 @families
 def test_a_named_call_is_of_that_tool_and_once(family: Family) -> None:
-    named = Named("get_weather")
+    named = NamedTool("get_weather")
 
     assert allowed(family, family.speak("", [PARIS]), tool_choice=named)
     assert not allowed(family, family.speak("", [("send_note", {"to": "A", "text": "b"})]), tool_choice=named)

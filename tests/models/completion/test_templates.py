@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from rightseat.core.errors import BadAsk, BadTemplate
+from rightseat.core.errors import BadRequest, BadTemplate
 from rightseat.models.completion import templates as rendering
 from rightseat.models.completion.templates import Templates
 
@@ -151,8 +151,8 @@ async def test_more_names_reach_the_template(templates: Templates) -> None:
     assert await template.render([], more={"builtin_tools": ["a", "b"]}) == "a+bTrue"
 
 
-async def test_a_template_that_refuses_the_messages_says_why(templates: Templates) -> None:
-    with pytest.raises(BadAsk, match="roles must alternate"):
+async def test_a_template_that_refuses_the_messages_raises_with_the_reason(templates: Templates) -> None:
+    with pytest.raises(BadRequest, match="roles must alternate"):
         await templates.get("{{ raise_exception('roles must alternate') }}").render(MESSAGES)
 
 
@@ -173,6 +173,7 @@ BOMBS = {
 }
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("what", BOMBS)
 async def test_a_bad_template_is_an_error_and_soon(what: str, templates: Templates) -> None:
     start = time.monotonic()
@@ -190,7 +191,7 @@ async def test_after_a_bad_one_the_others_are_rendered(templates: Templates) -> 
     assert await templates.get("{{ messages | length }}").render(MESSAGES) == "6"
 
 
-async def test_a_process_that_somebody_else_ended_is_replaced(templates: Templates) -> None:
+async def test_a_process_that_was_killed_is_replaced(templates: Templates) -> None:
     template = templates.get("{{ messages | length }}")
     await template.render(MESSAGES)
     process = templates._renderer._process
@@ -205,9 +206,9 @@ async def test_the_time_that_the_process_takes_to_start_is_not_the_templates(
     templates: Templates, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     slow = tmp_path / "slow.py"
-    slow.write_text(f"import time; time.sleep(0.5)\n{rendering.PROGRAM.read_text()}")
-    monkeypatch.setattr(rendering, "PROGRAM", slow)
-    monkeypatch.setattr(rendering, "PATIENCE", 0.3)
+    slow.write_text(f"import time; time.sleep(0.5)\n{rendering.WORKER.read_text()}")
+    monkeypatch.setattr(rendering, "WORKER", slow)
+    monkeypatch.setattr(rendering, "RENDER_TIMEOUT_S", 0.3)
 
     assert await templates.get("{{ messages | length }}").render(MESSAGES) == "6"
 
@@ -236,7 +237,7 @@ async def test_a_template_does_not_reach_the_interpreter(source: str, templates:
     assert not any(word in said for word in ("<class", "PATH", "root:", "<module", "<function"))
 
 
-async def test_a_template_changes_nothing_of_ours(templates: Templates) -> None:
+async def test_a_template_cannot_change_its_arguments(templates: Templates) -> None:
     messages = [{"role": "user", "content": "Hi"}]
 
     await templates.get("{{ messages.append(1) }}{{ messages[0].update({'role': 'x'}) }}").render(messages)
@@ -267,7 +268,7 @@ async def test_prompts_are_rendered_side_by_side_and_not_mixed_up(templates: Tem
     assert said == [str(number) for number in range(50)]
 
 
-async def test_a_prompt_that_nobody_waits_for_any_more_spoils_none_after_it(templates: Templates) -> None:
+async def test_a_cancelled_prompt_does_not_affect_later_ones(templates: Templates) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.3):
             await templates.get(BOMBS["the same in Jinja"]).render(MESSAGES)

@@ -12,17 +12,17 @@ from google import genai
 from google.genai import types
 
 from rightseat import config
-from rightseat.core.ask import Ask, Named, Parameters, ToolChoice
+from rightseat.core.ask import Ask, NamedTool, Parameters, ToolChoice
 from rightseat.core.errors import ConfigError, ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, system, user
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
 from rightseat.models.google import Google, Options
-from rightseat.models.google.reading import Reader
-from rightseat.models.google.writing import LOST, UNSIGNED, write_request
+from rightseat.models.google.decoder import GeminiDecoder
+from rightseat.models.google.encoder import SIGNATURES_LOST, SKIP_SIGNATURE, write_request
 from tests.core.test_runtime import answer, running
-from tests.models.anthropic.test_writing import Box, one_after_another
+from tests.models.anthropic.test_encoder import Box, one_after_another
 from tests.models.asking import PROMPT, answer_of, asking, assert_cut_anywhere, failure_of
 from tests.models.recorded import RECORDINGS, once, played, refusal
 from tests.tcp import Script, Server
@@ -54,19 +54,19 @@ CHUNKS: dict[str, list[Chunk]] = {
         TextChunk("Let me look."),
         CallChunk(0, '{"city":"Oslo"}', "fc_1", "get_weather"),
         NoteChunk("kept", {"google": {"model": "gemini-3.8-flash", "calls": [["fc_1", "CiQBsignedAA"]]}}),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(12, 9),
     ],
     "parallel-tool-calls": [
         CallChunk(0, '{"city":"Oslo"}', "", "get_weather"),
         CallChunk(1, '{"city":"Rome"}', "", "get_weather"),
         NoteChunk("kept", {"google": {"model": "gemini-3.8-flash", "calls": [[None, "CiQBsignedAA"], [None, None]]}}),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(12, 9),
     ],
     "thinking": [
-        ThoughtChunk("Let me think. "),
-        ThoughtChunk("27 * 453."),
+        ReasoningChunk("Let me think. "),
+        ReasoningChunk("27 * 453."),
         TextChunk("12,231"),
         StopChunk("stop"),
         UsageChunk(12, 39),
@@ -74,19 +74,19 @@ CHUNKS: dict[str, list[Chunk]] = {
     "max-tokens": [TextChunk("Once upon"), StopChunk("length"), UsageChunk(12, 9)],
     "safety": [
         TextChunk("Well"),
-        NoteChunk("warning", "The provider ended the answer early: SAFETY."),
+        NoteChunk("warning", "The provider ended the response early: SAFETY."),
         StopChunk("filtered"),
         UsageChunk(12, 9),
     ],
     "prompt-blocked": [
-        NoteChunk("warning", "The provider blocked the question: PROHIBITED_CONTENT."),
+        NoteChunk("warning", "The provider blocked the prompt: PROHIBITED_CONTENT."),
         StopChunk("filtered"),
         UsageChunk(12, 0),
     ],
     "malformed-call": [
         NoteChunk(
             "warning",
-            "The provider ended the answer early: MALFORMED_FUNCTION_CALL, Malformed function call: print(x.",
+            "The provider ended the response early: MALFORMED_FUNCTION_CALL, Malformed function call: print(x.",
         ),
         StopChunk("stop"),
         UsageChunk(12, 9),
@@ -101,18 +101,18 @@ async def test_a_recorded_answer_becomes_chunks(name: str) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_nothing_is_lost_wherever_the_bytes_are_cut(path: Path) -> None:
-    assert_cut_anywhere(path, lambda: Reader("m"))
+    assert_cut_anywhere(path, lambda: GeminiDecoder("m"))
 
 
-def test_tokens_of_the_cache_are_told() -> None:
+def test_cached_tokens_are_reported() -> None:
     usage = {"promptTokenCount": 12, "cachedContentTokenCount": 8, "candidatesTokenCount": 9}
     event = {"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage}
 
-    assert list(Reader("m").read(json.dumps(event).encode())) == [StopChunk("stop"), UsageChunk(12, 9, 8)]
+    assert list(GeminiDecoder("m").read(json.dumps(event).encode())) == [StopChunk("stop"), UsageChunk(12, 9, 8)]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("error-mid-stream", ModelBusy), ("broken-off", ModelUnreachable)])
-async def test_an_error_inside_an_answer_comes_after_what_was_said(name: str, kind: type[ModelError]) -> None:
+async def test_an_error_inside_a_response_comes_after_its_chunks(name: str, kind: type[ModelError]) -> None:
     chunks, error = await failure(once(played("google", name)))
 
     assert chunks == [TextChunk("Hel")]
@@ -167,7 +167,7 @@ def test_calls_without_their_signatures_are_marked_so_and_results_name_their_too
     older = before["contents"]
 
     assert sent[1]["parts"] == [
-        {"functionCall": {"name": "search", "args": {}}, "thoughtSignature": UNSIGNED},
+        {"functionCall": {"name": "search", "args": {}}, "thoughtSignature": SKIP_SIGNATURE},
         {"functionCall": {"name": "search", "args": {"broken_json": "{oops"}}},
     ]
     assert sent[2]["parts"] == [
@@ -175,7 +175,7 @@ def test_calls_without_their_signatures_are_marked_so_and_results_name_their_too
         {"functionResponse": {"name": "search", "response": {"error": "x"}}},
     ]
     assert "thoughtSignature" not in older[1]["parts"][0]
-    assert (asked["notes"], before["notes"]) == ([LOST], [])
+    assert (asked["notes"], before["notes"]) == ([SIGNATURES_LOST], [])
 
 
 async def test_signatures_and_ids_come_back_with_the_result_of_a_tool() -> None:
@@ -186,7 +186,7 @@ async def test_signatures_and_ids_come_back_with_the_result_of_a_tool() -> None:
     script = one_after_another(played("google", "tool-call"), HI)
     async with (
         model_of(script) as (model, server),
-        running(Loop(model, [Box(tool)], approve="never")) as runtime,
+        running(Loop(model, [Box(tool)], approval="never")) as runtime,
     ):
         await answer(runtime, Ask(messages=(user("Weather?"),), run_id="r"))
 
@@ -203,7 +203,7 @@ async def test_signatures_and_ids_come_back_with_the_result_of_a_tool() -> None:
         ("auto", {"mode": "AUTO"}),
         ("none", {"mode": "NONE"}),
         ("required", {"mode": "ANY"}),
-        (Named("search"), {"mode": "ANY", "allowedFunctionNames": ["search"]}),
+        (NamedTool("search"), {"mode": "ANY", "allowedFunctionNames": ["search"]}),
     ],
 )
 def test_which_tool(choice: ToolChoice, written: Any) -> None:
@@ -212,7 +212,7 @@ def test_which_tool(choice: ToolChoice, written: Any) -> None:
     assert sent["toolConfig"] == {"functionCallingConfig": written}
 
 
-def test_settings_are_sent_and_what_is_not_known_is_told() -> None:
+def test_settings_are_sent_and_unknown_ones_are_reported() -> None:
     parameters = Parameters(
         temperature=0.0, seed=0, logprobs=1, parallel_calls=False, response_schema={"type": "object"}
     )
@@ -227,7 +227,7 @@ def test_settings_are_sent_and_what_is_not_known_is_told() -> None:
         "topK": 3,
     }
     assert sent["notes"] == [
-        f"Gemini knows no `{name}`, so it was left out." for name in ("logprobs", "parallel_calls")
+        f"Gemini does not support `{name}`, so it was not sent." for name in ("logprobs", "parallel_calls")
     ]
 
 
@@ -262,13 +262,13 @@ async def test_we_read_what_the_sdk_reads(name: str) -> None:
     candidates = [one for event in theirs for one in event.candidates or ()]
     parts = [part for one in candidates for part in (one.content.parts if one.content else None) or ()]
     assert text_of(ours, TextChunk) == "".join(part.text or "" for part in parts if not part.thought)
-    assert text_of(ours, ThoughtChunk) == "".join(part.text or "" for part in parts if part.thought)
+    assert text_of(ours, ReasoningChunk) == "".join(part.text or "" for part in parts if part.thought)
     calls = [part.function_call for part in parts if part.function_call]
     mine = [(one.name, one.id, json.loads(one.arguments)) for one in ours if isinstance(one, CallChunk)]
     assert mine == [(call.name, call.id or "", call.args) for call in calls]
 
 
-def text_of(chunks: list[Chunk], kind: type[TextChunk | ThoughtChunk]) -> str:
+def text_of(chunks: list[Chunk], kind: type[TextChunk | ReasoningChunk]) -> str:
     return "".join(chunk.text for chunk in chunks if isinstance(chunk, kind))
 
 
@@ -283,7 +283,7 @@ async def test_the_same_conversation_becomes_the_same_request() -> None:
             Message("user", (File("document", "application/pdf", "", "https://example.com/a.pdf"),)),
         ),
         (Tool("search", "Find things.", schema),),
-        Parameters(max_tokens=7, stop=("END",), top_p=0.5, tool_choice=Named("search"), response_schema=shape),
+        Parameters(max_tokens=7, stop=("END",), top_p=0.5, tool_choice=NamedTool("search"), response_schema=shape),
     )
     async with model_of(HI) as (model, server), sdk(server).aio as client:
         _ = [chunk async for chunk in model.stream(prompt)]

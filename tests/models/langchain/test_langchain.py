@@ -12,12 +12,12 @@ from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResu
 from pydantic import Field
 
 from rightseat import app, config
-from rightseat.core.ask import Named, Parameters
+from rightseat.core.ask import NamedTool, Parameters
 from rightseat.core.errors import ConfigError, ModelBusy, ModelUnreachable
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
-from rightseat.models.langchain.model import LangChain, read_failure, write_messages
+from rightseat.models.langchain.model import LangChain, map_exception, write_messages
 
 PROMPT = Prompt((user("Hi"),))
 
@@ -81,7 +81,7 @@ async def test_a_model_that_knows_neither_asyncio_nor_streams_answers() -> None:
     assert await collect(LangChain(model)) == [
         TextChunk("Hello"),
         CallChunk(0, '{"q":1}', "c1", "search"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
         UsageChunk(3, 5, 2, 1),
     ]
 
@@ -102,7 +102,7 @@ async def test_a_sync_stream_with_blocks_and_calls_side_by_side_is_read() -> Non
     )
 
     assert await collect(LangChain(model)) == [
-        ThoughtChunk("Hm."),
+        ReasoningChunk("Hm."),
         TextChunk("Hel"),
         TextChunk("lo"),
         CallChunk(0, "", "c1", "a"),
@@ -113,24 +113,24 @@ async def test_a_sync_stream_with_blocks_and_calls_side_by_side_is_read() -> Non
     ]
 
 
-async def test_what_is_not_shown_of_an_answer_is_told_once() -> None:
+async def test_omitted_output_is_reported_once() -> None:
     cited: Any = [{"type": "text", "text": "Hi", "annotations": [{"type": "citation", "url": "https://a"}]}]
     drawn: Any = [{"type": "image", "url": "https://a/b.png"}, {"type": "thinking", "signature": "x"}]
     model = Pieces(pieces=[AIMessageChunk(content=blocks) for blocks in (cited, drawn, drawn, [{"type": "tool_use"}])])
 
     assert await collect(LangChain(model)) == [
         TextChunk("Hi"),
-        NoteChunk("warning", "The answer holds 'citations' of the provider's, which is not shown."),
-        NoteChunk("warning", "The answer holds 'image' of the provider's, which is not shown."),
+        NoteChunk("warning", "The response contains 'citations', which is not shown."),
+        NoteChunk("warning", "The response contains 'image', which is not shown."),
         StopChunk("stop"),
     ]
 
 
-async def test_a_summary_of_thoughts_is_a_thought() -> None:
+async def test_a_summary_of_reasoning_is_reasoning() -> None:
     summary: Any = [{"type": "reasoning", "summary": [{"type": "summary_text", "text": "Hm."}]}]
 
     assert await collect(LangChain(Pieces(pieces=[AIMessageChunk(content=summary)]))) == [
-        ThoughtChunk("Hm."),
+        ReasoningChunk("Hm."),
         StopChunk("stop"),
     ]
 
@@ -140,11 +140,11 @@ async def test_a_call_with_broken_arguments_is_not_lost() -> None:
 
     assert await collect(LangChain(Whole(answer=AIMessage("", invalid_tool_calls=[broken])))) == [
         CallChunk(0, "{oops", "c1", "search"),
-        StopChunk("calls"),
+        StopChunk("tool_calls"),
     ]
 
 
-async def test_an_error_of_the_providers_package_is_one_of_ours() -> None:
+async def test_an_error_of_the_package_of_the_provider_becomes_a_model_error() -> None:
     with pytest.raises(ModelBusy):
         await collect(LangChain(Pieces(pieces=[AIMessageChunk(content="Hi")], failure=Busy("slow down"))))
 
@@ -166,18 +166,18 @@ def test_a_status_is_found_where_packages_keep_it() -> None:
     class Theirs(Exception):
         response = type("Response", (), {"status_code": 401})()
 
-    assert read_failure(Theirs()).code == "model_refused_key"
+    assert map_exception(Theirs()).code == "model_refused_key"
 
 
-async def test_a_model_without_tools_says_so_and_answers() -> None:
-    prompt = Prompt((user("Hi"),), (Tool("search", "", {}),), Parameters(tool_choice=Named("search")))
+async def test_a_model_without_tools_responds_with_a_warning() -> None:
+    prompt = Prompt((user("Hi"),), (Tool("search", "", {}),), Parameters(tool_choice=NamedTool("search")))
 
     first, *_ = await collect(LangChain(Whole(answer=AIMessage("Hello"))), prompt)
 
-    assert first == NoteChunk("warning", "This LangChain model cannot call tools, so it was offered none.")
+    assert first == NoteChunk("warning", "This LangChain model does not support tools, so it got none.")
 
 
-async def test_parameters_are_given_where_the_model_accepts_them_and_else_told() -> None:
+async def test_parameters_that_the_model_does_not_accept_are_reported() -> None:
     model = Whole(answer=AIMessage("Hello"), seen=[])
     parameters = Parameters(temperature=0.0, seed=3, stop=("END",))
 
@@ -187,7 +187,7 @@ async def test_parameters_are_given_where_the_model_accepts_them_and_else_told()
     assert (stop, given["temperature"]) == (["END"], 0.0)
     assert "seed" not in given
     assert isinstance(first, NoteChunk)
-    assert str(first.value).startswith("`seed` was left out")
+    assert str(first.value).startswith("`seed` was not sent")
 
 
 def test_a_conversation_is_written_in_langchains_messages() -> None:
@@ -231,9 +231,9 @@ def test_a_model_is_made_by_its_name() -> None:
     [
         ("type: langchain", "either `model` or `object`"),
         ("type: langchain, model: 'mistralai:x'", "not installed"),
-        ("type: langchain, model: 'nobody:x'", "LangChain makes no model of 'nobody:x'"),
+        ("type: langchain, model: 'nobody:x'", "LangChain cannot make the model 'nobody:x'"),
     ],
 )
-def test_what_cannot_be_made_says_why(said: str, problem: str) -> None:
+def test_a_model_that_cannot_be_built_is_refused_with_the_reason(said: str, problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
         app.assemble(config.parse(f"models: {{default: {{{said}}}}}"))

@@ -8,17 +8,27 @@ from typing import Any
 from rightseat.core.ask import Answer
 from rightseat.core.engine import Steps
 from rightseat.core.events import Custom, Event, Interrupt, RunFinished
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.egress.redaction import Redactor
-from rightseat.plugins.cases.playing import MadeUpSecrets, RecordedNetwork, ScriptedVoice
-from rightseat.plugins.cases.reading import Exchange
-from rightseat.plugins.cases.running import Plainly, Trace
-from rightseat.plugins.definition import Auth, Body, Flow, Identity, Operation, Parameter, Plugin, Step, Words
-from rightseat.plugins.flows import Means, Progress, read, run
-from rightseat.plugins.operations import Sender
+from rightseat.plugins.definition import (
+    Auth,
+    Flow,
+    Identity,
+    Operation,
+    Parameter,
+    Plugin,
+    PluginTexts,
+    RequestBody,
+    Step,
+)
+from rightseat.plugins.flows import Dependencies, FlowCheckpoint, read_checkpoint, run
+from rightseat.plugins.operations import OperationClient
 from rightseat.plugins.sandbox import ToolRunner
-from rightseat.plugins.scene import Scene
+from rightseat.plugins.scope import Scope
 from rightseat.plugins.sql.databases import Databases
+from rightseat.plugins.testing.case_runner import Trace, UnrecordedSteps
+from rightseat.plugins.testing.cases import MockExchange
+from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets, ScriptedModelCaller
 
 SERVER = "https://api.example.com"
 TEXT: dict[str, JsonValue] = {"type": "string"}
@@ -30,7 +40,7 @@ OPERATIONS = (
         "/orders",
         "order",
         "Orders something.",
-        body=Body(
+        body=RequestBody(
             "json",
             {
                 "type": "object",
@@ -47,7 +57,7 @@ def plugin_of(*flows: Flow, id: str = "shop", auth: tuple[Auth, ...] = ()) -> Pl
     return Plugin(
         Identity(id, "1.0.0", "d" * 64),
         Path(),
-        Words("Shop", "Sells things."),
+        PluginTexts("Shop", "Sells things."),
         auth=auth,
         server=SERVER,
         operations={one.name: one for one in OPERATIONS},
@@ -75,9 +85,9 @@ def none(name: str, next: str | None = None) -> Step:
     return Step(name, "none", {}, next)
 
 
-def exchange(method: str, path: str, status: int = 200, json: Any = None, **rest: Any) -> Exchange:
+def exchange(method: str, path: str, status: int = 200, json: Any = None, **rest: Any) -> MockExchange:
     reply = {"status": status, "json": json, "headers": rest.pop("reply_headers", {})}
-    return Exchange.model_validate({"request": {"method": method, "url": SERVER + path, **rest}, "reply": reply})
+    return MockExchange.model_validate({"request": {"method": method, "url": SERVER + path, **rest}, "reply": reply})
 
 
 @dataclass
@@ -86,36 +96,42 @@ class Play:
 
     flow: Flow
     model: dict[str, Any] = field(default_factory=dict)
-    http: Sequence[Exchange] = ()
-    scene: Scene = field(default_factory=lambda: Scene("What is there?"))
+    http: Sequence[MockExchange] = ()
+    scope: Scope = field(default_factory=lambda: Scope("What is there?"))
     plugin: Plugin | None = None
     is_dry: bool = False
     pauses: list[float] = field(default_factory=list)
     redactor: Redactor = field(default_factory=Redactor)
-    sender: Sender | None = None  # one that knows the redactor; without it, what is recorded in `http` answers
+    sender: OperationClient | None = None  # one that knows the redactor; without it, what is recorded in `http` answers
     databases: Databases | None = None
     tool_runner: ToolRunner | None = None
 
     def __post_init__(self) -> None:
         self.plugin = replace(self.plugin or plugin_of(), flows={self.flow.name: self.flow})
-        self.voice = ScriptedVoice(self.model)
-        self.network = RecordedNetwork(list(self.http))
+        self.model_caller = ScriptedModelCaller(self.model)
+        self.network = MockNetwork(list(self.http))
         self.trace = Trace()
 
     async def run(
-        self, *, steps: Steps | None = None, progress: Progress | None = None, answer: Answer | None = None
+        self, *, steps: Steps | None = None, checkpoint: FlowCheckpoint | None = None, answer: Answer | None = None
     ) -> "Play":
         async def pause(seconds: float) -> None:
             self.pauses.append(seconds)
 
         assert self.plugin is not None
-        sender = self.sender or Sender(self.network, MadeUpSecrets(), self.redactor)
-        means = Means(
-            self.voice, sender, self.redactor, self.databases, self.tool_runner, is_dry=self.is_dry, sleep=pause
+        sender = self.sender or OperationClient(self.network, MockSecrets(), self.redactor)
+        dependencies = Dependencies(
+            self.model_caller, sender, self.redactor, self.databases, self.tool_runner, is_dry=self.is_dry, sleep=pause
         )
         self.trace = Trace()
         async for event in run(
-            self.plugin, self.flow, self.scene, means, steps or Plainly(), progress=progress, answer=answer
+            self.plugin,
+            self.flow,
+            self.scope,
+            dependencies,
+            steps or UnrecordedSteps(),
+            checkpoint=checkpoint,
+            answer=answer,
         ):
             self.trace.add(event)
         return self
@@ -124,7 +140,7 @@ class Play:
         """Answer the question that it waits for."""
         asked = self.question
         answer = Answer(asked.id, "cancelled" if cancelled else "resolved", payload, memo=asked.memo)
-        return await self.run(progress=read(asked.memo), answer=answer)
+        return await self.run(checkpoint=read_checkpoint(asked.memo), answer=answer)
 
     @property
     def question(self) -> Interrupt:
@@ -133,7 +149,7 @@ class Play:
     @property
     def problems(self) -> list[str]:
         """What was asked beyond the script, or not asked at all."""
-        return [*self.voice.unlisted, *self.network.problems, *self.network.left()]
+        return [*self.model_caller.unlisted, *self.network.problems, *self.network.list_unsent()]
 
     def outputs(self) -> dict[str, JsonValue]:
         """What each step gave."""

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins import prompting
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Step
-from rightseat.plugins.results import Result
-from rightseat.plugins.scene import Scene
+from rightseat.plugins.expressions import prompts
+from rightseat.plugins.results import StepResult
+from rightseat.plugins.scope import Scope
 from tests.plugins.flows.playing import Play, exchange, flow_of, get, none, speak
 
 BODY = {"data": {"output": 5}, "a": {"id": 1}, "b": {"id": 2}, "list": [{"n": 1}, {}]}
@@ -27,29 +27,29 @@ async def chosen(step: Step, model: dict[str, Any] | None = None) -> Play:
     return await Play(flow_of(step, none("a"), none("b"), none("c"), answer="none"), model or {}).run()
 
 
-async def test_R_7_10_the_first_true_choice_is_taken_without_a_model() -> None:
+async def test_R_7_10_the_first_choice_with_a_true_condition_is_taken_without_a_model() -> None:
     play = await chosen(choosing(to("a", "1 == 2"), to("b", "question contains 'What'"), to("c", "1 == 1")))
 
     assert play.trace.path() == ["start", "b"]
-    assert play.voice.counts.total() == 0
+    assert play.model_caller.counts.total() == 0
 
 
-async def test_R_7_10_a_true_condition_wins_and_else_the_model_decides_among_the_rest() -> None:
+async def test_R_7_10_without_a_true_condition_the_model_decides_among_the_rest() -> None:
     won = await chosen(choosing(to("a"), to("b", "1 == 1"), to("c")))
     decided = await chosen(choosing(to("a"), to("b", "1 == 2"), to("c")), {"start": {"step": "c"}})
 
     assert won.trace.path() == ["start", "b"]
     assert decided.trace.path() == ["start", "c"]
-    assert "goes to b" not in decided.voice.prompts[1]
+    assert "goes to b" not in decided.model_caller.prompts[1]
 
 
-async def test_R_7_11_the_model_sees_the_choices_the_question_and_the_data() -> None:
+async def test_R_7_11_the_model_receives_the_choices_the_question_and_the_data() -> None:
     step = Step("pick", "choice", {"instruction": "Which?", "choices": [to("a"), to("b")]})
     flow = flow_of(get("start", "pick"), step, none("a"), none("b"), answer="none")
     play = await Play(flow, {"pick": "b"}, [exchange("GET", "/items", json={"total": 3})]).run()
 
     for text in ("Which?", "goes to a", "goes to b", "What is there?", '{"total":3}'):
-        assert text in play.voice.prompts[1]
+        assert text in play.model_caller.prompts[1]
     assert play.trace.path() == ["start", "pick", "b"]
 
 
@@ -63,17 +63,17 @@ async def test_R_7_11_the_majority_of_votes_wins_and_a_tie_goes_to_the_earlier_c
     play = await chosen(choosing(to("a"), to("b"), to("c"), votes=len(votes)), {"start": votes})
 
     assert play.trace.path() == ["start", winner]
-    assert play.voice.counts["start"] == len(votes)
+    assert play.model_caller.counts["start"] == len(votes)
 
 
-async def test_R_7_12_no_valid_decision_is_the_default_or_an_error() -> None:
+async def test_R_7_12_without_a_valid_decision_the_default_is_taken_or_the_step_fails() -> None:
     default = await chosen(choosing(to("a"), to("b"), default="c"), {"start": ["x", {"step": "y"}]})
     failed = await chosen(choosing(to("a"), to("b")), {"start": ["x", "y"], "on_error": "Sorry."})
     unmet = await chosen(choosing(to("a", "1 == 2"), to("b", "1 == 3")), {"on_error": "Sorry."})
 
     assert default.trace.path() == ["start", "c"]
     assert failed.trace.error_code() == unmet.trace.error_code() == "choice_failed"
-    assert failed.voice.counts["start"] == 2
+    assert failed.model_caller.counts["start"] == 2
 
 
 async def test_R_7_13_two_choices_may_lead_to_the_same_step_and_next_is_ignored() -> None:
@@ -114,11 +114,11 @@ async def test_R_7_16_paths_are_relative_to_the_body_itself() -> None:
     assert (await extracted(BODY, "data.output")).outputs()["end"] == {"output": 5}
 
 
-async def test_a_text_is_read_as_json_once() -> None:
+async def test_a_text_body_is_parsed_as_json_once() -> None:
     assert (await extracted('{"x": "{\\"y\\": 1}"}', "x")).outputs()["end"] == {"x": '{"y": 1}'}
 
 
-async def test_an_llm_step_with_a_schema_gives_a_value_that_fits_or_fails() -> None:
+async def test_an_llm_step_with_a_schema_returns_a_valid_value_or_fails() -> None:
     schema: JsonValue = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
     flow = flow_of(speak("start", output_schema=schema), answer="none")
 
@@ -129,32 +129,32 @@ async def test_an_llm_step_with_a_schema_gives_a_value_that_fits_or_fails() -> N
     assert bad.trace.error_code() == "llm_failed"
 
 
-async def test_R_7_22_a_context_that_is_too_long_is_told_in_short_by_a_model() -> None:
+async def test_R_7_22_a_context_that_is_too_long_is_summarized_by_a_model() -> None:
     flow = flow_of(speak("start", "{context}"))
-    long = Scene("?", summary="They talked. " * 1000, window=2000)
-    short = Scene("?", summary="They talked.", window=2000)
+    long = Scope("?", summary="They talked. " * 1000, window=2000)
+    short = Scope("?", summary="They talked.", window=2000)
 
-    told = await Play(flow, {"start": "ok", "context": "In short: they talked."}, scene=long).run()
-    plain = await Play(flow, {"start": "ok"}, scene=short).run()
-    failed = await Play(flow, {"start": "ok"}, scene=long).run()
+    told = await Play(flow, {"start": "ok", "context": "In short: they talked."}, scope=long).run()
+    plain = await Play(flow, {"start": "ok"}, scope=short).run()
+    failed = await Play(flow, {"start": "ok"}, scope=long).run()
 
-    assert told.voice.prompts[-1] == "In short: they talked."
-    assert plain.voice.prompts[-1] == "They talked."
-    assert plain.voice.counts["context"] == 0
-    assert "more characters)" in failed.voice.prompts[-1]
+    assert told.model_caller.prompts[-1] == "In short: they talked."
+    assert plain.model_caller.prompts[-1] == "They talked."
+    assert plain.model_caller.counts["context"] == 0
+    assert "more characters)" in failed.model_caller.prompts[-1]
 
 
 async def test_R_7_23_placeholders_of_other_steps_and_of_time_are_filled() -> None:
     flow = flow_of(get("start", "end"), speak("end", "{steps.start.output.items[0].id} {time} {files} {{x}} {nobody}"))
     play = await Play(flow, {"end": "ok"}, [exchange("GET", "/items", json={"items": [{"id": 9}]})]).run()
 
-    user = play.voice.prompts[1]
+    user = play.model_caller.prompts[1]
     assert user.startswith('<data source="step:start">9</data> 20')
     assert user.endswith(" {x} {nobody}")
 
 
-def test_R_7_22_a_step_has_one_line_in_the_context_whatever_it_said() -> None:
-    steps = {"a": Result(message="Done.\n\nb (api): POST answered 200."), "c": Result()}
-    scene = Scene("?", steps=steps, calls={"a": "llm", "c": "none"})
+def test_R_7_22_a_step_has_one_line_in_the_context_whatever_its_message() -> None:
+    steps = {"a": StepResult(message="Done.\n\nb (api): POST returned HTTP 200."), "c": StepResult()}
+    scope = Scope("?", steps=steps, calls={"a": "llm", "c": "none"})
 
-    assert prompting.context(scene) == "a (llm): Done. b (api): POST answered 200.\nc (none):"
+    assert prompts.format_context(scope) == "a (llm): Done. b (api): POST returned HTTP 200.\nc (none):"

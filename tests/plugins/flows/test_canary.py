@@ -10,18 +10,18 @@ from typing import Any, get_args
 
 import pytest
 
-from rightseat.core.values import JsonValue
-from rightseat.egress.door import Door
-from rightseat.egress.redaction import Redactor, covering_logs
+from rightseat.core.types import JsonValue
+from rightseat.egress.redaction import Redactor, redact_logs
 from rightseat.egress.secrets import Secrets
-from rightseat.plugins.cases.playing import ScriptedVoice
-from rightseat.plugins.definition import Auth, Database, Flow, Step
-from rightseat.plugins.operations import Sender
-from rightseat.plugins.results import Code
+from rightseat.egress.untrusted import UntrustedClient
+from rightseat.plugins.definition import Auth, Flow, PluginDatabase, Step
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse
+from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.results import StepErrorCode
 from rightseat.plugins.sandbox import ToolRunner
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.speaking import Said, Wanted
+from rightseat.plugins.scope import Scope
 from rightseat.plugins.sql.databases import Databases
+from rightseat.plugins.testing.mocks import ScriptedModelCaller
 from tests.plugins.flows.playing import Play, exchange, flow_of, get, plugin_of, post, speak
 from tests.plugins.operations.examples import json_answer
 from tests.tcp import Visit, playing
@@ -70,7 +70,7 @@ exported = [Shout]
 """
 
 
-class Odd(ScriptedVoice):
+class Odd(ScriptedModelCaller):
     """A model that never answers one step, or that breaks what asks it."""
 
     def __init__(self, script: dict[str, Any], code: str) -> None:
@@ -78,9 +78,9 @@ class Odd(ScriptedVoice):
         self._code = code
         self.was_asked = asyncio.Event()
 
-    async def say(self, wanted: Wanted) -> Said:
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
         if wanted.name != "then" or self._code not in ("flow_timeout", "internal", "cancelled"):
-            return await super().say(wanted)
+            return await super().call(wanted)
         self.prompts += [wanted.system, wanted.user]
         self.was_asked.set()
         if self._code == "internal":
@@ -90,19 +90,19 @@ class Odd(ScriptedVoice):
 
 
 @asynccontextmanager
-async def played(code: str, flow: Flow, model: dict[str, Any], folder: Path, scene: Scene) -> AsyncIterator[Play]:
+async def played(code: str, flow: Flow, model: dict[str, Any], folder: Path, scope: Scope) -> AsyncIterator[Play]:
     """A play with a database and a tool that know the secret too."""
     (folder / "lib").mkdir()
     (folder / "lib/__init__.py").write_text(TOOL)
     (folder / "words.sql").write_text(WORDS)
     (folder / "catalog.yaml").write_text(CATALOG)
-    database = Database("words", "words", Path("catalog.yaml"), Path("words.sql"))
+    database = PluginDatabase("words", "words", Path("catalog.yaml"), Path("words.sql"))
     plugin = replace(plugin_of(auth=AUTH), folder=folder, databases={"words": database}, lib="d1")
     http = [exchange("GET", "/items", json=ECHO)] * 9
     async with Databases(folder / "state") as databases, ToolRunner(["d1"]) as tool_runner:
-        play = Play(flow, model, http, scene, plugin, databases=databases, tool_runner=tool_runner)
-        play.voice = Odd(model, code)
-        with covering_logs(play.redactor):  # as it is while a toolbox of plugins is open
+        play = Play(flow, model, http, scope, plugin, databases=databases, tool_runner=tool_runner)
+        play.model_caller = Odd(model, code)
+        with redact_logs(play.redactor):  # as it is while a toolbox of plugins is open
             yield play
 
 
@@ -111,24 +111,24 @@ def flow_with(then: Step, **more: Any) -> Flow:
 
 
 def check_nowhere(play: Play, logged: str) -> None:
-    seen = "".join(play.voice.prompts) + play.trace.text() + logged
+    seen = "".join(play.model_caller.prompts) + play.trace.text() + logged
     assert [secret for secret in (SECRET, OTHER) if secret in seen] == []
     assert "••••" in play.trace.text()
 
 
 def test_section_17_8_every_code_has_a_case() -> None:
-    assert FAILURES.keys() | SENDING.keys() | {"cancelled"} == set(get_args(Code))
+    assert FAILURES.keys() | SENDING.keys() | {"cancelled"} == set(get_args(StepErrorCode))
 
 
 @pytest.mark.parametrize("code", FAILURES)
-async def test_R_3_7_section_17_8_a_secret_that_came_back_is_nowhere_after_an_error(
+async def test_R_3_7_section_17_8_an_echoed_secret_is_stored_nowhere_after_an_error(
     code: str, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG")
     step, model = FAILURES[code]
     flow = flow_with(step, timeout=0.5 if code == "flow_timeout" else 600.0)
-    scene = Scene("What is there?", is_attended=False)
-    async with played(code, flow, model | {"on_error": "Sorry."}, tmp_path, scene) as play:
+    scope = Scope("What is there?", is_attended=False)
+    async with played(code, flow, model | {"on_error": "Sorry."}, tmp_path, scope) as play:
         await play.run()
 
     assert play.trace.error_code() == code
@@ -136,30 +136,30 @@ async def test_R_3_7_section_17_8_a_secret_that_came_back_is_nowhere_after_an_er
     check_nowhere(play, caplog.text)
 
 
-async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_a_person_stopped_the_flow(
+async def test_section_17_8_an_echoed_secret_is_stored_nowhere_after_a_person_stopped_the_flow(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG")
     missing = {"then": [{"name": None}] * 3}
-    async with played("", flow_with(post("then")), missing, tmp_path, Scene("What is there?")) as play:
+    async with played("", flow_with(post("then")), missing, tmp_path, Scope("What is there?")) as play:
         await play.run()
         check_nowhere(play, caplog.text)
         assert SECRET not in json.dumps(play.question.memo)
         await play.go_on(cancelled=True)
 
     assert play.trace.status() == "cancelled"
-    assert SECRET not in "".join(play.voice.prompts) + play.trace.text() + caplog.text
+    assert SECRET not in "".join(play.model_caller.prompts) + play.trace.text() + caplog.text
 
 
-async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_a_client_is_gone(
+async def test_section_17_8_an_echoed_secret_is_stored_nowhere_after_the_client_disconnected(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG")
     flow = flow_with(THINK)
-    async with played("cancelled", flow, {}, tmp_path, Scene("What is there?")) as play, asyncio.timeout(10):
+    async with played("cancelled", flow, {}, tmp_path, Scope("What is there?")) as play, asyncio.timeout(30):
         running = asyncio.create_task(play.run())
-        assert isinstance(play.voice, Odd)
-        await play.voice.was_asked.wait()
+        assert isinstance(play.model_caller, Odd)
+        await play.model_caller.was_asked.wait()
         running.cancel()
         with pytest.raises(asyncio.CancelledError) as cancelled:
             await running
@@ -191,7 +191,7 @@ SENDING: dict[str, Callable[[Visit], Any]] = {
 
 
 @pytest.mark.parametrize("code", SENDING)
-async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_a_request_that_failed(
+async def test_section_17_8_an_echoed_secret_is_stored_nowhere_after_a_failed_request(
     code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -210,11 +210,13 @@ async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_a_request_t
 
     auth = (*AUTH, Auth("header", {"X-Other": "${secret:OTHER}"}))
     redactor = Redactor()
-    sender = Sender(Door(), Secrets(secrets), redactor, lambda plugin: allowed, largest=10_000)
-    flow, scene = flow_with(get("then", "end", timeout=0.5)), Scene("What is there?")
+    sender = OperationClient(
+        UntrustedClient(), Secrets(secrets), redactor, lambda plugin: allowed, max_response_bytes=10_000
+    )
+    flow, scope = flow_with(get("then", "end", timeout=0.5)), Scope("What is there?")
     async with playing(script) as server:
         plugin = replace(plugin_of(auth=auth), server=server.url)
-        play = Play(flow, {"on_error": "Sorry."}, (), scene, plugin, redactor=redactor, sender=sender)
+        play = Play(flow, {"on_error": "Sorry."}, (), scope, plugin, redactor=redactor, sender=sender)
         await play.run()
 
     assert play.trace.error_code() == code
@@ -225,13 +227,13 @@ async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_a_request_t
     check_nowhere(play, caplog.text)
 
 
-async def test_section_17_8_a_secret_that_came_back_is_nowhere_after_success(
+async def test_section_17_8_an_echoed_secret_is_stored_nowhere_after_success(
     caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
     caplog.set_level("DEBUG")
     words = Step("then", "sql", {}, "end")
     model = {"then": sql("SELECT word FROM words"), "answer": "Fine."}
-    async with played("", flow_with(words), model, tmp_path, Scene("What is there?")) as play:
+    async with played("", flow_with(words), model, tmp_path, Scope("What is there?")) as play:
         await play.run()
 
     assert play.trace.status() == "succeeded"

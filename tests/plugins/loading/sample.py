@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rightseat.plugins.diagnostics import Diagnostic, Mode
-from rightseat.plugins.loading import LIMITS, OPERATOR, Limits, Loaded, Operator, load_files
+from rightseat.plugins.loading import LIMITS, OPERATOR, LoadResult, OperatorSettings, PluginLimits, load_files
 
 METADATA = """\
 {
@@ -103,9 +103,9 @@ def load(
     mode: Mode = "compat",
     *,
     id: str = "sample",
-    limits: Limits = LIMITS,
-    operator: Operator = OPERATOR,
-) -> Loaded:
+    limits: PluginLimits = LIMITS,
+    operator: OperatorSettings = OPERATOR,
+) -> LoadResult:
     content = {path: text.encode() if isinstance(text, str) else text for path, text in files.items()}
     return load_files(Path("/plugins") / id, content, mode, limits, operator)
 
@@ -115,11 +115,11 @@ def spoilt(file: str, old: str, new: str) -> dict[str, str]:
     return {**SAMPLE, file: SAMPLE[file].replace(old, new, 1)}
 
 
-def codes(loaded: Loaded) -> list[str]:
+def codes(loaded: LoadResult) -> list[str]:
     return [one.code for one in loaded.diagnostics]
 
 
-def one(loaded: Loaded, code: str) -> Diagnostic:
+def one(loaded: LoadResult, code: str) -> Diagnostic:
     (found,) = [one for one in loaded.diagnostics if one.code == code]
     return found
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from rightseat.plugins.diagnostics import KINDS, Mode
-from rightseat.plugins.loading import Limits, Operator
+from rightseat.plugins.loading import OperatorSettings, PluginLimits
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, codes, load, one
 
 P, O, F = "plugin.json", "openapi.yaml", "flows/look_up.yaml"  # noqa: E741
@@ -24,8 +24,8 @@ class Fault:
     mode: Mode = "compat"
     told_in: str = ""
     id: str = "sample"
-    limits: Limits = Limits()  # noqa: RUF009
-    operator: Operator = Operator()  # noqa: RUF009
+    limits: PluginLimits = PluginLimits()  # noqa: RUF009
+    operator: OperatorSettings = OperatorSettings()  # noqa: RUF009
 
     def __str__(self) -> str:
         return f"{self.code}-{self.new.strip()[:20]}"
@@ -77,8 +77,8 @@ FAULTS = [
     Fault("E106", P, add={P: b""}),
     Fault("E107", P, '"Sample"', "12", at=" 12"),
     Fault("E107", P, '  "name": "Sample",\n', "", at="{"),
-    Fault("E108", F, at="steps:", limits=Limits(steps=2)),
-    Fault("E108", O, limits=Limits(file_size=900)),
+    Fault("E108", F, at="steps:", limits=PluginLimits(max_steps=2)),
+    Fault("E108", O, limits=PluginLimits(max_file_bytes=900)),
     Fault("E110", P, '"header"', '"magic"', at="magic"),
     Fault("E111", P, '"auth"', '"databases": {"a": {"bundled": "data/a.sql"}},\n  "auth"', at="data/a.sql"),
     Fault("E112", P, add={"lib/tool.py": "x = 1"}, told_in="lib"),
@@ -91,7 +91,7 @@ FAULTS = [
     Fault("W110", P, '"header"', '"params"', at="params"),
     Fault("W111", P, '"type": "header"', OIDC, at='"auth"'),
     Fault("W112", P, "Bearer ${secret:SAMPLE}", "Bearer sk-1234", at="sk-1234"),
-    Fault("W113", P, at="secret:SAMPLE", operator=Operator(secrets=[])),
+    Fault("W113", P, at="secret:SAMPLE", operator=OperatorSettings(secrets=[])),
     Fault(
         "W114",
         O,
@@ -141,7 +141,7 @@ FAULTS = [
     Fault("E228", O, "info:\n  title", "info:\n\ttitle", at="\ttitle"),
     Fault("E229", O, "title: Sample", "title: [Sample", at="version: 1.0.0"),
     Fault("E230", O, "title: Sample", "title: " + "[" * 80, at="title: ["),
-    Fault("E230", O, "info:", "x: [&a [1,1,1], &b [*a,*a,*a], [*b,*b,*b]]\ninfo:", limits=Limits(values=90)),
+    Fault("E230", O, "info:", "x: [&a [1,1,1], &b [*a,*a,*a], [*b,*b,*b]]\ninfo:", limits=PluginLimits(max_values=90)),
     Fault("E231", O, "          in: path", "          in: heart", at="- name: id"),
     Fault("W201", O, "  title: Sample\n", "", at="version: 1.0.0"),
     Fault("W202", O, "servers:\n", "servers:\n  - url: https://two.example.com\n", at="- url: https://two"),
@@ -223,7 +223,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=str)
-def test_R_17_1_a_fault_is_told_with_its_code_at_its_line(fault: Fault) -> None:
+def test_R_17_1_a_diagnostic_has_its_code_and_its_line(fault: Fault) -> None:
     files: dict[str, str | bytes] = {**SAMPLE}
     assert fault.old in SAMPLE[fault.file]
     text = SAMPLE[fault.file].replace(fault.old, fault.new, 1) if fault.old else SAMPLE[fault.file]
@@ -244,11 +244,11 @@ def test_R_17_1_a_fault_is_told_with_its_code_at_its_line(fault: Fault) -> None:
         assert told.line == line, str(told)
 
 
-def test_R_17_1_every_code_has_a_fault() -> None:
+def test_R_17_1_every_code_has_a_sample() -> None:
     assert {fault.code for fault in FAULTS} | set(ELSEWHERE) == set(KINDS)
 
 
-def test_the_sample_is_in_order() -> None:
+def test_the_sample_plugin_has_no_diagnostics() -> None:
     assert load(mode="strict").diagnostics == ()
     assert load(mode="strict").plugin is not None
 
@@ -267,5 +267,5 @@ def test_a_diagnostic_reads_as_one_line_with_its_place() -> None:
 
     told = one(load(spoilt), "E306")
 
-    assert str(told) == "flows/look_up.yaml:12:11: E306 `next` names 'whch', which is no step. Did you mean 'which'?"
+    assert str(told) == "flows/look_up.yaml:12:11: E306 `next` names 'whch', which is not a step. Did you mean 'which'?"
     assert told.pointer == "/steps/0/next"

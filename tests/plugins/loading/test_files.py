@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.plugins.copies import write
 from rightseat.plugins.definition import Plugin
-from rightseat.plugins.loading import Limits
+from rightseat.plugins.loading import PluginLimits
 from rightseat.plugins.loading import load as load_folder
+from rightseat.plugins.packaging.versions import write_files
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, codes, load, one, spoilt
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     place = tmp_path / "sample"
-    write({path: text.encode() for path, text in SAMPLE.items()}, place)
+    write_files({path: text.encode() for path, text in SAMPLE.items()}, place)
     return place
 
 
@@ -36,7 +36,7 @@ def test_R_1_1_the_name_of_the_folder_is_the_id(folder: Path) -> None:
     assert found.plugin.id == "renamed"
 
 
-def test_R_1_2_hidden_files_are_ignored_and_others_are_told(folder: Path) -> None:
+def test_R_1_2_hidden_files_are_ignored_and_unknown_files_reported(folder: Path) -> None:
     before = loaded(folder).identity
     (folder / ".git").mkdir()
     (folder / ".git" / "config").write_text("x")
@@ -49,9 +49,9 @@ def test_R_1_2_hidden_files_are_ignored_and_others_are_told(folder: Path) -> Non
     assert codes(load_folder(folder)) == ["I100"]
 
 
-def test_R_1_2_files_beside_a_plugin_are_known(folder: Path) -> None:
+def test_R_1_2_usual_files_of_a_plugin_are_not_reported(folder: Path) -> None:
     for name in ("README.md", "LICENSE", "icon.svg", "demo/server.py", "tests/cases.yaml", "data/a.sql"):
-        write({name: b""}, folder)
+        write_files({name: b""}, folder)
 
     assert codes(load_folder(folder)) == []
 
@@ -62,7 +62,7 @@ def test_R_1_3_a_plugin_with_an_error_is_not_loaded_at_all() -> None:
 
 def test_R_1_4_loading_runs_nothing_of_the_plugin(folder: Path) -> None:
     mark = folder.parent / "was_run"
-    write({"lib/__init__.py": f"open({str(mark)!r}, 'w')\nname = 'rank'\n".encode()}, folder)
+    write_files({"lib/__init__.py": f"open({str(mark)!r}, 'w')\nname = 'rank'\n".encode()}, folder)
     modules = set(sys.modules)
 
     load_folder(folder)
@@ -90,11 +90,11 @@ def test_R_1_5_a_loaded_plugin_cannot_be_changed(folder: Path) -> None:
         plugin.server = "https://evil.example"  # type: ignore[misc]  # that is what is tried
 
 
-def test_R_1_6_a_plugin_that_does_nothing_is_told() -> None:
+def test_R_1_6_a_plugin_without_flows_is_reported() -> None:
     assert codes(load({"plugin.json": METADATA})) == ["W102"]
 
 
-def test_R_1_7_a_byte_order_mark_is_no_matter() -> None:
+def test_R_1_7_a_byte_order_mark_is_ignored() -> None:
     marked = {path: b"\xef\xbb\xbf" + text.encode() for path, text in SAMPLE.items()}
 
     assert load(marked).diagnostics == ()
@@ -110,15 +110,15 @@ def test_R_1_7_other_encodings_are_errors(path: str) -> None:
 @pytest.mark.parametrize(
     ("limits", "file"),
     [
-        (Limits(files=2), "plugin.json"),
-        (Limits(size=1500), "openapi.yaml"),
-        (Limits(file_size=len(OPENAPI) - 1), "openapi.yaml"),
-        (Limits(flows=0), "flows/look_up.yaml"),
-        (Limits(steps=3), "flows/look_up.yaml"),
-        (Limits(operations=1), "openapi.yaml"),
+        (PluginLimits(max_files=2), "plugin.json"),
+        (PluginLimits(max_bytes=1500), "openapi.yaml"),
+        (PluginLimits(max_file_bytes=len(OPENAPI) - 1), "openapi.yaml"),
+        (PluginLimits(max_flows=0), "flows/look_up.yaml"),
+        (PluginLimits(max_steps=3), "flows/look_up.yaml"),
+        (PluginLimits(max_operations=1), "openapi.yaml"),
     ],
 )
-def test_R_1_more_than_the_limits_is_an_error(folder: Path, limits: Limits, file: str) -> None:
+def test_R_1_a_folder_over_the_limits_is_an_error(folder: Path, limits: PluginLimits, file: str) -> None:
     found = load_folder(folder, limits=limits)
 
     assert found.plugin is None
@@ -150,7 +150,7 @@ def test_links_and_special_files_are_not_followed(folder: Path) -> None:
     ]
 
 
-def test_a_document_in_json_is_read_as_one_in_yaml() -> None:
+def test_a_document_in_json_is_read_like_one_in_yaml() -> None:
     as_json = (
         '{"openapi": "3.1.0", "info": {"title": "t", "version": "1"},\n\t"servers": [{"url": "https://a.example"}]}'
     )
@@ -174,7 +174,7 @@ def test_a_document_may_end_in_yml_or_be_left_out() -> None:
     assert none.operations == {}
 
 
-def test_names_that_are_no_text_and_folders_without_end_are_errors(folder: Path) -> None:
+def test_file_names_that_are_not_utf_8_and_endless_folders_are_errors(folder: Path) -> None:
     (folder / os.fsdecode(b"data-\xff")).write_text("x")
     deep = folder / "demo"
     for _ in range(300):
@@ -187,7 +187,7 @@ def test_names_that_are_no_text_and_folders_without_end_are_errors(folder: Path)
     assert found.plugin is None
 
 
-def test_what_was_not_read_is_not_said_to_be_missing(folder: Path) -> None:
-    found = load_folder(folder, limits=Limits(size=10))
+def test_a_file_that_was_not_read_is_not_reported_as_missing(folder: Path) -> None:
+    found = load_folder(folder, limits=PluginLimits(max_bytes=10))
 
     assert [one.code for one in found.diagnostics] == ["E108"]

@@ -2,8 +2,9 @@
 
 import pytest
 
-from rightseat.plugins.definition import Flow, Plugin, Retry
-from rightseat.plugins.loading import Loaded, Operator
+from rightseat.plugins.definition import Flow, Plugin, RetryPolicy
+from rightseat.plugins.diagnostics import Replacement
+from rightseat.plugins.loading import LoadResult, OperatorSettings
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, codes, load, one, spoilt
 
 F = "flows/look_up.yaml"
@@ -11,7 +12,7 @@ AUTOMATIC = METADATA.replace("false", "true")
 LIB = {"lib/__init__.py": "class Rank:\n    name = 'rank'\nexported = [Rank]\n"}
 
 
-def plugin(loaded: Loaded) -> Plugin:
+def plugin(loaded: LoadResult) -> Plugin:
     assert loaded.plugin is not None, [str(one) for one in loaded.diagnostics]
     return loaded.plugin
 
@@ -20,7 +21,7 @@ def flow(old: str = "", new: str = "") -> Flow:
     return plugin(load(spoilt(F, old, new) if old else SAMPLE)).flows["look_up"]
 
 
-def test_R_5_a_flow_is_read_whole() -> None:
+def test_R_5_every_field_of_a_flow_is_read() -> None:
     found = flow()
 
     assert (found.name, found.max_steps, found.timeout, found.answer, found.next_flow) == (
@@ -42,13 +43,13 @@ def test_R_5_extensions_are_read() -> None:
     assert (found.max_steps, found.timeout, found.answer, found.next_flow) == (9, 30, "last", None)
 
 
-def test_R_5_a_step_says_how_it_is_tried_again() -> None:
+def test_R_5_a_step_sets_its_retries() -> None:
     retry = "retry: {times: 2, on: [timeout, 429, 5xx], backoff: 0.5}"
     more = f"next: which\n    timeout: 15\n    dangerous: true\n    {retry}\n    args: {{id: '{{question}}'}}"
 
     start = flow("next: which", more).steps["start"]
 
-    assert start.retry == Retry(2, frozenset({"timeout", "429", "5xx"}), 0.5)
+    assert start.retry == RetryPolicy(2, frozenset({"timeout", "429", "5xx"}), 0.5)
     assert (start.timeout, start.dangerous, start.args) == (15, True, {"id": "{question}"})
 
 
@@ -61,7 +62,7 @@ def test_R_5_wrong_fields_are_errors(wrong: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "A-1_b", "0x", "_" * 64])
-def test_R_5_1_names_of_flows(name: str) -> None:
+def test_R_5_1_letters_digits_and_separators_are_valid_flow_names(name: str) -> None:
     assert codes(load(spoilt(F, "name: look_up", f"name: '{name}'"))) == []
 
 
@@ -70,7 +71,9 @@ def test_R_5_1_a_flow_begins_at_start() -> None:
 
 
 def test_R_5_2_next_names_a_step() -> None:
-    assert one(load(spoilt(F, "next: which", "next: wich")), "E306").message.endswith("Did you mean 'which'?")
+    misspelt = one(load(spoilt(F, "next: which", "next: wich")), "E306")
+    assert misspelt.message.endswith("Did you mean 'which'?")
+    assert misspelt.replacement == Replacement("wich", "which")
 
 
 def test_R_5_3_a_flow_may_end_anywhere() -> None:
@@ -85,19 +88,19 @@ def test_R_5_4_end_may_have_any_call() -> None:
     assert codes(load(spoilt(F, "call_type: none", "call_type: llm"))) == []
 
 
-def test_R_5_5_none_goes_on() -> None:
+def test_R_5_5_a_none_step_may_have_a_next_step() -> None:
     going = spoilt(F, "    call_type: api\n    params:\n      endpoint: GET /things/{id}\n", "    call_type: none\n")
 
     assert codes(load(going)) == ["W305"]
     assert load(going, "strict").plugin is None
 
 
-def test_R_5_6_circles_need_a_choice() -> None:
+def test_R_5_6_cycles_need_a_choice() -> None:
     assert codes(load(spoilt(F, "    next: end", "    next: start"))) == ["W307"]
     assert "E307" in codes(load(spoilt(F, "    next: end", "    next: explain")))
 
 
-def test_R_5_6_a_default_of_a_choice_leads_on() -> None:
+def test_R_5_6_the_default_of_a_choice_makes_a_step_reachable() -> None:
     steps = "next_flow: []\n"
     more = FLOW.replace("      choices:", "      default: spare\n      choices:").replace(
         "  - name: end\n", "  - name: spare\n    call_type: none\n  - name: end\n"
@@ -107,12 +110,12 @@ def test_R_5_6_a_default_of_a_choice_leads_on() -> None:
     assert codes(load({**SAMPLE, F: more})) == ["I301"]
 
 
-def test_R_5_7_the_bound_of_steps_is_a_number() -> None:
+def test_R_5_7_max_steps_is_a_number() -> None:
     assert "E310" in codes(load(spoilt(F, "next_flow: []", "max_steps: 0")))
 
 
 @pytest.mark.parametrize("key", ["parallel", "foreach", "flow", "edges"])
-def test_R_5_8_what_is_reserved_says_so(key: str) -> None:
+def test_R_5_8_reserved_keys_are_reported_as_reserved(key: str) -> None:
     assert "later version" in one(load(spoilt(F, "next_flow: []", f"{key}: []")), "E308").message
 
 
@@ -132,14 +135,14 @@ def test_R_6_1_each_operation_is_a_flow() -> None:
     assert made.on_error is None
 
 
-def test_R_6_1_an_id_that_cannot_name_a_flow_is_an_alias() -> None:
+def test_R_6_1_an_operation_id_that_is_no_flow_name_becomes_an_alias() -> None:
     found = plugin(load({"plugin.json": AUTOMATIC, "openapi.yaml": OPENAPI.replace("get_thing", "things.get")}))
 
     assert "things_get" in found.flows
     assert found.flow("things.get") is found.flows["things_get"]
 
 
-def test_R_6_2_a_file_wins_over_an_operation() -> None:
+def test_R_6_2_a_flow_file_overrides_an_operation() -> None:
     mine = FLOW.replace("name: look_up", "name: Get_Thing")
     found = load({**SAMPLE, "plugin.json": AUTOMATIC, F: mine})
 
@@ -151,7 +154,7 @@ def test_R_6_2_a_file_wins_over_an_operation() -> None:
 @pytest.mark.parametrize(
     ("said", "dangerous"), [("", True), ("x-dangerous: false", False), ("x-dangerous: true", True)]
 )
-def test_R_6_3_what_changes_something_is_dangerous(said: str, dangerous: bool) -> None:
+def test_R_6_3_a_generated_flow_that_writes_is_dangerous(said: str, dangerous: bool) -> None:
     document = OPENAPI.replace("      operationId: start_job\n", f"      operationId: start_job\n      {said}\n")
     found = plugin(load({"plugin.json": AUTOMATIC, "openapi.yaml": document}))
 
@@ -159,14 +162,14 @@ def test_R_6_3_what_changes_something_is_dangerous(said: str, dangerous: bool) -
     assert not found.flows["get_thing"].steps["start"].dangerous
 
 
-def test_R_6_4_many_flows_are_told() -> None:
+def test_R_6_4_too_many_generated_flows_are_reported() -> None:
     more = "".join(f"  /n{n}:\n    get: {{description: Number {n}.}}\n" for n in range(19))
 
     assert "W602" in codes(load({"plugin.json": AUTOMATIC, "openapi.yaml": OPENAPI + more}))
 
 
 @pytest.mark.parametrize("call", ["lib.rank", "rank"])
-def test_R_9_1_a_flow_that_uses_code_waits_until_it_is_allowed(call: str) -> None:
+def test_R_9_1_a_flow_that_uses_code_is_disabled_until_the_code_is_allowed(call: str) -> None:
     files = {**spoilt(F, "call_type: none", f"call_type: {call}"), **LIB}
 
     found = load(files)
@@ -176,19 +179,19 @@ def test_R_9_1_a_flow_that_uses_code_waits_until_it_is_allowed(call: str) -> Non
     assert (waiting.flows["look_up"].steps["end"].call, waiting.flows["look_up"].steps["end"].is_lib) == ("rank", True)
 
     assert waiting.lib is not None
-    allowed = plugin(load(files, operator=Operator(lib={waiting.lib})))
+    allowed = plugin(load(files, operator=OperatorSettings(lib={waiting.lib})))
     assert allowed.flows["look_up"].enabled
     changed = files | {"lib/__init__.py": LIB["lib/__init__.py"] + "\n"}
-    assert not plugin(load(changed, operator=Operator(lib={waiting.lib}))).flows["look_up"].enabled
+    assert not plugin(load(changed, operator=OperatorSettings(lib={waiting.lib}))).flows["look_up"].enabled
 
 
-def test_a_tool_that_no_code_names_is_unknown() -> None:
+def test_a_tool_that_no_code_defines_is_unknown() -> None:
     found = load({**spoilt(F, "call_type: none", "call_type: lib.rnk"), **LIB})
 
     assert one(found, "E304").message.endswith("Did you mean 'lib.rank'?")
 
 
-def test_R_12_4_next_flows_are_of_this_plugin_or_another() -> None:
+def test_R_12_4_next_flows_may_be_of_another_plugin() -> None:
     found = load(spoilt(F, "next_flow: []", "next_flow: [look_up, sample.look_up, other.flow, sample.nothing]"))
 
     assert codes(found) == ["W801"]

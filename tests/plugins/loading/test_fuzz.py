@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from rightseat.config import document
-from rightseat.config.document import Bounds, Refused
-from rightseat.plugins.loading import Limits, json_text
+from rightseat.config.document import UnreadableDocument, YamlLimits
+from rightseat.plugins.loading import PluginLimits, json_text
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, load
 
 FILES = sorted(SAMPLE)
@@ -35,7 +35,7 @@ VALUES: some.SearchStrategy[Any] = some.recursive(
 @pytest.mark.parametrize("file", FILES)
 @SLOWLY
 @given(content=some.binary(max_size=200))
-def test_any_bytes_give_diagnostics_only(file: str, content: bytes) -> None:
+def test_any_bytes_cause_only_diagnostics(file: str, content: bytes) -> None:
     found = load({**SAMPLE, file: content})
 
     assert (found.plugin is None) == bool(found.errors)
@@ -44,7 +44,7 @@ def test_any_bytes_give_diagnostics_only(file: str, content: bytes) -> None:
 @pytest.mark.parametrize("file", FILES)
 @SLOWLY
 @given(data=some.data())
-def test_spoilt_files_give_diagnostics_only(file: str, data: some.DataObject) -> None:
+def test_corrupted_files_cause_only_diagnostics(file: str, data: some.DataObject) -> None:
     text = SAMPLE[file]
     for _ in range(data.draw(some.integers(1, 4))):
         at = data.draw(some.integers(0, len(text)))
@@ -59,7 +59,7 @@ def test_spoilt_files_give_diagnostics_only(file: str, data: some.DataObject) ->
 @pytest.mark.parametrize("file", FILES)
 @SLOWLY
 @given(data=some.data())
-def test_any_value_in_any_place_gives_diagnostics_only(file: str, data: some.DataObject) -> None:
+def test_any_value_in_any_place_causes_only_diagnostics(file: str, data: some.DataObject) -> None:
     whole = json.loads(METADATA) if file == "plugin.json" else load_yaml(FLOW if file.startswith("flows") else OPENAPI)
     here = whole
     while isinstance(here, dict | list) and here:
@@ -69,16 +69,16 @@ def test_any_value_in_any_place_gives_diagnostics_only(file: str, data: some.Dat
             break
         here = here[key]
 
-    found = load({**SAMPLE, file: json.dumps(whole)}, limits=Limits(depth=40))
+    found = load({**SAMPLE, file: json.dumps(whole)}, limits=PluginLimits(max_depth=40))
 
     assert (found.plugin is None) == bool(found.errors)
 
 
 @SLOWLY
 @given(VALUES)
-def test_json_is_read_as_the_standard_library_reads_it(value: Any) -> None:
+def test_json_is_parsed_like_the_standard_library_does(value: Any) -> None:
     for text in (json.dumps(value), json.dumps(value, indent="\t", ensure_ascii=False)):
-        assert json_text.load(text, Bounds()).value == json.loads(text)
+        assert json_text.load(text, YamlLimits()).value == json.loads(text)
 
 
 @SLOWLY
@@ -87,12 +87,12 @@ def test_json_is_refused_where_the_standard_library_refuses_it(text: str) -> Non
     try:
         expected = json.loads(text, parse_constant=refuse)
     except ValueError:
-        with pytest.raises(Refused):
-            json_text.load(text, Bounds())
+        with pytest.raises(UnreadableDocument):
+            json_text.load(text, YamlLimits())
     else:
         try:
-            assert json_text.load(text, Bounds()).value == expected
-        except Refused:
+            assert json_text.load(text, YamlLimits()).value == expected
+        except UnreadableDocument:
             assert "Infinity" in json.dumps(expected) or not is_whole(expected)
 
 

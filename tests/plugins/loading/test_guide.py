@@ -2,7 +2,7 @@
 
 import pytest
 
-from rightseat.plugins.loading import Loaded
+from rightseat.plugins.loading import LoadResult
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, codes, load, one
 
 MINIMAL = r"""openapi: 3.0.0
@@ -106,7 +106,7 @@ steps:
 """
 
 
-def guide(document: str) -> Loaded:
+def guide(document: str) -> LoadResult:
     return load({"plugin.json": METADATA, "openapi.yaml": document, "flows/a.yaml": GUIDE_FLOW})
 
 
@@ -121,7 +121,7 @@ def test_R_17_2_the_minimal_document_needs_a_real_port() -> None:
     assert found.plugin.server == "http://example.com:8080/suffix"
 
 
-def test_R_17_2_the_schema_that_is_a_list_is_read() -> None:
+def test_R_17_2_a_schema_written_as_a_list_is_read() -> None:
     start = MINIMAL.index("schema:\n              type: object")
     document = MINIMAL[:start] + LIST + MINIMAL[MINIMAL.index("      responses:") :]
 
@@ -134,7 +134,7 @@ def test_R_17_2_the_schema_that_is_a_list_is_read() -> None:
     assert body.schema["type"] == "object"
 
 
-def test_R_17_2_the_flow_is_clean() -> None:
+def test_R_17_2_the_flow_of_the_guide_has_no_diagnostics() -> None:
     found = guide(MINIMAL.replace(":port", ":8080"))
 
     assert [one for one in found.diagnostics if one.file.startswith("flows/")] == []
@@ -183,7 +183,7 @@ def test_R_17_3_a_document_made_by_fastapi_is_read() -> None:
         ({**SAMPLE, "plugin.json": METADATA.replace('"id": "sample"', '"id": "sample2"')}, "W101"),
     ],
 )
-def test_R_17_3_habits_of_the_field_are_loaded(files: dict[str, str], code: str) -> None:
+def test_R_17_3_common_deviations_are_loaded_with_a_warning(files: dict[str, str], code: str) -> None:
     found = load(files)
 
     assert codes(found) == [code]

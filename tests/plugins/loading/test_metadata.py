@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from rightseat.plugins.definition import Auth, Database, Plugin
-from rightseat.plugins.loading import Loaded, Operator
-from rightseat.plugins.loading.metadata import placed
+from rightseat.plugins.definition import Auth, Plugin, PluginDatabase
+from rightseat.plugins.loading import LoadResult, OperatorSettings
+from rightseat.plugins.loading.metadata import resolve_database_paths
 from tests.plugins.loading.sample import METADATA, SAMPLE, codes, load, one
 
 
-def with_fields(**fields: Any) -> Loaded:
+def with_fields(**fields: Any) -> LoadResult:
     about = {**json.loads(METADATA), **fields}
     return load({**SAMPLE, "plugin.json": json.dumps(about, ensure_ascii=False)})
 
@@ -28,7 +28,7 @@ def test_R_2_tabs_are_white_space() -> None:
 
 
 @pytest.mark.parametrize("id", ["sample", "a", "a-b_c1", "s" * 63])
-def test_R_2_an_id_is_lower_case_letters_digits_and_signs(id: str) -> None:
+def test_R_2_an_id_has_lower_case_letters_digits_and_separators(id: str) -> None:
     found = load({**SAMPLE, "plugin.json": METADATA.replace('"sample"', f'"{id}"')}, id=id)
 
     assert codes(found) == []
@@ -52,12 +52,12 @@ def test_R_2_characters_of_a_name_are_counted_after_composing() -> None:
 
 
 def test_R_2_starters_are_one_question_or_several() -> None:
-    assert plugin(predefined_question="What?").words.starters == ("What?",)
-    assert plugin(predefined_question=["What?", "Who?"]).words.starters == ("What?", "Who?")
+    assert plugin(predefined_question="What?").texts.starters == ("What?",)
+    assert plugin(predefined_question=["What?", "Who?"]).texts.starters == ("What?", "Who?")
     assert "E107" in codes(with_fields(predefined_question=3))
 
 
-def test_R_2_other_languages_take_what_they_do_not_say_from_the_first() -> None:
+def test_R_2_missing_translations_fall_back_to_the_main_language() -> None:
     german = plugin(i18n={"de": {"name": "Probe"}}).i18n["de"]
 
     assert (german.name, german.description) == ("Probe", json.loads(METADATA)["description"])
@@ -75,7 +75,7 @@ def test_R_3_1_a_kind_of_auth_and_its_pairs_are_kept(type: str) -> None:
     assert found.auth == (Auth(type, {"key": "${secret:K}"}),)  # type: ignore[arg-type]  # one of the four
 
 
-def test_R_3_2_a_token_needs_an_address_to_get_it_from() -> None:
+def test_R_3_2_oidc_needs_a_token_url_or_an_issuer() -> None:
     auth = {"type": "oidc", "args": {"issuer": "https://id.example", "client_id": "a", "client_secret": "${secret:S}"}}
     assert codes(with_fields(auth=auth)) == []
 
@@ -98,13 +98,13 @@ def test_R_3_2_the_original_fields_are_mapped() -> None:
     }
 
 
-def test_R_3_4_a_list_of_auth_applies_all() -> None:
+def test_R_3_4_all_entries_of_an_auth_list_apply() -> None:
     both = [{"type": "header", "args": {"a": "${secret:A}"}}, {"type": "query", "args": {"b": "${secret:B}"}}]
 
     assert [one.type for one in plugin(auth=both).auth] == ["header", "param"]
 
 
-def test_R_3_5_a_secret_in_the_file_is_told_without_showing_it() -> None:
+def test_R_3_5_a_secret_in_plugin_json_is_reported_without_its_value() -> None:
     found = with_fields(auth={"type": "header", "args": {"Authorization": "sk-canary-1"}})
 
     assert codes(found) == ["W112"]
@@ -112,19 +112,19 @@ def test_R_3_5_a_secret_in_the_file_is_told_without_showing_it() -> None:
 
 
 @pytest.mark.parametrize("value", ["${secret:bad name}", "${HOME}", "${secret:}"])
-def test_R_3_5_what_looks_like_a_secret_and_is_none_is_refused(value: str) -> None:
+def test_R_3_5_a_malformed_secret_reference_is_refused(value: str) -> None:
     assert "E110" in codes(with_fields(auth={"type": "header", "args": {"a": value}}))
 
 
 def test_R_3_6_a_missing_secret_does_not_stop_loading() -> None:
-    found = load(operator=Operator(secrets={"OTHER"}))
+    found = load(operator=OperatorSettings(secrets={"OTHER"}))
 
     assert codes(found) == ["W113"]
     assert found.plugin is not None
-    assert load(operator=Operator(secrets={"SAMPLE"})).diagnostics == ()
+    assert load(operator=OperatorSettings(secrets={"SAMPLE"})).diagnostics == ()
 
 
-def test_R_3_8_what_auth_sets_is_no_parameter() -> None:
+def test_R_3_8_a_parameter_that_auth_sets_is_removed() -> None:
     auth = {"type": "param", "args": {"id": "${secret:K}", "size": "${secret:K}"}}
     document = SAMPLE["openapi.yaml"].replace(
         "        - name: id\n", "        - {name: size, in: query}\n        - name: id\n"
@@ -145,16 +145,16 @@ def test_R_3_9_private_targets_are_hosts_with_ports(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["10.0.0.5", "http://10.0.0.5:80", "a:99999", "u@h:1", "10.0.0.0/8:80"])
-def test_R_3_9_nothing_wider_can_be_asked_for(host: str) -> None:
+def test_R_3_9_a_private_target_that_is_no_host_with_a_port_is_refused(host: str) -> None:
     assert "E107" in codes(with_fields(network={"allow_private": [host]}))
 
 
-def test_auth_cannot_set_headers_that_change_what_a_request_is() -> None:
+def test_auth_cannot_set_headers_of_the_request_framing() -> None:
     for name in ("Host", "Transfer-Encoding", "Proxy-Authorization", "a b"):
         assert "E402" in codes(with_fields(auth={"type": "header", "args": {name: "${secret:A}"}}))
 
 
-def test_files_of_databases_stand_in_the_folder() -> None:
+def test_database_files_must_be_in_the_folder() -> None:
     about = json.dumps({**json.loads(METADATA), "databases": {"s": {"bundled": "data/s.sql"}}})
     found = load({**SAMPLE, "plugin.json": about, "data/s.sql": "CREATE TABLE t (a);"}).plugin
 
@@ -163,8 +163,10 @@ def test_files_of_databases_stand_in_the_folder() -> None:
     assert "E111" in codes(with_fields(databases={"s": {"catalog": "../../etc/passwd"}}))
 
 
-def test_files_of_databases_are_found_whatever_the_working_folder_is_later() -> None:
-    found = placed({"s": Database("s", catalog=Path("c.yaml"), bundled=Path("s.sql"))}, Path("plugins/sample"))
+def test_database_files_are_found_after_a_change_of_the_working_directory() -> None:
+    found = resolve_database_paths(
+        {"s": PluginDatabase("s", catalog=Path("c.yaml"), bundled=Path("s.sql"))}, Path("plugins/sample")
+    )
 
     assert found["s"].bundled == Path.cwd() / "plugins/sample/s.sql"
     assert found["s"].catalog == Path.cwd() / "plugins/sample/c.yaml"

@@ -57,7 +57,7 @@ class Authority:
 async def authority() -> AsyncIterator[Authority]:
     one = Authority()
     one.gate.set()
-    async with playing(one.serve) as server, asyncio.timeout(10):
+    async with playing(one.serve) as server, asyncio.timeout(30):
         one.url = server.url
         yield one
 

@@ -4,17 +4,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rightseat.egress.door import Door
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.secrets import Secrets
-from rightseat.plugins.definition import Auth, Body, Identity, Operation, Parameter, Place, Plugin, Words
-from rightseat.plugins.operations import Sender
+from rightseat.egress.untrusted import UntrustedClient
+from rightseat.plugins.definition import (
+    Auth,
+    Identity,
+    Operation,
+    Parameter,
+    ParameterLocation,
+    Plugin,
+    PluginTexts,
+    RequestBody,
+)
+from rightseat.plugins.operations import OperationClient
 from tests.tcp import Script, Visit
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
-def parameter(name: str, place: Place = "query", schema: Any = None, **more: Any) -> Parameter:
+def parameter(name: str, place: ParameterLocation = "query", schema: Any = None, **more: Any) -> Parameter:
     return Parameter(name, place, schema or {"type": "string"}, **more)
 
 
@@ -22,15 +31,15 @@ def operation(*parameters: Parameter, method: str = "GET", path: str = "/things"
     return Operation(method, path, parameters=parameters, **more)
 
 
-def body(media_type: Any, properties: dict[str, Any], **more: Any) -> Body:
+def body(media_type: Any, properties: dict[str, Any], **more: Any) -> RequestBody:
     required = more.pop("required_names", [])
     schema = {"type": "object", "properties": properties, "required": required}
-    return Body(media_type, schema, required=more.pop("required", True), **more)
+    return RequestBody(media_type, schema, required=more.pop("required", True), **more)
 
 
 def plugin(server: str = "http://127.0.0.1:1", *operations: Operation, auth: Sequence[Auth] = ()) -> Plugin:
     return Plugin(
-        Identity("things", "1.0.0", "digest"), Path(), Words("Things", "Things of all kinds."), auth=tuple(auth),
+        Identity("things", "1.0.0", "digest"), Path(), PluginTexts("Things", "Things of all kinds."), auth=tuple(auth),
         server=server, operations={one.name: one for one in operations},
     )  # fmt: skip
 
@@ -41,13 +50,13 @@ def sender(
     largest: int = 10**7,
     trusted: Sequence[str] = (),
     **secrets: str,
-) -> Sender:
+) -> OperationClient:
     """One that may visit this machine, whatever the port."""
     environ = {f"RIGHTSEAT_SECRET_{name}": value for name, value in secrets.items()}
     more = {"clock": clock} if clock else {}
-    return Sender(
-        Door(), Secrets(environ), redactor or Redactor(), lambda plugin: ["127.0.0.1"],
-        lambda plugin: trusted, largest=largest, **more,
+    return OperationClient(
+        UntrustedClient(), Secrets(environ), redactor or Redactor(), lambda plugin: ["127.0.0.1"],
+        lambda plugin: trusted, max_response_bytes=largest, **more,
     )  # fmt: skip
 
 

@@ -9,12 +9,12 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from rightseat.egress.redaction import Redactor, covering_logs
+from rightseat.egress.redaction import Redactor, redact_logs
 from rightseat.plugins.definition import Auth
-from rightseat.plugins.results import Result, StepFailed
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.slots import fill
-from rightseat.plugins.speaking import Said, Wanted
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse
+from rightseat.plugins.results import StepFailed, StepResult
+from rightseat.plugins.scope import Scope
+from rightseat.plugins.slots import fill_operation
 from tests.plugins.operations.examples import in_turn, json_answer, operation, parameter, plugin, sender
 from tests.tcp import Visit, playing
 
@@ -35,11 +35,11 @@ class Listener:
     """A model that answers nothing, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.heard: list[Wanted] = []
+        self.heard: list[ModelRequest] = []
 
-    async def say(self, wanted: Wanted) -> Said:
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
         self.heard.append(wanted)
-        return Said('{"city": null}')
+        return ModelResponse('{"city": null}')
 
 
 async def silent(visit: Visit) -> None:
@@ -60,7 +60,7 @@ CASES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("case", [*CASES, "egress_blocked", "bad_path_value", "secret_missing"])
-async def test_R_3_7_the_canary_is_nowhere_to_be_found(case: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_R_3_7_a_secret_appears_in_no_output_record_or_log(case: str, caplog: pytest.LogCaptureFixture) -> None:
     redactor = Redactor()
     caplog.set_level(logging.DEBUG)
     auth = [*AUTH, Auth("header", {"X-None": "${secret:NONE}"})] if case == "secret_missing" else AUTH
@@ -71,17 +71,17 @@ async def test_R_3_7_the_canary_is_nowhere_to_be_found(case: str, caplog: pytest
     async with playing(script) as server:
         there = plugin("http://10.0.0.1" if case == "egress_blocked" else server.url, auth=auth)
         try:
-            outcome: Result | StepFailed = await sends.send(there, one, arguments, {}, timeout=0.5)
+            outcome: StepResult | StepFailed = await sends.send(there, one, arguments, {}, timeout=0.5)
         except StepFailed as error:
             outcome = error
-        with covering_logs(redactor):
+        with redact_logs(redactor):
             logging.getLogger("tests.canary").warning("outcome %r of %s", outcome, server.requests)
 
-    if isinstance(outcome, Result):
+    if isinstance(outcome, StepResult):
         seen = [msgspec.json.encode(outcome).decode(), *(base64.b64decode(a.data).decode() for a in outcome.artifacts)]
         listener = Listener()
-        scene = Scene("Which?", data=outcome.output, data_from="get", steps={"get": outcome})
-        await fill(there, operation(parameter("city", required=True)), {}, scene, listener)
+        scope = Scope("Which?", data=outcome.output, data_from="get", steps={"get": outcome})
+        await fill_operation(there, operation(parameter("city", required=True)), {}, scope, listener)
         seen += [wanted.user + wanted.system for wanted in listener.heard]
         assert listener.heard
     else:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Auth, Plugin
 from rightseat.plugins.loading import load
 from rightseat.plugins.results import StepFailed
-from rightseat.plugins.scene import Upload
+from rightseat.plugins.scope import Upload
 from tests.plugins.operations.examples import sender
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
@@ -41,7 +41,7 @@ async def demo(name: str, **environ: str) -> AsyncIterator[Plugin]:
 
 
 async def listening(port: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -73,7 +73,7 @@ async def send(plugin: Plugin, name: str, arguments: dict[str, JsonValue], *file
     return result.output
 
 
-async def test_the_weather_is_asked_for_with_a_key_in_the_query() -> None:
+async def test_the_weather_plugin_sends_its_key_in_the_query() -> None:
     async with demo("weather", WEATHER_KEY="weather-1") as plugin:
         found = await send(plugin, "current_weather", {"city": "杭州", "unit": "c"}, WEATHER_KEY="weather-1")
         with pytest.raises(StepFailed, match="401: bad key"):
@@ -83,12 +83,12 @@ async def test_the_weather_is_asked_for_with_a_key_in_the_query() -> None:
     assert found["city"] == "杭州"
 
 
-async def test_hosts_are_looked_up_with_a_header_and_scanned_with_a_body() -> None:
+async def test_the_host_plugin_sends_its_key_in_a_header_and_a_json_body() -> None:
     async with demo("host_security", HOST_SECURITY_TOKEN="host-1") as plugin:
         secret = {"HOST_SECURITY_TOKEN": "host-1"}
         found = await send(plugin, "list_host_cves", {"host_id": "web-01", "min_score": 9}, **secret)
         scan = await send(plugin, "POST /scans", {"host_id": "db-01", "depth": "full"}, **secret)
-        with pytest.raises(StepFailed, match=r"404 \(主机编号不存在。\): no such host: nope-99"):
+        with pytest.raises(StepFailed, match=r"404 \(There is no such host\.\): no such host: nope-99"):
             await send(plugin, "list_host_cves", {"host_id": "nope-99"}, **secret)
 
     assert isinstance(found, dict)
@@ -96,7 +96,7 @@ async def test_hosts_are_looked_up_with_a_header_and_scanned_with_a_body() -> No
     assert scan == {"task_id": "scan-db-01-1", "eta_seconds": 90}
 
 
-async def test_files_are_converted_with_a_token_and_come_back_as_files() -> None:
+async def test_the_file_plugin_sends_a_token_and_returns_files() -> None:
     async with demo("file_convert", FILE_CONVERT_SECRET="convert-1") as plugin:
         file = Upload("1", "a.csv", "text/csv", b64encode("名称,数量\n苹果,3\n".encode()).decode())
         secret = {"FILE_CONVERT_SECRET": "convert-1"}

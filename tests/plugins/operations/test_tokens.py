@@ -6,13 +6,13 @@ import base64
 import pytest
 
 from rightseat.core.ask import Principal
-from rightseat.egress.addresses import Policy
-from rightseat.egress.credentials.renewing import EARLY, PAUSE
-from rightseat.egress.door import Door
+from rightseat.egress.addresses import AddressPolicy
+from rightseat.egress.credentials.cache import RENEW_BEFORE_S, RETRY_INTERVAL_S
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.secrets import Secrets
+from rightseat.egress.untrusted import UntrustedClient
 from rightseat.plugins.definition import Auth, Identity
-from rightseat.plugins.operations.tokens import Holder, Tokens
+from rightseat.plugins.operations.tokens import OidcTokens, TokenOwner
 from rightseat.plugins.results import StepFailed
 from tests.plugins.operations.authority import authority, form
 from tests.plugins.operations.examples import operation, plugin, sender
@@ -31,7 +31,7 @@ async def test_R_3_2_client_credentials_are_exchanged_for_a_token() -> None:
     assert one.used == ["Bearer token-1"]
 
 
-async def test_R_3_2_the_issuer_says_where_tokens_are_given_and_how() -> None:
+async def test_R_3_2_the_token_endpoint_is_discovered_from_the_issuer() -> None:
     async with authority() as one:
         one.ways = ["client_secret_post"]
         auth = one.auth(issuer=f"{one.url}/")
@@ -41,22 +41,22 @@ async def test_R_3_2_the_issuer_says_where_tokens_are_given_and_how() -> None:
     assert (form(one.asked[0])["client_id"], form(one.asked[0])["client_secret"]) == ("client", "client-secret-1")
 
 
-async def test_R_3_2_an_issuer_that_says_it_is_another_is_not_used() -> None:
+async def test_R_3_2_a_discovery_document_of_another_issuer_is_refused() -> None:
     async with authority() as one:
         one.issuer = "http://evil.example"
-        with pytest.raises(StepFailed, match=r"says that it is http://evil\.example"):
+        with pytest.raises(StepFailed, match=r"names another issuer, http://evil\.example"):
             await sender(KEY="client-secret-1").send(plugin(one.url, auth=[one.auth(issuer=one.url)]), LIST, {}, {})
 
     assert (one.asked, one.used) == ([], [])
 
 
-async def test_R_3_2_a_users_token_is_exchanged_for_one_of_the_api() -> None:
+async def test_R_3_2_the_token_of_a_user_is_exchanged_for_one_of_the_api() -> None:
     async with authority() as one:
         auth = one.auth(grant="token_exchange", header="access-token", scheme="")
         sends = sender(trusted=[one.url.removeprefix("http://")], KEY="client-secret-1")
         for user in ("ann", "bob", "ann"):
             await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal(user), user_token=f"token-of-{user}")
-        with pytest.raises(StepFailed, match="acts for whoever is signed in") as failed:
+        with pytest.raises(StepFailed, match="acts on behalf of the signed-in user") as failed:
             await sends.send(plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("eve"))
 
     assert [form(asked)["subject_token"] for asked in one.asked] == ["token-of-ann", "token-of-bob"]
@@ -65,11 +65,11 @@ async def test_R_3_2_a_users_token_is_exchanged_for_one_of_the_api() -> None:
     assert failed.value.code == "secret_missing"
 
 
-async def test_R_3_2_a_users_token_is_shown_to_nobody_whom_the_operator_has_not_named() -> None:
+async def test_R_3_2_the_token_of_a_user_is_sent_only_to_hosts_that_the_operator_trusts() -> None:
     async with authority() as one:
         found = one.auth(grant="token_exchange", issuer=one.url)
         for auth in (one.auth(grant="token_exchange"), found):
-            with pytest.raises(StepFailed, match=r"may not show users' tokens to 127\.0\.0\.1") as failed:
+            with pytest.raises(StepFailed, match=r"may not send user tokens to 127\.0\.0\.1") as failed:
                 await sender(trusted=["id.example:443"], KEY="client-secret-1").send(
                     plugin(one.url, auth=[auth]), LIST, {}, {}, Principal("ann"), user_token="token-of-ann"
                 )
@@ -78,7 +78,7 @@ async def test_R_3_2_a_users_token_is_shown_to_nobody_whom_the_operator_has_not_
 
 
 @pytest.mark.parametrize(("lasts", "after", "number"), [(300, 269, 1), (300, 271, 2), ("60", 31, 2), (None, 200, 1)])
-async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, after: float, number: int) -> None:
+async def test_R_3_3_a_token_is_cached_until_30_s_before_it_expires(lasts: object, after: float, number: int) -> None:
     now = 1000.0
     async with authority() as one:
         one.lasts = lasts
@@ -90,7 +90,7 @@ async def test_R_3_3_a_token_is_kept_until_30_s_before_its_end(lasts: object, af
     assert one.used == ["Bearer token-1", f"Bearer token-{number}"]
 
 
-async def test_R_3_3_a_token_is_renewed_before_its_end_and_no_request_waits_for_it() -> None:
+async def test_R_3_3_a_token_is_renewed_in_the_background_before_it_expires() -> None:
     now = 1000.0
     async with authority() as one:
         one.lasts = 3600
@@ -98,7 +98,7 @@ async def test_R_3_3_a_token_is_renewed_before_its_end_and_no_request_waits_for_
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
         one.gate.clear()
         one.was_asked.clear()
-        now += 3600 - EARLY
+        now += 3600 - RENEW_BEFORE_S
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
         await one.was_asked.wait()
         one.gate.set()
@@ -109,7 +109,7 @@ async def test_R_3_3_a_token_is_renewed_before_its_end_and_no_request_waits_for_
     assert len(one.asked) == 2
 
 
-async def test_R_3_3_a_renewal_shows_the_newest_token_of_the_user() -> None:
+async def test_R_3_3_a_renewal_sends_the_newest_token_of_the_user() -> None:
     now = 1000.0
     async with authority() as one:
         auth = one.auth(grant="token_exchange")
@@ -121,21 +121,21 @@ async def test_R_3_3_a_renewal_shows_the_newest_token_of_the_user() -> None:
     assert [form(asked)["subject_token"] for asked in one.asked] == ["ann-1", "ann-2"]
 
 
-async def test_tokens_that_have_ended_are_forgotten() -> None:
+async def test_expired_tokens_are_removed_from_the_cache() -> None:
     now = 1000.0
     async with authority() as one:
-        tokens = Tokens(Door(), Secrets({}), Redactor("[secret]"), lambda: now)
+        tokens = OidcTokens(UntrustedClient(), Secrets({}), Redactor("[secret]"), lambda: now)
         auth = Auth("oidc", {"token_url": f"{one.url}/token", "client_id": "client", "client_secret": "client-secret"})
-        policy = Policy(allow=(one.url.removeprefix("http://"),))
+        policy = AddressPolicy(allow=(one.url.removeprefix("http://"),))
         for number in range(3):
-            await tokens.get(auth, Holder(Identity(f"plugin-{number}", "1", ""), "ann"), policy)
+            await tokens.get(auth, TokenOwner(Identity(f"plugin-{number}", "1", ""), "ann"), policy)
         now += 300
-        await tokens.get(auth, Holder(Identity("another", "1", ""), "ann"), policy)
+        await tokens.get(auth, TokenOwner(Identity("another", "1", ""), "ann"), policy)
 
     assert len(tokens) == 1
 
 
-async def test_R_3_3_scopes_have_tokens_of_their_own() -> None:
+async def test_R_3_3_each_set_of_scopes_has_its_own_token() -> None:
     async with authority() as one:
         sends = sender(KEY="client-secret-1")
         for scope in ("read", "write", "read"):
@@ -144,7 +144,7 @@ async def test_R_3_3_scopes_have_tokens_of_their_own() -> None:
     assert [form(asked)["scope"] for asked in one.asked] == ["read", "write"]
 
 
-async def test_R_3_3_requests_at_once_share_one_fetch_even_if_the_first_gives_up() -> None:
+async def test_R_3_3_concurrent_requests_share_one_fetch_even_if_the_first_is_cancelled() -> None:
     async with authority() as one:
         one.gate.clear()
         sends = sender(KEY="client-secret-1")
@@ -158,7 +158,7 @@ async def test_R_3_3_requests_at_once_share_one_fetch_even_if_the_first_gives_up
     assert (len(one.asked), one.used) == (1, ["Bearer token-1"] * 4)
 
 
-async def test_R_3_3_a_401_discards_the_token_and_repeats_once() -> None:
+async def test_R_3_3_a_401_discards_the_token_and_the_request_is_retried_once() -> None:
     now = 1000.0
     async with authority() as one:
         sends = sender(clock=lambda: now, KEY="client-secret-1")
@@ -166,7 +166,7 @@ async def test_R_3_3_a_401_discards_the_token_and_repeats_once() -> None:
         one.withdrawn.add("token-1")
         await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
         one.withdrawn |= {"token-2", "token-3"}
-        now += PAUSE
+        now += RETRY_INTERVAL_S
         with pytest.raises(StepFailed) as failed:
             await sends.send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
 
@@ -174,7 +174,7 @@ async def test_R_3_3_a_401_discards_the_token_and_repeats_once() -> None:
     assert failed.value.upstream_status == 401
 
 
-async def test_an_api_that_refuses_every_token_costs_one_fetch_and_not_one_for_each_request() -> None:
+async def test_an_api_that_refuses_every_token_causes_one_token_fetch() -> None:
     async with authority() as one:
         one.withdrawn |= {"token-1", "token-2", "token-3"}
         sends = sender(KEY="client-secret-1")
@@ -186,17 +186,17 @@ async def test_an_api_that_refuses_every_token_costs_one_fetch_and_not_one_for_e
     assert len(one.asked) == 2
 
 
-async def test_a_token_that_is_not_given_is_told_without_the_secret() -> None:
+async def test_a_refused_token_request_is_reported_without_the_secret() -> None:
     async with authority() as one:
         one.refuses = True
-        with pytest.raises(StepFailed, match=r"127\.0\.0\.1 gives no token: it answered 401") as failed:
+        with pytest.raises(StepFailed, match=r"127\.0\.0\.1 returned HTTP 401") as failed:
             await sender(KEY="client-secret-1").send(plugin(one.url, auth=[one.auth()]), LIST, {}, {})
 
     assert "client-secret-1" not in str(failed.value.details)
     assert one.used == []
 
 
-async def test_R_7_5_tokens_are_fetched_through_the_same_guard() -> None:
+async def test_R_7_5_token_requests_are_checked_for_private_addresses_too() -> None:
     async with authority() as one:
         auth = Auth("oidc", dict(one.auth().args) | {"token_url": "http://169.254.169.254/token"})
         with pytest.raises(StepFailed, match="link-local") as failed:

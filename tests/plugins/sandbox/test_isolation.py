@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from rightseat.plugins.sandbox import Limits
+from rightseat.plugins.sandbox import SandboxLimits
 from rightseat.plugins.sandbox.process import find_layers
 from tests.plugins.sandbox.tools import failure, make, run
 
@@ -49,7 +49,7 @@ seccomp.load([(seccomp.LOAD, 0, 0, 0), *refuse, (seccomp.RETURN, 0, 0, seccomp.A
 # What it cannot reach.
 
 
-async def test_R_9_2_it_has_no_network(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_has_no_network(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
         await asyncio.to_thread(lambda: socket.create_connection(address, 2).close())
@@ -94,7 +94,7 @@ async def test_R_9_2_it_has_no_network(tmp_path: Path) -> None:
         "os.memfd_create('x')",
     ],
 )
-async def test_R_9_2_it_reaches_nothing_else(tmp_path: Path, attempt: str) -> None:
+async def test_R_9_2_a_tool_cannot_reach_files_processes_or_devices(tmp_path: Path, attempt: str) -> None:
     failed = await failure(make(tmp_path, attempt, "import fcntl, os, resource, socket, subprocess"))
 
     assert failed.code == "tool_failed"
@@ -131,13 +131,13 @@ async def test_system_calls_that_are_not_on_the_list_are_refused(tmp_path: Path,
     assert any(words in failed.message for words in REFUSALS), failed.message
 
 
-async def test_R_9_2_it_cannot_raise_its_own_limits(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_cannot_raise_its_own_limits(tmp_path: Path) -> None:
     body = "resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))"
 
     assert "not allowed to raise maximum limit" in (await failure(make(tmp_path, body, "import resource"))).message
 
 
-async def test_R_9_2_it_is_never_root(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_is_never_root(tmp_path: Path) -> None:
     body = "return [os.getresuid(), os.getresgid(), os.getgroups()]"
 
     output: Any = (await run(make(tmp_path, body, "import os"))).output
@@ -149,13 +149,13 @@ async def test_R_9_2_it_is_never_root(tmp_path: Path) -> None:
         assert users == [os.getuid()] * 3
 
 
-async def test_all_files_together_are_bounded_and_are_gone_after_the_call(tmp_path: Path) -> None:
+async def test_the_files_of_a_tool_have_a_total_limit_and_are_removed_after_the_call(tmp_path: Path) -> None:
     body = """
         for number in range(16):
             open(f"f{number}", "wb").write(bytes(1_000_000))
     """
 
-    failed = await failure(make(tmp_path, body), limits=Limits(disk=8_000_000))
+    failed = await failure(make(tmp_path, body), limits=SandboxLimits(disk=8_000_000))
 
     layers = await find_layers()
     assert ("No space left" if layers.own_root else "wrote more than") in failed.message
@@ -223,14 +223,14 @@ WORKS = {
 
 
 @pytest.mark.parametrize("body", WORKS.values(), ids=WORKS.keys())
-async def test_the_standard_library_works(tmp_path: Path, body: str) -> None:
+async def test_a_tool_can_use_the_standard_library(tmp_path: Path, body: str) -> None:
     assert (await run(make(tmp_path, body))).output == 36
 
 
 # That it ends, and what else is on this machine.
 
 
-async def test_R_9_2_its_process_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
+async def test_R_9_2_the_process_of_a_tool_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     server = await asyncio.to_thread(start_server, tmp_path, "import time; time.sleep(60)")
     try:
         tool = await asyncio.to_thread(wait_for, lambda: working(server.pid))
@@ -242,7 +242,7 @@ async def test_R_9_2_its_process_ends_with_a_server_that_is_killed(tmp_path: Pat
         server.kill()
 
 
-async def test_the_layers_of_this_machine_can_be_found(tmp_path: Path) -> None:
+async def test_the_sandbox_layers_of_this_machine_are_detected(tmp_path: Path) -> None:
     layers = await find_layers()
 
     assert layers.problem() is None
@@ -252,7 +252,7 @@ async def test_the_layers_of_this_machine_can_be_found(tmp_path: Path) -> None:
     }
 
 
-def test_without_namespaces_it_is_isolated_all_the_same(tmp_path: Path) -> None:
+def test_a_tool_is_isolated_without_namespaces_too(tmp_path: Path) -> None:
     """As in most containers, which refuse `unshare`."""
     if os.getuid() == 0 and not os.access("/usr/bin/python3", os.X_OK):
         pytest.skip("root needs a Python that every user may read")

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from rightseat.plugins.sandbox.layers import LIMITS, Layers
+from rightseat.plugins.sandbox.layers import RLIMIT_NAMES, Layers
 
 ALL = Layers(
-    uid=65534, can_read_python=True, own_root=True, network=True, landlock=7, seccomp=True, limits=tuple(LIMITS)
+    uid=65534, can_read_python=True, own_root=True, network=True, landlock=7, seccomp=True, limits=tuple(RLIMIT_NAMES)
 )
 
 
-def test_with_all_layers_a_tool_is_run_and_nothing_is_missing() -> None:
+def test_with_all_layers_a_tool_runs_without_warnings() -> None:
     told = dict(ALL.describe())
 
     assert ALL.problem() is None
@@ -19,7 +19,7 @@ def test_with_all_layers_a_tool_is_run_and_nothing_is_missing() -> None:
 
 
 @pytest.mark.parametrize("name", ["own_root", "network", "landlock"])
-def test_one_of_the_layers_that_double_another_may_be_missing(name: str) -> None:
+def test_a_redundant_layer_may_be_missing(name: str) -> None:
     fewer = msgspec.structs.replace(ALL, **{name: 0 if name == "landlock" else False})
 
     assert fewer.problem() is None
@@ -35,14 +35,14 @@ def test_one_of_the_layers_that_double_another_may_be_missing(name: str) -> None
         (msgspec.structs.replace(ALL, can_read_python=False), "cannot read Python", "as an ordinary user"),
     ],
 )
-def test_without_what_keeps_it_from_the_server_a_tool_is_not_run(fewer: Layers, cause: str, cure: str) -> None:
+def test_a_tool_does_not_run_without_the_layers_that_protect_the_server(fewer: Layers, cause: str, cure: str) -> None:
     said = fewer.problem() or ""
 
     assert cause in said
     assert cure in said
 
 
-def test_what_is_weaker_is_said() -> None:
+def test_weaker_layers_are_described() -> None:
     told = dict(msgspec.structs.replace(ALL, own_root=False, landlock=3, limits=("RLIMIT_AS",)).describe())
 
     assert told["landlock"] == "ABI 3, without (from ABI 6 on) signal scope"

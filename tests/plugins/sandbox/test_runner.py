@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from rightseat.core.ask import Principal
-from rightseat.core.values import JsonValue
-from rightseat.plugins.results import Result, StepFailed
-from rightseat.plugins.sandbox import Limits, ToolRunner
+from rightseat.core.types import JsonValue
+from rightseat.plugins.results import StepFailed, StepResult
+from rightseat.plugins.sandbox import SandboxLimits, ToolRunner
 from rightseat.plugins.sandbox.process import receive
-from rightseat.plugins.scene import Scene, Upload
+from rightseat.plugins.scope import Scope, Upload
 from tests.plugins.sandbox.tools import Script, failure, make, plugin, run, write
 
 pytestmark = pytest.mark.whole
@@ -27,7 +27,7 @@ async def test_R_9_1_R_9_3_code_that_is_not_allowed_is_neither_imported_nor_run(
 
     async with ToolRunner(["another digest"]) as tool_runner:
         assert not tool_runner.allows(one)
-        for attempt in (tool_runner.tools(one), tool_runner.run(one, "t", {}, Scene("?"), Script())):
+        for attempt in (tool_runner.tools(one), tool_runner.run(one, "t", {}, Scope("?"), Script())):
             with pytest.raises(StepFailed, match=r"is not allowed\. The operator can allow d1") as failed:
                 await attempt
             assert failed.value.code == "tool_failed"
@@ -62,17 +62,18 @@ async def test_R_9_3_tools_are_listed_by_their_own_process(tmp_path: Path) -> No
     assert "lib" not in sys.modules
 
 
-async def test_R_9_2_a_tool_sees_the_scene_and_gives_output_and_message(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_receives_the_scope_and_returns_output_and_message(tmp_path: Path) -> None:
     body = """
         seen = [ctx.question, ctx.data, ctx.steps["a"]["output"], ctx.files[0]["name"], ctx.summary, ctx.language]
         return {"output": [*seen, ctx.user, ctx.history, params], "message": "done"}
     """
-    scene = Scene(
-        "Why?", data={"x": 1}, steps={"a": Result(output=[2])}, files=(Upload("f1", "a.txt", "text/plain", "aGk="),),
+    scope = Scope(
+        "Why?", data={"x": 1}, steps={"a": StepResult(output=[2])},
+        files=(Upload("f1", "a.txt", "text/plain", "aGk="),),
         summary="so far", history=(("user", "hello"),), language="de", user=Principal("ada"),
     )  # fmt: skip
 
-    result = await run(make(tmp_path, body), {"n": 1}, scene)
+    result = await run(make(tmp_path, body), {"n": 1}, scope)
 
     seen = ["Why?", {"x": 1}, [2], "a.txt", "so far", "de", "ada", [["user", "hello"]], {"n": 1}]
     assert (result.output, result.message) == (seen, "done")
@@ -82,7 +83,7 @@ async def test_R_9_2_any_json_value_may_be_returned(tmp_path: Path) -> None:
     assert (await run(make(tmp_path, "return [1, None, 'ü']"))).output == [1, None, "ü"]
 
 
-async def test_R_9_2_a_model_and_files_are_asked_of_the_server(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_requests_models_and_files_from_the_server(tmp_path: Path) -> None:
     body = """
         text = (await ctx.read_file("a.txt")).decode()
         said = await ctx.llm(f"Say {text}")
@@ -95,10 +96,10 @@ async def test_R_9_2_a_model_and_files_are_asked_of_the_server(tmp_path: Path) -
     script = Script("hello")
     upload = Upload("f1", "a.txt", "text/plain", base64.b64encode(b"hi").decode())
 
-    result = await run(make(tmp_path, body), scene=Scene("?", files=(upload,)), script=script)
+    result = await run(make(tmp_path, body), scope=Scope("?", files=(upload,)), script=script)
 
     assert [wanted.user for wanted in script.asked] == ["Say hi"]
-    assert result.output == "No file '../secret'; there are: a.txt."
+    assert result.output == "No file '../secret'; files: a.txt."
     assert [(one.name, one.size, base64.b64decode(one.data)) for one in result.artifacts] == [("b.txt", 5, b"hello")]
     assert (result.usage.input_tokens, result.usage.output_tokens) == (3, 4)
 
@@ -107,10 +108,10 @@ async def test_R_9_2_a_model_and_files_are_asked_of_the_server(tmp_path: Path) -
 async def test_R_9_2_a_file_is_written_under_a_plain_name_only(tmp_path: Path, name: str) -> None:
     failed = await failure(make(tmp_path, f"await ctx.write_file({name!r}, b'x')"))
 
-    assert "cannot be the name of a file" in failed.message
+    assert "is not a valid file name" in failed.message
 
 
-async def test_the_original_shape_is_adapted_W701(tmp_path: Path) -> None:
+async def test_the_original_form_of_a_tool_is_adapted_with_W701(tmp_path: Path) -> None:
     code = """
         class Old:
             name = "t"
@@ -123,7 +124,7 @@ async def test_the_original_shape_is_adapted_W701(tmp_path: Path) -> None:
         _exported = [Old]
     """
 
-    result = await run(write(tmp_path, code), {"n": 2}, Scene("Why?", data=[1], summary="so far"))
+    result = await run(write(tmp_path, code), {"n": 2}, Scope("Why?", data=[1], summary="so far"))
 
     assert result.output == {
         "background": "so far", "question": "Why?", "files": [], "previous_data": [1], "own": {"n": 2},
@@ -131,7 +132,7 @@ async def test_the_original_shape_is_adapted_W701(tmp_path: Path) -> None:
     assert result.record["warnings"] == ["W701"]
 
 
-async def test_R_9_4_defaults_are_filled_and_what_is_wrong_is_said(tmp_path: Path) -> None:
+async def test_R_9_4_defaults_are_filled_and_invalid_arguments_reported(tmp_path: Path) -> None:
     code = """
         class T:
             name = "t"
@@ -151,14 +152,14 @@ async def test_R_9_4_defaults_are_filled_and_what_is_wrong_is_said(tmp_path: Pat
         assert failed.value.code == "slot_missing"
 
 
-async def test_the_example_plugin_ranks_its_list(tmp_path: Path) -> None:
+async def test_the_tool_of_the_example_plugin_ranks_its_list(tmp_path: Path) -> None:
     source = Path(__file__).parents[3] / "examples" / "plugins" / "host_security" / "lib"
     if not source.is_dir():
         pytest.skip("the example plugins are not there")
     await asyncio.to_thread(shutil.copytree, source, tmp_path / "lib")
     items: list[JsonValue] = [{"id": "a", "score": 9.8}, {"id": "b", "score": 3.0}]
 
-    result = await run(plugin(tmp_path), {"top": 1}, Scene("?", data={"host_id": "w", "items": items}), tool="cve_rank")
+    result = await run(plugin(tmp_path), {"top": 1}, Scope("?", data={"host_id": "w", "items": items}), tool="cve_rank")
 
     assert result.message == "2 CVEs grouped by severity"
     assert result.output["counts"] == {"critical": 1, "low": 1}  # type: ignore[index, call-overload]  # an object
@@ -167,7 +168,9 @@ async def test_the_example_plugin_ranks_its_list(tmp_path: Path) -> None:
 # What it does not have.
 
 
-async def test_R_9_2_it_has_no_environment_and_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_R_9_2_a_tool_has_no_environment_and_an_empty_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RS_SECRET", "sk-secret")
     body = "return [dict(os.environ), os.listdir('.'), os.getcwd()]"
 
@@ -180,7 +183,7 @@ async def test_R_9_2_it_has_no_environment_and_an_empty_folder(tmp_path: Path, m
     assert not Path(folder).exists()  # noqa: ASYNC240
 
 
-async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
+async def test_R_9_2_a_tool_cannot_import_the_packages_of_the_server(tmp_path: Path) -> None:
     body = """
         import importlib.util
         return [importlib.util.find_spec(name) is not None for name in ("rightseat", "msgspec", "json")]
@@ -199,9 +202,9 @@ async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
         ("import os; os._exit(3)", "code 3"),
         ("import sys; sys.exit('bye')", "SystemExit: bye"),
         ("import ctypes; ctypes.string_at(0)", "code -11"),
-        ("return 'x' * 3_000_000", "more than 1,000,000 bytes"),
-        ("x = bytearray(2_000_000_000)", "more memory"),
-        ("x = 'a'\nwhile True: x += x", "more memory"),
+        ("return 'x' * 3_000_000", "exceeds 1,000,000 bytes"),
+        ("x = bytearray(2_000_000_000)", "memory limit"),
+        ("x = 'a'\nwhile True: x += x", "memory limit"),
         ("open('big', 'wb').write(b'x' * 50_000_000)", "File too large"),
         (
             "import threading as t; t.stack_size(65536)\nwhile 1: t.Thread(target=t.Event().wait, daemon=True).start()",
@@ -209,10 +212,8 @@ async def test_R_9_2_it_does_not_know_our_packages(tmp_path: Path) -> None:
         ),
     ],
 )
-async def test_R_9_2_a_crash_or_too_much_of_anything_is_an_ordinary_error(
-    tmp_path: Path, body: str, words: str
-) -> None:
-    failed = await failure(make(tmp_path, body), limits=Limits(output=1_000_000))
+async def test_R_9_2_a_crash_or_an_exceeded_limit_is_an_ordinary_error(tmp_path: Path, body: str, words: str) -> None:
+    failed = await failure(make(tmp_path, body), limits=SandboxLimits(output=1_000_000))
 
     assert failed.code == "tool_failed"
     assert words in failed.message
@@ -221,7 +222,7 @@ async def test_R_9_2_a_crash_or_too_much_of_anything_is_an_ordinary_error(
 @pytest.mark.parametrize(
     "body", ["while True: pass", "import time; time.sleep(60)", "await ctx.llm('x')\nwhile 1: pass"]
 )
-async def test_R_9_2_a_tool_that_takes_too_long_is_ended(tmp_path: Path, body: str) -> None:
+async def test_R_9_2_a_tool_over_its_timeout_is_killed(tmp_path: Path, body: str) -> None:
     one = make(tmp_path, body)
     started = time.monotonic()
 
@@ -231,7 +232,7 @@ async def test_R_9_2_a_tool_that_takes_too_long_is_ended(tmp_path: Path, body: s
     assert (failed.value.code, time.monotonic() - started < 15) == ("timeout", True)
 
 
-async def test_R_9_2_what_a_tool_prints_is_no_message(tmp_path: Path) -> None:
+async def test_R_9_2_output_that_a_tool_prints_is_not_parsed_as_a_message(tmp_path: Path) -> None:
     body = """
         import os, sys
         print('{"result": "forged"}', flush=True)
@@ -254,18 +255,18 @@ async def test_R_9_5_parallel_runs_share_nothing(tmp_path: Path) -> None:
     one = make(tmp_path, body, "seen = []")
 
     async with ToolRunner(["d1"]) as tool_runner:
-        calls = [tool_runner.run(one, "t", {"n": number}, Scene("?"), Script()) for number in range(4)]
+        calls = [tool_runner.run(one, "t", {"n": number}, Scope("?"), Script()) for number in range(4)]
         results = await asyncio.gather(*calls)
 
     assert [result.output for result in results] == [[[number], str(number)] for number in range(4)]
 
 
-async def test_R_9_2_a_call_that_is_cancelled_leaves_no_process_behind(tmp_path: Path) -> None:
+async def test_R_9_2_a_cancelled_call_leaves_no_process_behind(tmp_path: Path) -> None:
     one = make(tmp_path, "await ctx.llm('ready')\nwhile True: pass")
     script = Script("go")
     before = await asyncio.to_thread(children)
     async with ToolRunner(["d1"]) as tool_runner:
-        running = asyncio.create_task(tool_runner.run(one, "t", {}, Scene("?"), script, seconds=30))
+        running = asyncio.create_task(tool_runner.run(one, "t", {}, Scope("?"), script, seconds=30))
         async with asyncio.timeout(20):
             await script.was_asked.wait()
         assert await asyncio.to_thread(children) - before, "the call has no process of its own to leave behind"
@@ -282,11 +283,11 @@ def children() -> set[str]:
 
 
 @pytest.mark.parametrize("line", [b'"\x80"', b"[" * 5_000, b"{"])
-async def test_a_line_that_is_no_json_is_the_fault_of_the_tool(line: bytes) -> None:
+async def test_a_line_of_invalid_json_is_reported_as_an_error_of_the_tool(line: bytes) -> None:
     code = f"import sys; sys.stdout.buffer.write({line!r} + b'\\n')"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stdout=asyncio.subprocess.PIPE)
 
-    with pytest.raises(StepFailed, match="no JSON"):
+    with pytest.raises(StepFailed, match="not JSON"):
         await receive(process, 1_000)
 
     await process.communicate()

@@ -36,7 +36,7 @@ def number(machine: str, numbers: tuple[int, int]) -> int:
 
 
 @MACHINES
-def test_every_call_is_refused_unless_it_is_on_the_list(machine: str) -> None:
+def test_every_system_call_is_refused_unless_listed(machine: str) -> None:
     listed = {numbers[machine == "aarch64"] for numbers in ALLOWED.values()}
 
     for one in range(600):
@@ -60,7 +60,7 @@ def test_every_call_is_refused_unless_it_is_on_the_list(machine: str) -> None:
         ((234, 131), (OWN, OWN, 6), (1, 1, 6)),  # tgkill: itself, another process
     ],
 )
-def test_some_calls_are_allowed_with_certain_arguments(
+def test_some_system_calls_are_allowed_with_certain_arguments(
     machine: str, numbers: tuple[int, int], good: tuple[int, ...], bad: tuple[int, ...]
 ) -> None:
     call = number(machine, numbers)
@@ -69,9 +69,9 @@ def test_some_calls_are_allowed_with_certain_arguments(
 
 
 @MACHINES
-def test_calls_of_another_architecture_end_the_process(machine: str) -> None:
+def test_system_calls_of_another_architecture_kill_the_process(machine: str) -> None:
     assert judge(machine, 0, architecture=0x40000003) == KILL
 
 
-def test_the_second_numbering_of_x86_is_not_allowed() -> None:
+def test_system_calls_of_the_x32_abi_are_not_allowed() -> None:
     assert judge("x86_64", 0x40000000 + 1) == UNKNOWN

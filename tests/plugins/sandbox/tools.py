@@ -6,24 +6,24 @@ from textwrap import dedent
 
 import pytest
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins.definition import Identity, Plugin, Words
-from rightseat.plugins.results import Result, StepFailed, Usage
-from rightseat.plugins.sandbox import Limits, ToolRunner
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.speaking import Said, Wanted
+from rightseat.core.types import JsonValue
+from rightseat.plugins.definition import Identity, Plugin, PluginTexts
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse
+from rightseat.plugins.results import StepFailed, StepResult, StepUsage
+from rightseat.plugins.sandbox import SandboxLimits, ToolRunner
+from rightseat.plugins.scope import Scope
 
 
 class Script:
     def __init__(self, *replies: str) -> None:
         self.replies = list(replies)
-        self.asked: list[Wanted] = []
+        self.asked: list[ModelRequest] = []
         self.was_asked = asyncio.Event()
 
-    async def say(self, wanted: Wanted) -> Said:
+    async def call(self, wanted: ModelRequest) -> ModelResponse:
         self.asked.append(wanted)
         self.was_asked.set()
-        return Said(self.replies.pop(0), Usage(3, 4))
+        return ModelResponse(self.replies.pop(0), StepUsage(3, 4))
 
 
 def make(folder: Path, body: str, head: str = "", digest: str = "d1") -> Plugin:
@@ -39,7 +39,7 @@ def make(folder: Path, body: str, head: str = "", digest: str = "d1") -> Plugin:
 
 
 def plugin(folder: Path, digest: str = "d1") -> Plugin:
-    return Plugin(Identity("p", "1.0.0", "whole"), folder, Words("P", "A plugin."), lib=digest)
+    return Plugin(Identity("p", "1.0.0", "whole"), folder, PluginTexts("P", "A plugin."), lib=digest)
 
 
 def write(folder: Path, code: str) -> Plugin:
@@ -51,17 +51,17 @@ def write(folder: Path, code: str) -> Plugin:
 async def run(
     one: Plugin,
     params: dict[str, JsonValue] | None = None,
-    scene: Scene | None = None,
+    scope: Scope | None = None,
     script: Script | None = None,
-    limits: Limits | None = None,
+    limits: SandboxLimits | None = None,
     seconds: float = 20,
     tool: str = "t",
-) -> Result:
+) -> StepResult:
     async with ToolRunner(["d1"], limits) as tool_runner:
-        return await tool_runner.run(one, tool, params or {}, scene or Scene("?"), script or Script(), seconds=seconds)
+        return await tool_runner.run(one, tool, params or {}, scope or Scope("?"), script or Script(), seconds=seconds)
 
 
-async def failure(one: Plugin, *, limits: Limits | None = None, seconds: float = 20) -> StepFailed:
+async def failure(one: Plugin, *, limits: SandboxLimits | None = None, seconds: float = 20) -> StepFailed:
     with pytest.raises(StepFailed) as failed:
         await run(one, limits=limits, seconds=seconds)
     return failed.value

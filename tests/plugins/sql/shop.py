@@ -14,7 +14,7 @@ import pymysql  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 
 from rightseat.plugins.sql.databases import connect
-from rightseat.plugins.sql.engines import Engine
+from rightseat.plugins.sql.dialects import Dialect
 
 POSTGRES = "postgresql://{}@127.0.0.1:5432/test"
 COLUMNS = {"orders": ["id", "customer_id", "amount", "ordered_on"], "customers": ["id", "name", "region"]}
@@ -30,7 +30,7 @@ SCRIPT = [
 
 
 @asynccontextmanager
-async def sqlite(folder: Path) -> AsyncIterator[Engine]:
+async def sqlite(folder: Path) -> AsyncIterator[Dialect]:
     with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
         connection.executescript(";\n".join(SCRIPT))
     async with used(connect(f"sqlite://{folder}/shop.sqlite", "")) as engine:
@@ -38,7 +38,7 @@ async def sqlite(folder: Path) -> AsyncIterator[Engine]:
 
 
 @asynccontextmanager
-async def duck(folder: Path) -> AsyncIterator[Engine]:
+async def duck(folder: Path) -> AsyncIterator[Dialect]:
     with closing(duckdb.connect(str(folder / "shop.duckdb"))) as connection:
         for statement in SCRIPT:
             connection.execute(statement)
@@ -47,7 +47,7 @@ async def duck(folder: Path) -> AsyncIterator[Engine]:
 
 
 @asynccontextmanager
-async def postgres(_: Path) -> AsyncIterator[Engine]:
+async def postgres(_: Path) -> AsyncIterator[Dialect]:
     name = f"shop_{secrets.token_hex(6)}"
     try:
         admin = await asyncpg.connect(POSTGRES.format("postgres"))
@@ -66,7 +66,7 @@ async def postgres(_: Path) -> AsyncIterator[Engine]:
 
 
 @asynccontextmanager
-async def mysql(_: Path) -> AsyncIterator[Engine]:
+async def mysql(_: Path) -> AsyncIterator[Dialect]:
     name = f"shop_{secrets.token_hex(6)}"
     admin = await asyncio.to_thread(as_root)
     grants = [f"CREATE USER {name}@'127.0.0.1' IDENTIFIED BY 'pass'", f"GRANT SELECT ON {name}.* TO {name}@'127.0.0.1'"]
@@ -92,7 +92,7 @@ def as_root() -> Any:
 
 
 @asynccontextmanager
-async def used(engine: Engine) -> AsyncIterator[Engine]:
+async def used(engine: Dialect) -> AsyncIterator[Dialect]:
     try:
         yield engine
     finally:

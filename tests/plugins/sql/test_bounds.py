@@ -3,11 +3,11 @@
 
 import pytest
 
-from rightseat.plugins.sql.allowed import Dialect, Refused
-from rightseat.plugins.sql.guard import guard
+from rightseat.plugins.sql.functions import DialectName, StatementRefused
+from rightseat.plugins.sql.guard import check_statement
 from tests.plugins.sql.shop import COLUMNS
 
-DIALECTS: tuple[Dialect, ...] = ("sqlite", "postgres", "mysql", "duckdb")
+DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgres", "mysql", "duckdb")
 
 
 def tables(count: int) -> str:
@@ -24,7 +24,7 @@ TOO_LARGE = {
     f"SELECT {','.join(['*'] * 4000)} FROM orders": r"4,000 stars; at most 50",
     f"SELECT {','.join(['t0.*'] * 60)} FROM {tables(3)}": r"60 stars; at most 50",
     f"SELECT t0.id FROM {tables(400)}": r"400 tables; at most 100",
-    doubled(18): r"262,144 tables, each WITH counted as often as it is read; at most 100",
+    doubled(18): r"262,144 tables, counting each WITH once per use; at most 100",
     f"SELECT 1{'+1' * 4500} FROM orders": r"4,502 levels of nesting; at most 200",
     f"SELECT {'(' * 4000}1{')' * 4000}": r"nested too deeply; at most 200",
     f"SELECT {'CAST(' * 700}1{' AS INT)' * 700}": r"nested too deeply; at most 200",
@@ -35,21 +35,21 @@ TOO_LARGE = {
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("sql", TOO_LARGE, ids=range(len(TOO_LARGE)))
-def test_a_statement_over_a_bound_is_refused_with_the_bound(dialect: Dialect, sql: str) -> None:
-    with pytest.raises(Refused, match=TOO_LARGE[sql]):
-        guard(sql, COLUMNS, dialect, 100)
+def test_a_statement_over_a_limit_is_refused_with_the_limit(dialect: DialectName, sql: str) -> None:
+    with pytest.raises(StatementRefused, match=TOO_LARGE[sql]):
+        check_statement(sql, COLUMNS, dialect, 100)
 
 
-def test_casts_of_postgres_have_a_depth_as_well() -> None:
-    with pytest.raises(Refused, match="1,902 levels of nesting; at most 200"):
-        guard(f"SELECT 1{'::int' * 1900} FROM orders", COLUMNS, "postgres", 100)
+def test_nested_casts_of_postgres_count_as_depth() -> None:
+    with pytest.raises(StatementRefused, match="1,902 levels of nesting; at most 200"):
+        check_statement(f"SELECT 1{'::int' * 1900} FROM orders", COLUMNS, "postgres", 100)
 
 
-def test_what_a_statement_becomes_has_a_bound() -> None:
+def test_the_rewritten_statement_has_a_size_limit() -> None:
     wide = {"orders": [f"a_column_with_a_long_name_{number}" for number in range(900)]}
 
-    with pytest.raises(Refused, match="characters in the form that is run; at most 200,000"):
-        guard(f"SELECT t0.a_column_with_a_long_name_1 FROM {tables(50)}", wide, "sqlite", 100)
+    with pytest.raises(StatementRefused, match="characters after rewriting; at most 200,000"):
+        check_statement(f"SELECT t0.a_column_with_a_long_name_1 FROM {tables(50)}", wide, "sqlite", 100)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -65,5 +65,5 @@ def test_what_a_statement_becomes_has_a_bound() -> None:
     ],
     ids=range(6),
 )
-def test_a_large_statement_within_the_bounds_is_let_through(dialect: Dialect, sql: str) -> None:
-    assert guard(sql, COLUMNS, dialect, 100).startswith("SELECT * FROM (")
+def test_a_large_statement_within_the_limits_is_allowed(dialect: DialectName, sql: str) -> None:
+    assert check_statement(sql, COLUMNS, dialect, 100).startswith("SELECT * FROM (")

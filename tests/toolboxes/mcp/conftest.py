@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from rightseat.app import Supply
+from rightseat.app import PartRegistry
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Steps
-from rightseat.core.events import CallReturned, Event
+from rightseat.core.events import Event, ToolCallReturned
 from rightseat.core.messages import user
 from rightseat.core.pins import PinStore
 from rightseat.core.tools import Invocation, Tool
-from rightseat.engines.local import _once
+from rightseat.engines.local import _direct_steps
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.toolboxes.mcp import Options, build
-from rightseat.toolboxes.mcp.box import Box
+from rightseat.toolboxes.mcp.toolbox import McpToolbox
 
-Opened = Callable[..., AbstractAsyncContextManager[Box]]
+Opened = Callable[..., AbstractAsyncContextManager[McpToolbox]]
 
 
 @pytest.fixture
@@ -28,9 +28,11 @@ def opened(tmp_path: Path) -> Opened:
     """`async with opened(url=…) as box:` is a toolbox, closed at the end."""
 
     @asynccontextmanager
-    async def open(pins_in: PinStore | None = None, **options: Any) -> AsyncIterator[Box]:
-        box = build(Options(**{"pins": tmp_path / "pins"} | options), Supply({}, (), MemoryArtifacts(), pins_in))
-        assert isinstance(box, Box)
+    async def open(pins_in: PinStore | None = None, **options: Any) -> AsyncIterator[McpToolbox]:
+        box = build(
+            Options(**{"pin_dir": tmp_path / "pins"} | options), PartRegistry({}, (), MemoryArtifacts(), pins_in)
+        )
+        assert isinstance(box, McpToolbox)
         async with box:
             yield box
 
@@ -41,7 +43,7 @@ def ask(**more: Any) -> Ask:
     return Ask(messages=(user("Hi"),), **more)
 
 
-async def find(box: Box, name: str, asked: Ask | None = None) -> Tool:
+async def find(box: McpToolbox, name: str, asked: Ask | None = None) -> Tool:
     tools = {tool.name: tool for tool in await box.tools(asked or ask())}
     return tools[name]
 
@@ -51,7 +53,7 @@ async def call(
     arguments: dict[str, JsonValue] | None = None,
     *answers: Answer,
     asked: Ask | None = None,
-    steps: Steps = _once,
+    steps: Steps = _direct_steps,
 ) -> list[Event]:
     """What the call says."""
     assert tool.stream is not None
@@ -59,6 +61,6 @@ async def call(
     return [event async for event in tool.stream(invocation, steps)]
 
 
-def result(events: list[Event]) -> CallReturned:
-    (returned,) = [event for event in events if isinstance(event, CallReturned)]
+def result(events: list[Event]) -> ToolCallReturned:
+    (returned,) = [event for event in events if isinstance(event, ToolCallReturned)]
     return returned

@@ -8,10 +8,10 @@ from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import BadAsk, RightseatError
+from rightseat.core.errors import BadRequest, RightseatError
 from rightseat.core.events import Custom, Event, RunFinished
-from rightseat.core.loop import Loop
-from rightseat.engines.local import _once
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.engines.local import _direct_steps
 from rightseat.testing import ScriptedModel
 from tests.conftest import Serve
 from tests.toolboxes.mcp.conftest import Opened, ask, call, find
@@ -51,7 +51,7 @@ def clock() -> MCPServer:
 async def proxied(loop: Loop, shown: dict[str, Any], method: str, **params: Any) -> Any:
     request = {name: shown[name] for name in ("serverHash", "serverId")} | {"method": method, "params": params}
     asked = Ask(messages=(), properties={"__proxiedMCPRequest": request})
-    events: list[Event] = [event async for event in loop.run(asked, _once)]
+    events: list[Event] = [event async for event in loop.run(asked, _direct_steps)]
     (finished,) = events
     assert isinstance(finished, RunFinished)
     return finished.result
@@ -77,7 +77,7 @@ async def test_a_page_is_shown_and_asks_its_server(serve: Serve, opened: Opened)
             await proxied(loop, content, "tools/call", name="wipe")
         with pytest.raises(RightseatError, match="a server that this agent does not have"):
             await proxied(loop, content | {"serverHash": "0" * 32}, "tools/list")
-        with pytest.raises(BadAsk, match="cannot be understood"):
+        with pytest.raises(BadRequest, match="is invalid"):
             await proxied(loop, content, "sampling/createMessage")
 
     assert names == ["show", "wipe", "zones"]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rightseat.core.ask import Answer
-from rightseat.core.events import CallReturned, Event, Interrupt, RunFinished
+from rightseat.core.events import Event, Interrupt, RunFinished, ToolCallReturned
 from tests.conftest import Serve
 from tests.toolboxes.mcp.conftest import Opened, call, find, result
 from tests.toolboxes.mcp.servers import COLOUR, library, web
@@ -34,11 +34,11 @@ async def test_a_question_ends_the_call_until_it_is_answered(serve: Serve, opene
         events = await call(paint, {}, answered(asked, payload))
 
     assert (asked.reason, asked.message, asked.schema) == ("input_required", "Which colour?", COLOUR)
-    assert events == [CallReturned("call_1", "paint", "painted red")]
+    assert events == [ToolCallReturned("call_1", "paint", "painted red")]
     assert server.seen == [None, "half-way"]
 
 
-async def test_a_question_that_nobody_wants_to_answer_is_cancelled(serve: Serve, opened: Opened) -> None:
+async def test_a_declined_question_is_cancelled(serve: Serve, opened: Opened) -> None:
     async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp") as box:
         paint = await find(box, "paint")
         asked = question(await call(paint))
@@ -68,11 +68,11 @@ async def test_an_old_program_with_one_stream_for_all_is_answered(opened: Opened
     assert result(events).content == "ordered 3"
 
 
-async def test_what_must_not_be_done_twice_is_declined_and_said(serve: Serve, opened: Opened) -> None:
+async def test_a_call_that_must_not_be_repeated_is_declined_with_the_reason(serve: Serve, opened: Opened) -> None:
     server = library()
     async with serve(web(server.streamable_http_app(), is_old=True)) as url, opened(url=f"{url}/mcp") as box:
         events = await call(await find(box, "burn"))
 
     assert server.seen == ["burn"]
     assert "burning was decline" in result(events).content
-    assert "'Really burn?'. The call cannot be made twice, so it was declined." in result(events).content
+    assert "'Really burn?'. The call cannot be repeated, so the question was declined." in result(events).content

@@ -6,13 +6,13 @@ from typing import Any
 from pydantic import JsonValue
 
 from rightseat.core.tools import Invocation
-from rightseat.toolboxes.mcp.box import Box
+from rightseat.toolboxes.mcp.toolbox import McpToolbox
 from tests.conftest import Serve
 from tests.toolboxes.mcp.conftest import Opened, ask, find
 from tests.toolboxes.mcp.servers import library, web
 
 
-async def run(box: Box, called: str, /, **arguments: JsonValue) -> str:
+async def run(box: McpToolbox, called: str, /, **arguments: JsonValue) -> str:
     tool = await find(box, called)
     assert tool.run is not None
     return await tool.run(Invocation("call_1", arguments, ask(), "key"))
@@ -38,7 +38,7 @@ async def test_a_model_lists_and_gets_prompts(serve: Serve, opened: Opened) -> N
     assert got == "user: Review Moby."
 
 
-async def test_neither_is_offered_unless_the_operator_says_so(serve: Serve, opened: Opened) -> None:
+async def test_resources_and_prompts_are_not_offered_by_default(serve: Serve, opened: Opened) -> None:
     async with serve(web(library().streamable_http_app())) as url, opened(url=f"{url}/mcp", name="library") as box:
         names = [tool.name for tool in await box.tools(ask())]
 

@@ -5,14 +5,13 @@ from random import Random
 from typing import Any, Literal
 
 from rightseat.core.events import (
-    AnswerEnded,
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Custom,
     Event,
     Interrupt,
+    ModelResponseEnded,
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
     RunFailed,
     RunFinished,
     RunStarted,
@@ -23,15 +22,16 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
-    ThoughtDelta,
-    ThoughtEnded,
-    ThoughtStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
     Usage,
 )
-from rightseat.core.folding import Fold
+from rightseat.core.json_patch import apply_patch
 from rightseat.core.messages import File, Image, Message, Result, Text, user
-from rightseat.core.patching import patched
-from rightseat.core.values import JsonValue
+from rightseat.core.stream.reducer import Reducer
+from rightseat.core.types import JsonValue
 
 Json = dict[str, Any]
 WORDS = ("Hello", " there", "é\n", '{"a":', "1}", "", " ", '"\\', "\u2028", "🦆")
@@ -91,7 +91,7 @@ class OurRun:
 
     def thought(self) -> None:
         self.open.append(("thought", self.id("th")))
-        self.say(ThoughtStarted(self.open[-1][1]))
+        self.say(ReasoningStarted(self.open[-1][1]))
 
     def call(self) -> None:
         id, name = self.id("c"), self.random.choice(("search", "paint"))
@@ -99,7 +99,7 @@ class OurRun:
         self.open.append((f"call {name}", id))
         if parent is not None:
             self.texts.append(parent)
-        self.say(CallStarted(id, name, parent))
+        self.say(ToolCallStarted(id, name, parent))
 
     def step(self) -> None:
         self.open.append(("step", self.id("s")))
@@ -109,7 +109,11 @@ class OurRun:
         if not self.open:
             return
         kind, id = self.random.choice(self.open)
-        makers: dict[str, Callable[[str, str], Event]] = {"text": TextDelta, "thought": ThoughtDelta, "call": CallDelta}
+        makers: dict[str, Callable[[str, str], Event]] = {
+            "text": TextDelta,
+            "thought": ReasoningDelta,
+            "call": ToolCallDelta,
+        }
         if kind != "step":
             self.say(makers[kind.split()[0]](id, self.word()))
 
@@ -122,21 +126,21 @@ class OurRun:
             case ["text"]:
                 self.say(TextEnded(id, whole))
             case ["thought"]:
-                self.say(ThoughtEnded(id, whole))
+                self.say(ReasoningEnded(id, whole))
             case ["step"]:
                 self.say(StepEnded(id))
             case [_, name]:
                 self.calls[id] = name
-                self.say(CallEnded(id, whole))
+                self.say(ToolCallEnded(id, whole))
 
     def result(self) -> None:
         if self.calls:
             id = self.random.choice(list(self.calls))
             named = self.random.choice((None, f"named-{id}"))
-            self.say(CallReturned(id, self.calls.pop(id), self.word(), self.random.choice((None, "oops")), named))
+            self.say(ToolCallReturned(id, self.calls.pop(id), self.word(), self.random.choice((None, "oops")), named))
 
     def answer(self) -> None:
-        self.say(AnswerEnded("stop", self.random.choice((None, Usage(1, 2)))))
+        self.say(ModelResponseEnded("stop", self.random.choice((None, Usage(1, 2)))))
 
     def replace(self) -> None:
         self.state = {"n": self.random.randrange(9), "list": [1, 2], "v": self.random.choice(VALUES)}
@@ -147,7 +151,7 @@ class OurRun:
         if isinstance(self.state, dict) and "list" in self.state:
             patch.append({"op": "add", "path": "/list/-", "value": 3})
             patch.append({"op": "remove", "path": "/list/0"})
-        self.state = patched(self.state, patch)
+        self.state = apply_patch(self.state, patch)
         self.say(StateChanged(patch))
 
     def custom(self) -> None:
@@ -166,11 +170,11 @@ class OurRun:
         self.say(self.random.choice(ends))
 
 
-def folded(events: list[Event], state: JsonValue = None) -> Fold:
-    fold = Fold(state)
+def folded(events: list[Event], state: JsonValue = None) -> Reducer:
+    reducer = Reducer(state)
     for event in events:
-        fold.add(event)
-    return fold
+        reducer.add(event)
+    return reducer
 
 
 STARTS = {

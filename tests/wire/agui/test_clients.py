@@ -7,11 +7,11 @@ from typing import Any, get_args
 
 import pytest
 
-from rightseat.core.compacting import compacted
 from rightseat.core.events import Event, RunStarted
 from rightseat.core.messages import Message
-from rightseat.core.values import JsonValue
-from rightseat.wire.agui import Reader, Version, Writer, write_message
+from rightseat.core.stream.compaction import compact
+from rightseat.core.types import JsonValue
+from rightseat.wire.agui import AguiDecoder, AguiEncoder, Version, write_message
 from rightseat.wire.agui.chunks import BadEvent, Chunks
 from tests.wire.agui.judging import Refused, about, ask
 from tests.wire.agui.ordering import BadOrder, check
@@ -47,7 +47,7 @@ def test_chunks_are_spelt_out_as_the_client_does_it(version: Version) -> None:
 @versions
 def test_what_we_write_can_be_read_and_is_in_order(version: Version) -> None:
     written = [written_as(version, run) for run in many(our_run, 300)]
-    written += [written_as(version, compacted(run)) for run in many(our_run, 300)]
+    written += [written_as(version, compact(run)) for run in many(our_run, 300)]
 
     refused = [answer for answers in ask("parse", version, about(written)) for answer in answers]
     disordered = [answer for answer in ask("verify", version, about(written)) if isinstance(answer, Refused)]
@@ -57,7 +57,7 @@ def test_what_we_write_can_be_read_and_is_in_order(version: Version) -> None:
 
 
 @versions
-@pytest.mark.parametrize("how", [list, compacted])
+@pytest.mark.parametrize("how", [list, compact])
 def test_an_application_sees_what_we_keep(version: Version, how: Callable[[list[Event]], list[Event]]) -> None:
     runs = many(our_run, 300)
 
@@ -70,13 +70,13 @@ def test_an_application_sees_what_we_keep(version: Version, how: Callable[[list[
 
 
 @versions
-def test_our_compaction_says_what_the_clients_own_says(version: Version) -> None:
+def test_our_compaction_gives_the_same_messages_as_the_clients_own(version: Version) -> None:
     """Where messages or calls were said at the same time, theirs come in another order."""
     runs = many(our_run, 300)
     theirs = ask("compact", version, about(written_as(version, run) for run in runs))
 
     seen = ask("apply", version, about(theirs))
-    ours = ask("apply", version, about(written_as(version, compacted(run)) for run in runs))
+    ours = ask("apply", version, about(written_as(version, compact(run)) for run in runs))
 
     for one, other in zip(seen, ours, strict=True):
         assert by_id(spoken(one["messages"])) == by_id(spoken(other["messages"]))
@@ -84,7 +84,7 @@ def test_our_compaction_says_what_the_clients_own_says(version: Version) -> None
 
 
 @versions
-def test_what_another_agent_says_reaches_the_application_unchanged(version: Version) -> None:
+def test_events_of_another_agent_reach_the_application_unchanged(version: Version) -> None:
     """Written, read as if it came from another agent, and written again."""
     runs = many(our_run, 300)
     first = [written_as(version, run) for run in runs]
@@ -96,7 +96,7 @@ def test_what_another_agent_says_reaches_the_application_unchanged(version: Vers
 
 
 @versions
-def test_a_run_of_another_agent_in_good_order_stays_so(version: Version) -> None:
+def test_a_valid_run_of_another_agent_is_unchanged(version: Version) -> None:
     runs = [run for run in many(their_run, 600) if in_order(run, "1.0") and types(run).count("RUN_STARTED") == 1]
 
     passed = [passed_on(version, [RunStarted("r", "t", "default")], run) for run in runs]
@@ -107,7 +107,7 @@ def test_a_run_of_another_agent_in_good_order_stays_so(version: Version) -> None
 
 
 @versions
-def test_what_another_agent_says_beyond_our_words_reaches_the_application_too(version: Version) -> None:
+def test_fields_that_rightseat_does_not_have_reach_the_application_too(version: Version) -> None:
     """Names, roles, metadata, subagents; a call without a parent is given one."""
     runs = [enriched(run, Random(seed)) for seed, run in enumerate(many(their_run, 1200))]
     runs = [run for run in runs if in_order(run, "1.0") and types(run).count("RUN_STARTED") == 1]
@@ -165,19 +165,19 @@ def spelt_out(run: list[Json]) -> list[Json] | None:
 
 
 def written_as(version: Version, run: list[Event]) -> list[Json]:
-    writer = Writer(version, "t", "client-run")
+    writer = AguiEncoder(version, "t", "client-run")
     return [written for event in run for written in writer.write(event)]
 
 
 def passed_on(version: Version, run: list[Event], events: list[Json]) -> list[Json]:
-    reader = Reader()
+    reader = AguiDecoder()
     return written_as(version, run[:1] + [ours for event in events for ours in reader.read(event)])
 
 
 def kept_messages(run: list[Event], messages: tuple[Message, ...]) -> list[Json]:
     started = run[0]
     assert isinstance(started, RunStarted)
-    written = [write_message(message) for message in (*started.said, *messages)]
+    written = [write_message(message) for message in (*started.new_messages, *messages)]
     return [{key: value for key, value in message.items() if key != "error"} for message in written]
 
 

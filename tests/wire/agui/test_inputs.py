@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.ask import Answer, Ask, Context, Named, Principal, ToolChoice, ToolOffer
-from rightseat.core.errors import BadAsk
+from rightseat.core.ask import Answer, Ask, Context, NamedTool, Principal, ToolChoice, ToolOffer
+from rightseat.core.errors import BadRequest
 from rightseat.core.messages import Call, File, Image, Message, Result, Text
 from rightseat.wire.agui import Version, read_ask, read_input, write_message, write_stored_message
-from rightseat.wire.agui.versions import older_message
+from rightseat.wire.agui.versions import downgrade_message
 
 MINIMAL: dict[str, Any] = {"threadId": "t", "runId": "r", "messages": []}
 PIXEL = {"type": "data", "value": "iVBORw0KGgo=", "mimeType": "image/png"}
@@ -75,7 +75,7 @@ def test_an_empty_state_leaves_the_one_of_the_thread() -> None:
         ("9" * 5000, "1.0"),
     ],
 )
-def test_a_client_speaks_1_0_only_if_it_says_so(said: str | None, version: Version) -> None:
+def test_only_a_client_that_declares_1_0_gets_1_0(said: str | None, version: Version) -> None:
     assert read_input(MINIMAL | {"protocolVersion": said}).version == version
 
 
@@ -86,7 +86,7 @@ def test_a_client_speaks_1_0_only_if_it_says_so(said: str | None, version: Versi
         ("auto", "auto"),
         ("none", "none"),
         ("required", "required"),
-        ({"type": "function", "function": {"name": "f"}}, Named("f")),
+        ({"type": "function", "function": {"name": "f"}}, NamedTool("f")),
     ],
 )
 def test_a_tool_may_be_demanded(given: Any, wanted: ToolChoice | None) -> None:
@@ -205,7 +205,7 @@ def test_a_result_has_the_name_of_its_call_and_what_is_only_shown_is_left_out() 
 def test_an_older_client_gets_a_note_in_place_of_a_providers_file() -> None:
     (message,) = asked(messages=[MESSAGES["a provider's file"]]).messages
 
-    assert older_message(write_message(message))["content"] == [
+    assert downgrade_message(write_message(message))["content"] == [
         {"type": "text", "text": "[document 'file-1', kept at openai]"}
     ]
 
@@ -249,11 +249,11 @@ def test_a_list_of_messages_writes_calls_its_own_way() -> None:
     ],
 )
 def test_what_is_wrong_is_named(fields: dict[str, Any], problem: str) -> None:
-    with pytest.raises(BadAsk, match=problem):
+    with pytest.raises(BadRequest, match=problem):
         asked(**fields)
 
 
 @pytest.mark.parametrize("body", [b"nope", b"[]", b'{"threadId": "t"}', b"\xff", b"[" * 100_000])
-def test_a_body_that_is_none_is_refused(body: bytes) -> None:
-    with pytest.raises(BadAsk, match="`threadId`, `runId` and `messages`"):
+def test_an_invalid_body_is_refused(body: bytes) -> None:
+    with pytest.raises(BadRequest, match="`threadId`, `runId` and `messages`"):
         read_input(body)

@@ -21,10 +21,10 @@ FLOWS = {
     "file_convert.convert_document": r"convert|\bcsv\b",
 }
 SQL = (
-    "SELECT CASE c.region WHEN '华东' THEN 'East' WHEN '华北' THEN 'North' WHEN '华南' THEN 'South' ELSE 'West' END "
-    "AS region, SUM(o.amount) AS revenue FROM orders o JOIN customers c ON c.id = o.customer_id "
+    "SELECT c.region, SUM(o.amount) AS revenue FROM orders o JOIN customers c ON c.id = o.customer_id "
     "WHERE o.ordered_on LIKE '2025-%' GROUP BY 1 ORDER BY 2 DESC"
 )
+DAY = re.compile(r'"date": ?"([^"]+)", ?"low": ?([\d.]+), ?"high": ?([\d.]+), ?"condition": ?"([^"]+)"')
 NEXT = {
     "sales_insight.query_sales": "How many orders in 2025?",
     "host_security.cve_detail": "What is CVE-2024-3094?",
@@ -37,23 +37,23 @@ HELP = (
     "- *Chart the revenue of 2025 by region*\n"
     "- *Scan the host db-01*\n"
     "- *Convert this CSV file to Markdown*, with a file\n\n"
-    "I am a small script that goes by keywords. A real model takes one line in `server/rightseat.yaml`."
+    "I am a small script that goes by keywords. For a real model, change one line in server/rightseat.yaml."
 )
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    pause: float = Field(default=0.02, ge=0)
+    chunk_delay: float = Field(default=0.02, ge=0)
     """How many seconds pass between two words, so that streaming can be seen."""
 
 
 def build(options: Options) -> Model:
-    return DemoModel(options.pause)
+    return DemoModel(options.chunk_delay)
 
 
 class DemoModel:
-    def __init__(self, pause: float) -> None:
-        self._pause = pause
+    def __init__(self, chunk_delay: float) -> None:
+        self._chunk_delay = chunk_delay
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         schema, asked = prompt.parameters.response_schema, prompt.messages[-1].text
@@ -62,7 +62,7 @@ class DemoModel:
         else:
             for word in re.split(r"(?<= )", worded(asked)):
                 yield TextChunk(word)
-                await asyncio.sleep(self._pause)
+                await asyncio.sleep(self._chunk_delay)
         yield StopChunk("stop")
 
 
@@ -112,16 +112,21 @@ def labels(schema: Any) -> list[str] | None:
     return json.loads(listed[1]) if listed else None
 
 
+def day(found: tuple[str, ...]) -> str:
+    date, low, high, condition = found
+    return f"{date} {condition}, {low} to {high} °C"
+
+
 def worded(prompt: str) -> str:
     asked = re.sub(r"^(user|assistant): .*$", "", prompt, flags=re.MULTILINE)  # what was said before
     if "rain_chance" in asked:
-        return "The forecast comes from the demo API: the days differ little, so take a jacket and an umbrella."
+        return f"The forecast of the demo API: {'; '.join(map(day, DAY.findall(asked))) or 'no days'}."
     if "revenue" in asked and "region" in asked:
         return "The chart shows which region leads in 2025, and by how much."
     if "task_id" in asked:
         return f"The scan has begun. Its number is {found(r'(scan-[a-z0-9-]+)', asked) or 'not known'}."
-    if "cannot ask one" in asked:
-        return "A person has to allow a scan, and this client cannot ask one. Nothing was scanned."
+    if "cannot ask for it" in asked:
+        return "A scan needs approval, and this client cannot ask for it. Nothing was scanned."
     if "did not allow" in asked:
         return "All right, nothing was scanned."
     if re.search(r"\.(md|json|csv)\b", asked) and "onvert" in asked:

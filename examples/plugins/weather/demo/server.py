@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 KEY = os.environ.get("WEATHER_KEY", "demo")
-KINDS = ("晴", "多云", "阴", "小雨", "雷阵雨")
+KINDS = ("sunny", "partly cloudy", "overcast", "light rain", "thunderstorms")
 
 
 def day(city: str, date: dt.date) -> dict[str, object]:

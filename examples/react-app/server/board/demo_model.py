@@ -21,7 +21,7 @@ HELP = (
     "- *What is on my plate?*\n"
     "- *Mark the release notes as done*\n"
     "- *Give the launch webinar to Jonas*\n\n"
-    "I am a small script that goes by keywords. A real model takes one line in `server/rightseat.yaml`."
+    "I am a small script that goes by keywords. For a real model, change one line in server/rightseat.yaml."
 )
 TEAM = ("Mira", "Jonas", "Priya")
 COLUMNS = {
@@ -36,22 +36,22 @@ TROUBLE = r"\b(hold\w*|block\w*|stuck|wait\w*|risk\w*|late|trouble)\b"
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    pause: float = Field(default=0.03, ge=0)
+    chunk_delay: float = Field(default=0.03, ge=0)
     """How many seconds pass between two words, so that streaming can be seen."""
 
 
 def build(options: Options) -> Model:
-    return DemoModel(options.pause)
+    return DemoModel(options.chunk_delay)
 
 
 class DemoModel:
-    def __init__(self, pause: float) -> None:
-        self._pause = pause
+    def __init__(self, chunk_delay: float) -> None:
+        self._chunk_delay = chunk_delay
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         for chunk in answer(prompt):
             yield chunk
-            await asyncio.sleep(self._pause)
+            await asyncio.sleep(self._chunk_delay)
 
 
 def answer(prompt: Prompt) -> list[Chunk]:
@@ -157,4 +157,4 @@ def words(text: str) -> list[Chunk]:
 
 
 def call(name: str, arguments: dict[str, JsonValue]) -> list[Chunk]:
-    return [CallChunk(0, json.dumps(arguments), new_id("call"), name), StopChunk("calls")]
+    return [CallChunk(0, json.dumps(arguments), new_id("call"), name), StopChunk("tool_calls")]

@@ -36,7 +36,7 @@ async def list_tasks(
     return [task for task in read_board(invocation).tasks if owner in (None, task.owner)]
 
 
-@tool(approve="May I change this task?")
+@tool(approval="May I change this task?")
 async def update_task(
     invocation: Invocation,
     id: Annotated[str, Field(description="The task, such as HB-21")],

@@ -1,4 +1,4 @@
-"""A graph in this process."""
+"""Runs a LangGraph graph in this process."""
 
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -9,22 +9,22 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, Interrupt
 from pydantic import BaseModel, JsonValue
 
-from rightseat.agents.langgraph.running import Saying, thread_id, write_config
+from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
 from rightseat.core.ask import Ask
-from rightseat.core.closing import closing
+from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.parts import load
-from rightseat.wire.langgraph import Reader, write_command, write_input
+from rightseat.wire.langgraph import LangGraphDecoder, write_command, write_input
 
 logger = logging.getLogger(__name__)
 
 MODES = ["messages", "values", "updates", "custom"]
 
 
-class Local:
-    """`reference` names a compiled graph, or a function without arguments that makes one."""
+class LocalGraph:
+    """`reference` names a compiled graph, or a function without arguments that returns one."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Local:
         show_errors: bool = False,
     ) -> None:
         self.description = description
-        self._graph = with_memory(load(reference), reference)
+        self._graph = add_checkpointer(load(reference), reference)
         self._config = dict(config or {})
         self._client_config = client_config
         self._show_errors = show_errors
@@ -44,50 +44,52 @@ class Local:
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         config: Any = write_config(self._config, ask, client_config=self._client_config)
         config["configurable"]["thread_id"] = thread_id(ask)
-        values = plain((await self._graph.aget_state(config)).values)
-        saying = Saying(ask, Reader(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
+        values = to_json((await self._graph.aget_state(config)).values)
+        run = GraphRun(ask, LangGraphDecoder(values.get("messages") or (), ask.messages), show_errors=self._show_errors)
         try:
-            async with closing(self._graph.astream(write(ask, values), config, stream_mode=MODES)) as events:
+            async with aclosing(self._graph.astream(make_input(ask, values), config, stream_mode=MODES)) as events:
                 async for mode, data in events:
-                    for event in saying.feed(mode, plain(data)):
+                    for event in run.feed(mode, to_json(data)):
                         yield event
         except Exception as error:
             logger.warning("run %s: the graph failed", ask.run_id, exc_info=error)
-            for event in saying.feed("error", {"error": type(error).__name__, "message": str(error)}):
+            for event in run.feed("error", {"error": type(error).__name__, "message": str(error)}):
                 yield event
             return
-        for event in saying.end():
+        for event in run.end():
             yield event
 
 
-def write(ask: Ask, values: dict[str, Any]) -> Any:
+def make_input(ask: Ask, values: dict[str, Any]) -> Any:
     if command := write_command(ask):
         return Command(**command)
-    given = write_input(ask, values)
-    return given | {"messages": convert_to_messages(given["messages"])}
+    graph_input = write_input(ask, values)
+    return graph_input | {"messages": convert_to_messages(graph_input["messages"])}
 
 
-def with_memory(found: Any, reference: str) -> Any:
-    """The graph, with a place for its threads: without one it could not be asked a second time, nor ask itself."""
+def add_checkpointer(found: Any, reference: str) -> Any:
+    """Add a checkpointer if the graph has none: second messages and interrupts require one."""
     graph: Any = found if hasattr(found, "astream") else found() if callable(found) else None
     if not hasattr(graph, "astream"):
-        raise ConfigError(f"{reference!r} is no compiled graph, and no function that makes one.")
+        raise ConfigError(
+            f"`graph: {reference}` should name a compiled graph, or a function without arguments that returns one."
+        )
     if getattr(graph, "checkpointer", None) is None:
         return graph.copy(update={"checkpointer": InMemorySaver()})
     return graph
 
 
-def plain(value: Any) -> Any:
-    """What a graph streams, as the JSON that a server would send."""
+def to_json(value: Any) -> Any:
+    """Convert streamed values to the JSON that a server would send."""
     match value:
         case BaseMessage() | BaseModel():
-            return plain(value.model_dump())
+            return to_json(value.model_dump())
         case Interrupt():
-            return {"id": value.id, "value": plain(value.value)}
+            return {"id": value.id, "value": to_json(value.value)}
         case dict():
-            return {str(key): plain(one) for key, one in value.items()}
+            return {str(key): to_json(one) for key, one in value.items()}
         case list() | tuple() | set():
-            return [plain(one) for one in value]
+            return [to_json(one) for one in value]
         case None | bool() | int() | float() | str():
             return value
     return str(value)

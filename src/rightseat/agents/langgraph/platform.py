@@ -1,7 +1,7 @@
-"""A graph of a LangGraph server, over its HTTP interface.
+"""Runs a graph of a LangGraph server over its HTTP API.
 
-Our own client: of the official one (`langgraph-sdk`) four calls would be used, and it brings a second HTTP library. The
-tests run against the real server.
+The official client (`langgraph-sdk`) is not used: only four of its calls are needed, and it adds a second HTTP library.
+The tests run against the real server.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -12,23 +12,23 @@ from typing import Any, Self
 import msgspec
 from pydantic import JsonValue, SecretStr
 
-from rightseat.agents.langgraph.running import Saying, thread_id, write_config
+from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentUnreachable
 from rightseat.core.events import Event
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.headers import RequestHeaders
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.service import Service
+from rightseat.egress.service import RemoteService
 from rightseat.wire import sse
-from rightseat.wire.langgraph import MODES, Reader, write_command, write_input
+from rightseat.wire.langgraph import MODES, LangGraphDecoder, write_command, write_input
 from rightseat.wire.lines import MAX_AGENT_LINE_BYTES
 
 WHAT = "The LangGraph server"
 
 
-class Platform:
+class LangGraphPlatform:
     def __init__(
         self,
         url: str,
@@ -37,7 +37,7 @@ class Platform:
         headers: Mapping[str, SecretStr] | None = None,
         forward: tuple[str, ...] = (),
         header_hook: str | None = None,
-        patience: float = 300.0,
+        timeout: float = 300.0,
         config: Mapping[str, JsonValue] | None = None,
         client_config: bool = False,
         description: str = "",
@@ -50,7 +50,7 @@ class Platform:
         self._config = dict(config or {})
         self._client_config = client_config
         self._show_errors = show_errors
-        self._service = Service(url, headers or {}, what=WHAT, patience=patience, network=network)
+        self._service = RemoteService(url, headers or {}, what=WHAT, timeout=timeout, network=network)
 
     async def __aenter__(self) -> Self:
         return self
@@ -64,30 +64,30 @@ class Platform:
         thread = thread_id(ask)
         values = await self._values(thread, ask)
         headers = await self._headers.make(ask)
-        reader = Reader(values.get("messages") or (), ask.messages)
-        redact = partial(self._service.said, headers=headers)
-        saying = Saying(ask, reader, show_errors=self._show_errors, redact=redact)
+        reader = LangGraphDecoder(values.get("messages") or (), ask.messages)
+        redact = partial(self._service.redact, headers=headers)
+        run = GraphRun(ask, reader, show_errors=self._show_errors, redact=redact)
         body = self._request(ask, values)
         with self._service.deadlines() as deadlines:
-            async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as answer:
-                decoder = sse.Named(MAX_AGENT_LINE_BYTES)
-                async for piece in answer:
+            async with self._service.post(f"/threads/{thread}/runs/stream", body, headers) as response:
+                decoder = sse.NamedSseDecoder(MAX_AGENT_LINE_BYTES)
+                async for piece in response:
                     deadlines.pause()
                     events = decoder.feed(piece)
                     for mode, data in events:
-                        for event in saying.feed(mode, read(data)):
+                        for event in run.feed(mode, read_event(data, self._service.url)):
                             yield event
-                            if saying.is_over:
+                            if run.is_over:
                                 return
                     deadlines.resume(bool(events))
-        for event in saying.end():
+        for event in run.end():
             yield event
 
     async def _values(self, thread: str, ask: Ask) -> dict[str, Any]:
-        """What the thread holds by now. One that is not there yet is made."""
+        """The current values of the thread, which is created if necessary."""
         made = {"thread_id": thread, "if_exists": "do_nothing"}
-        await self._service.ask("/threads", made, await self._headers.make(ask))
-        state = await self._service.look(f"/threads/{thread}/state", await self._headers.make(ask))
+        await self._service.post_json("/threads", made, await self._headers.make(ask))
+        state = await self._service.get_json(f"/threads/{thread}/state", await self._headers.make(ask))
         values = state.get("values") if isinstance(state, dict) else None
         return values if isinstance(values, dict) else {}
 
@@ -103,8 +103,8 @@ class Platform:
         }
 
 
-def read(data: bytes) -> Any:
+def read_event(data: bytes, url: str) -> Any:
     try:
         return msgspec.json.decode(data) if data else None
     except JSON_ERRORS as error:
-        raise AgentUnreachable(f"{WHAT} cannot be relied on: an event is no JSON.") from error
+        raise AgentUnreachable(f"{WHAT} at {url} sent an event that is not JSON.") from error

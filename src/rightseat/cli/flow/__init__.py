@@ -1,12 +1,12 @@
-"""`rightseat flow`, one file a verb."""
+"""`rightseat flow`, with one module for each command."""
 
 import click
 
-from rightseat.cli.verbs import Verbs
+from rightseat.cli.commands import LazyGroup
 
-VERBS = {"draw": "Draw the flows of the plugin in DIR, or FLOW alone."}
+COMMAND_HELP = {"draw": "Draw the flows of the plugin in DIR, or only FLOW."}
 
 
-@click.group(cls=Verbs, verbs=VERBS, home=__name__)
+@click.group(cls=LazyGroup, command_help=COMMAND_HELP, package=__name__)
 def command() -> None:
     """Draw the flows of a plugin."""

@@ -1,11 +1,11 @@
-"""`rightseat flow draw`"""
+"""`rightseat flow draw`: prints the flows of a plugin as Mermaid diagrams."""
 
 from pathlib import Path
 
 import click
 
 from rightseat.core.errors import ConfigError
-from rightseat.plugins import drawing
+from rightseat.plugins import diagrams
 from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.loading import load
 
@@ -14,16 +14,16 @@ from rightseat.plugins.loading import load
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("flow", required=False)
 def command(folder: Path, flow: str | None) -> None:
-    """Draw the flows of the plugin in DIR, or FLOW alone.
+    """Draw the flows of the plugin in DIR, or only FLOW.
 
-    Writes Mermaid to stdout, which GitHub and most documentation tools render. Nothing of the plugin is run.
+    Writes Mermaid to stdout, which GitHub and most documentation tools render. No code of the plugin is run.
     """
-    plugin = loaded(folder)
-    schemes = [drawing.scheme(plugin, one) for one in chosen(plugin, flow)]
-    click.echo(drawing.mermaid(schemes), nl=False)
+    plugin = load_plugin(folder)
+    graphs = [diagrams.build_graph(plugin, one) for one in select_flows(plugin, flow)]
+    click.echo(diagrams.render_mermaid(graphs), nl=False)
 
 
-def loaded(folder: Path) -> Plugin:
+def load_plugin(folder: Path) -> Plugin:
     try:
         found = load(folder)
     except OSError as error:
@@ -33,7 +33,7 @@ def loaded(folder: Path) -> Plugin:
     return found.plugin
 
 
-def chosen(plugin: Plugin, name: str | None) -> list[Flow]:
+def select_flows(plugin: Plugin, name: str | None) -> list[Flow]:
     known = ", ".join(plugin.flows) or "none"
     if name is None and not plugin.flows:
         raise ConfigError("The plugin has no flows.")
@@ -41,5 +41,5 @@ def chosen(plugin: Plugin, name: str | None) -> list[Flow]:
         return list(plugin.flows.values())
     found = plugin.flow(name)
     if found is None:
-        raise ConfigError(f"There is no flow {name!r}. There are: {known}.")
+        raise ConfigError(f"The plugin has no flow {name!r}. Its flows: {known}.")
     return [found]

@@ -1,27 +1,31 @@
-"""`rightseat plugin`, one file a verb."""
+"""`rightseat plugin`, with one module for each command."""
 
 from pathlib import Path
 
 import click
 
-from rightseat.cli.verbs import Verbs
+from rightseat.cli.commands import LazyGroup
 
-VERBS = {
-    "check": "Say all that is wrong with the plugin in DIR.",
-    "new": "Write a first plugin called NAME, to be changed.",
-    "add": "Make a plugin of an OpenAPI DOCUMENT.",
-    "install": "Install PACKAGE: a folder, a .zip or a .tar.gz.",
+COMMAND_HELP = {
+    "new": "Create a starter plugin called NAME.",
+    "import-openapi": "Create a plugin from an OpenAPI DOCUMENT.",
+    "check": "Validate the plugin in DIR.",
     "test": "Run the cases in DIR/tests/cases.yaml.",
-    "catalog": "Draft the catalog of DATABASE, for the plugin in DIR.",
-    "try": "Run FLOW of the plugin in DIR with QUESTION.",
+    "run": "Run FLOW of the plugin in DIR with QUESTION.",
+    "install": "Install PACKAGE: a folder, a .zip or a .tar.gz.",
+    "catalog": "Draft the catalog of DATABASE for the plugin in DIR.",
 }
 
-place_option = click.option(
-    "--into", type=click.Path(path_type=Path), default="plugins", show_default=True, help="Where to put it."
+into_option = click.option(
+    "--into",
+    type=click.Path(path_type=Path),
+    default="plugins",
+    show_default=True,
+    help="The folder to write to.",
 )
-lib_option = click.option("--allow-lib", is_flag=True, help="Let the Python code in the plugin's lib run.")
+lib_option = click.option("--allow-lib", is_flag=True, help="Allow the Python code in the plugin's lib to run.")
 
 
-@click.group(cls=Verbs, verbs=VERBS, home=__name__)
+@click.group(cls=LazyGroup, command_help=COMMAND_HELP, package=__name__)
 def command() -> None:
-    """Check, make, add, test and install plugins."""
+    """Create, import, check, test, install and run plugins."""

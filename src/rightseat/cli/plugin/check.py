@@ -1,4 +1,4 @@
-"""`rightseat plugin check`"""
+"""`rightseat plugin check`: validates plugins."""
 
 import dataclasses
 import json
@@ -6,34 +6,34 @@ from pathlib import Path
 
 import click
 
-from rightseat.cli.plugin.telling import only_folders, tell
+from rightseat.cli.plugin.report import print_diagnostics, select_folders
 from rightseat.core.errors import ConfigError
 from rightseat.plugins import loading
 from rightseat.plugins.diagnostics import Mode
-from rightseat.plugins.loading import Loaded
+from rightseat.plugins.loading import LoadResult
 
 
 @click.command("check")
 @click.argument("folders", metavar="DIR...", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--strict", is_flag=True, help="For authors: what the original format does not allow is an error.")
-@click.option("--json", "as_json", is_flag=True, help="Write a JSON list, for programs.")
+@click.option("--strict", is_flag=True, help="Treat extensions of the original plugin format as errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON list.")
 def command(folders: tuple[Path, ...], strict: bool, as_json: bool) -> None:
-    """Say all that is wrong with the plugin in DIR.
+    """Validate the plugin in DIR.
 
-    Nothing of it is run. Ends with 1 where anything is an error.
+    No code of the plugin is run. Exits with status 1 if there are errors.
     """
-    every = [(folder, _load(folder, "strict" if strict else "compat")) for folder in only_folders(folders)]
+    results = [(folder, _load(folder, "strict" if strict else "compat")) for folder in select_folders(folders)]
     if as_json:
-        told = [{"plugin": str(f), **dataclasses.asdict(one)} for f, loaded in every for one in loaded.diagnostics]
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        found = [{"plugin": str(f), **dataclasses.asdict(one)} for f, loaded in results for one in loaded.diagnostics]
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
     else:
-        for folder, loaded in every:
-            tell(folder, loaded)
-    if any(loaded.errors for _, loaded in every):
+        for folder, loaded in results:
+            print_diagnostics(folder, loaded)
+    if any(loaded.errors for _, loaded in results):
         raise SystemExit(1)
 
 
-def _load(folder: Path, mode: Mode) -> Loaded:
+def _load(folder: Path, mode: Mode) -> LoadResult:
     try:
         return loading.load(folder, mode)
     except OSError as error:

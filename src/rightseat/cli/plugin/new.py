@@ -1,18 +1,21 @@
-"""`rightseat plugin new`"""
+"""`rightseat plugin new`: creates a starter plugin."""
 
 from pathlib import Path
 
 import click
 
-from rightseat.cli.plugin import place_option
-from rightseat.cli.plugin.writing import write
-from rightseat.plugins import drafts
+from rightseat.cli.plugin import into_option
+from rightseat.cli.plugin.files import write
+from rightseat.plugins.packaging import scaffold
 
 
 @click.command("new")
 @click.argument("name")
-@place_option
+@into_option
 def command(name: str, into: Path) -> None:
-    """Write a first plugin called NAME, to be changed."""
-    place = write(drafts.blank(name), into)
-    click.echo(f"Wrote {place}. Next: `rightseat plugin check {place}`.")
+    """Create a starter plugin called NAME."""
+    place = write(scaffold.create_blank(name), into)
+    click.echo(f"Wrote {place}. Next:")
+    click.echo(f"  rightseat plugin check {place}")
+    click.echo(f"  rightseat plugin test {place}")
+    click.echo(f'  rightseat plugin run {place} introduce "What can you do?"')

@@ -1,4 +1,4 @@
-"""`rightseat plugin test`"""
+"""`rightseat plugin test`: runs the test cases of plugins."""
 
 import asyncio
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 
 from rightseat.cli.plugin import lib_option
-from rightseat.cli.plugin.telling import only_folders
+from rightseat.cli.plugin.report import select_folders
 from rightseat.core.errors import ConfigError
-from rightseat.plugins import cases
+from rightseat.plugins import testing
 
 
 @click.command("test")
@@ -17,12 +17,12 @@ from rightseat.plugins import cases
 def command(folders: tuple[Path, ...], allow_lib: bool) -> None:
     """Run the cases in DIR/tests/cases.yaml.
 
-    They need no network and no model. Ends with 1 where one of them fails.
+    Cases need no network and no model. Exits with status 1 if one fails.
     """
-    failed = waiting = 0
-    for folder in only_folders(folders):
+    failed = blocked = 0
+    for folder in select_folders(folders):
         try:
-            reports = asyncio.run(cases.run_all(folder, allow_lib=allow_lib))
+            reports = asyncio.run(testing.run_all(folder, allow_lib=allow_lib))
         except OSError as error:
             raise ConfigError(f"{folder} cannot be read: {error.strerror}.") from error
         for report in reports:
@@ -30,9 +30,9 @@ def command(folders: tuple[Path, ...], allow_lib: bool) -> None:
             for problem in report.problems:
                 click.echo(f"        {problem}")
         failed += sum(not report.passed for report in reports)
-        waiting += not allow_lib and (folder / "lib").is_dir()
-        click.echo(f"{folder}: {len(reports)} cases" if reports else f"{folder}: there are no cases ({cases.FILE})")
-    if failed and waiting:
-        click.echo("Flows that use the Python code in lib run with --allow-lib only.", err=True)
+        blocked += not allow_lib and (folder / "lib").is_dir()
+        click.echo(f"{folder}: {len(reports)} cases" if reports else f"{folder}: no cases ({testing.FILE})")
+    if failed and blocked:
+        click.echo("Flows that use the Python code in lib only run with --allow-lib.", err=True)
     if failed:
         raise SystemExit(1)

@@ -1,24 +1,24 @@
-"""Word files: paragraphs and tables, in their order."""
+"""Reads Word files: paragraphs and tables, in order."""
 
 import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from rightseat.core.errors import Misuse, Unreadable
+from rightseat.core.errors import NotConfigured, UnreadableFile
 from rightseat.data.documents import archives
-from rightseat.data.documents.limits import Limits
+from rightseat.data.documents.limits import DocumentLimits
 
 if TYPE_CHECKING:
     from docx.table import Table
 
 
-def read(data: bytes, limits: Limits) -> str:
-    archives.check(data, limits, "word/")
+def read(data: bytes, limits: DocumentLimits) -> str:
+    archives.check_archive(data, limits, "word/")
     try:
         import docx
         from docx.table import Table
     except ImportError:
-        raise Misuse("Word files need python-docx: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured("Word files need python-docx: pip install 'rightseat[openbb]'.") from None
     try:
         document = docx.Document(io.BytesIO(data))
         blocks = [
@@ -27,8 +27,8 @@ def read(data: bytes, limits: Limits) -> str:
         ]
     except MemoryError:
         raise
-    except Exception as error:  # whatever the XML makes of the library
-        raise Unreadable(f"It is broken: {type(error).__name__}.") from error
+    except Exception as error:  # damaged XML can raise anything
+        raise UnreadableFile(f"It is damaged: {type(error).__name__}.") from error
     return "\n\n".join(block for block in blocks if block.strip())
 
 

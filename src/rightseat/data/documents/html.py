@@ -1,9 +1,9 @@
-"""Web pages as text: what a reader sees, without scripts and styles."""
+"""Extracts the visible text of web pages, without scripts and styles."""
 
 import re
 from html.parser import HTMLParser
 
-UNSEEN = frozenset({"head", "iframe", "noscript", "object", "script", "style", "svg", "template"})
+HIDDEN_TAGS = frozenset({"head", "iframe", "noscript", "object", "script", "style", "svg", "template"})
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 BLOCKS = HEADINGS | {
     "address", "article", "aside", "blockquote", "dd", "div", "dl", "dt", "fieldset", "figure", "footer", "form",
@@ -12,30 +12,30 @@ BLOCKS = HEADINGS | {
 
 
 def read(text: str) -> str:
-    reader = Reader()
-    reader.feed(text)
-    reader.close()
-    lines = (re.sub(r"[ \t\xa0]+", " ", line).strip() for line in "".join(reader.pieces).split("\n"))
+    extractor = HtmlTextExtractor()
+    extractor.feed(text)
+    extractor.close()
+    lines = (re.sub(r"[ \t\xa0]+", " ", line).strip() for line in "".join(extractor.pieces).split("\n"))
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-class Reader(HTMLParser):
+class HtmlTextExtractor(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
-        self._unseen: str = ""
+        self._hidden_tag: str = ""
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
         """`<![…` is a comment in HTML; the parser of older Pythons fails on some of them."""
         return self.parse_bogus_comment(i, report)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self._unseen:
-            if tag == "body" and self._unseen == "head":  # a head that nobody closed
-                self._unseen = ""
+        if self._hidden_tag:
+            if tag == "body" and self._hidden_tag == "head":  # an unclosed head
+                self._hidden_tag = ""
             return
-        if tag in UNSEEN:
-            self._unseen = tag
+        if tag in HIDDEN_TAGS:
+            self._hidden_tag = tag
         elif tag in BLOCKS:
             mark = "- " if tag == "li" else "#" * int(tag[1]) + " " if tag in HEADINGS else ""
             self.pieces.append(f"\n{mark}")
@@ -45,12 +45,12 @@ class Reader(HTMLParser):
             self.pieces.append(" | ")
 
     def handle_endtag(self, tag: str) -> None:
-        if self._unseen:
-            if tag == self._unseen:
-                self._unseen = ""
+        if self._hidden_tag:
+            if tag == self._hidden_tag:
+                self._hidden_tag = ""
         elif tag in BLOCKS:
             self.pieces.append("\n")
 
     def handle_data(self, data: str) -> None:
-        if not self._unseen:
+        if not self._hidden_tag:
             self.pieces.append(re.sub(r"\s+", " ", data))

@@ -1,12 +1,12 @@
-"""What sort of file it is: by what the client says, else by its name, else by its first bytes."""
+"""Detects the kind of a file: by the declared type, else its name, else its first bytes."""
 
-from rightseat.core.errors import Unreadable
+from rightseat.core.errors import UnreadableFile
 
 TEXTS = frozenset({"csv", "html", "json", "md", "txt"})
 IMAGES = frozenset({"gif", "jpeg", "png", "webp"})
 KINDS = TEXTS | IMAGES | {"docx", "pdf", "xlsx"}
 
-SAME = {
+ALIASES = {
     "doc": "docx",
     "htm": "html",
     "jpg": "jpeg",
@@ -17,7 +17,7 @@ SAME = {
     "xls": "xlsx",
     "xlsm": "xlsx",
 }
-"""An old Office file is often a new one with the old name; where it is not, reading it says so."""
+"""Old Office extensions are often used for new files; if not, parsing reports it."""
 
 MEDIA_TYPES = {
     "application/json": "json",
@@ -26,7 +26,7 @@ MEDIA_TYPES = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/xhtml+xml": "html",
 }
-STARTS = (
+MAGIC_BYTES = (
     (b"%PDF-", "pdf"),
     (b"\x89PNG\r\n\x1a\n", "png"),
     (b"\xff\xd8\xff", "jpeg"),
@@ -35,24 +35,26 @@ STARTS = (
 )
 
 
-def find_kind(said: str, name: str, data: bytes = b"") -> str:
-    """One of `KINDS`; empty where nothing tells and there are no bytes yet. Raises `Unreadable` for a kind unknown."""
-    said = said.partition(";")[0].strip().lower()
-    kind = MEDIA_TYPES.get(said) or said.rpartition("/")[2].removeprefix("x-")
+def find_kind(declared: str, name: str, data: bytes = b"") -> str:
+    """One of `KINDS`, or an empty string if undecided without data. Raise `UnreadableFile` for an unknown kind."""
+    declared = declared.partition(";")[0].strip().lower()
+    kind = MEDIA_TYPES.get(declared) or declared.rpartition("/")[2].removeprefix("x-")
     if kind in ("", "octet-stream", "binary"):
         kind = name.rpartition(".")[2].lower() if "." in name else ""
-        kind = kind if SAME.get(kind, kind) in KINDS else ""
-    kind = SAME.get(kind, kind)
+        kind = kind if ALIASES.get(kind, kind) in KINDS else ""
+    kind = ALIASES.get(kind, kind)
     if not kind and data:
-        kind = by_bytes(data)
+        kind = detect_kind(data)
     if kind and kind not in KINDS:
-        raise Unreadable(f"Files of the kind {kind[:20]!r} are not read. These are: {', '.join(sorted(KINDS))}.")
+        raise UnreadableFile(
+            f"Files of type {kind[:20]!r} are not supported. Supported are: {', '.join(sorted(KINDS))}."
+        )
     return kind
 
 
-def by_bytes(data: bytes) -> str:
+def detect_kind(data: bytes) -> str:
     head = data[:1024]
-    for start, kind in STARTS:
+    for start, kind in MAGIC_BYTES:
         if head.startswith(start):
             return kind
     if head.startswith(b"PK"):
@@ -61,8 +63,8 @@ def by_bytes(data: bytes) -> str:
 
 
 def image_type(data: bytes) -> str | None:
-    """The media type of a picture, by its first bytes."""
-    kind = next((kind for start, kind in STARTS if data.startswith(start)), None)
+    """The media type of an image, by its first bytes."""
+    kind = next((kind for start, kind in MAGIC_BYTES if data.startswith(start)), None)
     if kind == "webp" and data[8:12] != b"WEBP":
         return None
     return f"image/{kind}" if kind in IMAGES else None

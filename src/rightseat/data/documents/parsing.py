@@ -1,69 +1,71 @@
-"""One file to one document: runs in a child process, except for short text."""
+"""Parses one file into a document, in a child process except for short text."""
 
 from collections.abc import Callable
 
 import msgspec
 
-from rightseat.core.errors import Unreadable
+from rightseat.core.errors import UnreadableFile
 from rightseat.data import rows
 from rightseat.data.documents import docx, html, pdf, xlsx
-from rightseat.data.documents.encoding import read_text
-from rightseat.data.documents.limits import Limits
-from rightseat.data.values import Document, Page, Sheet
+from rightseat.data.documents.charset import read_text
+from rightseat.data.documents.limits import DocumentLimits
+from rightseat.data.values import DocumentPage, ParsedDocument, Sheet
 
 
-class Read(msgspec.Struct):
+class ParseRequest(msgspec.Struct):
     """The payload is the file."""
 
     kind: str
     name: str
-    limits: Limits
+    limits: DocumentLimits
 
 
-def build() -> Callable[[bytes, bytes], Document]:
-    return lambda request, payload: parse(msgspec.msgpack.decode(request, type=Read), payload)
+def build() -> Callable[[bytes, bytes], ParsedDocument]:
+    return lambda request, payload: parse(msgspec.msgpack.decode(request, type=ParseRequest), payload)
 
 
-def parse(wanted: Read, data: bytes) -> Document:
-    """Raises `Unreadable`, with the file's name."""
+def parse(request: ParseRequest, data: bytes) -> ParsedDocument:
+    """Raise `UnreadableFile` with the file's name."""
     try:
-        match wanted.kind:
+        match request.kind:
             case "pdf":
-                return pdf.read(data, wanted.name, wanted.limits)
+                return pdf.read(data, request.name, request.limits)
             case "xlsx":
-                return xlsx.read(data, wanted.name, wanted.limits)
+                return xlsx.read(data, request.name, request.limits)
             case "docx":
-                return in_parts(wanted, docx.read(data, wanted.limits))
+                return split_into_pages(request, docx.read(data, request.limits))
             case "csv":
-                return read_csv(wanted, data)
+                return read_csv(request, data)
             case "html":
                 text, note = read_text(data)
-                return in_parts(wanted, html.read(text), note)
+                return split_into_pages(request, html.read(text), note)
             case _:
-                return in_parts(wanted, *read_text(data))
-    except Unreadable as error:
-        raise Unreadable(f"{wanted.name or 'The file'} cannot be read. {error.message}") from None
+                return split_into_pages(request, *read_text(data))
+    except UnreadableFile as error:
+        raise UnreadableFile(f"{request.name or 'The file'} cannot be read. {error.message}") from None
 
 
-def read_csv(wanted: Read, data: bytes) -> Document:
+def read_csv(request: ParseRequest, data: bytes) -> ParsedDocument:
     text, note = read_text(data)
     frame = rows.read_csv(text)
     cells = [list(row) for row in zip(*frame.columns.values(), strict=True)]
     notes = [*([note] if note else []), *frame.notes]
-    return Document(wanted.name, "csv", sheets=(Sheet(wanted.name, list(frame.columns), cells),), notes=tuple(notes))
+    return ParsedDocument(
+        request.name, "csv", sheets=(Sheet(request.name, list(frame.columns), cells),), notes=tuple(notes)
+    )
 
 
-def in_parts(wanted: Read, text: str, note: str = "") -> Document:
-    """Text without pages of its own, in parts that end where a paragraph or at least a line does."""
+def split_into_pages(request: ParseRequest, text: str, note: str = "") -> ParsedDocument:
+    """Split text without pages into parts that end at a paragraph or line."""
     notes = [note] if note else []
-    if len(text) > wanted.limits.characters:
-        notes.append(f"Only the first {wanted.limits.characters:,} of {len(text):,} characters were read.")
-        text = text[: wanted.limits.characters]
-    pages = tuple(Page(number, part) for number, part in enumerate(split(text, wanted.limits.part), 1))
-    return Document(wanted.name, wanted.kind, pages=pages, notes=tuple(notes))
+    if len(text) > request.limits.characters:
+        notes.append(f"Only the first {request.limits.characters:,} of {len(text):,} characters were read.")
+        text = text[: request.limits.characters]
+    pages = tuple(DocumentPage(number, part) for number, part in enumerate(split_text(text, request.limits.part), 1))
+    return ParsedDocument(request.name, request.kind, pages=pages, notes=tuple(notes))
 
 
-def split(text: str, size: int) -> list[str]:
+def split_text(text: str, size: int) -> list[str]:
     parts: list[str] = []
     start = 0
     while len(text) - start > size:

@@ -1,61 +1,61 @@
-"""PDF files: the text of each page, and each word with its box."""
+"""Reads PDF files: the text of each page, and each word with its bounding box."""
 
 import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rightseat.core.errors import Misuse, Unreadable
-from rightseat.data.documents.limits import Limits
-from rightseat.data.values import Document, Page, Word
+from rightseat.core.errors import NotConfigured, UnreadableFile
+from rightseat.data.documents.limits import DocumentLimits
+from rightseat.data.values import DocumentPage, ParsedDocument, Word
 
-Place = Callable[[float, float], tuple[float, float]]
-"""From a point of the file (from the lower left, before the page is turned) to one of the page as it is shown."""
+PointMapper = Callable[[float, float], tuple[float, float]]
+"""Maps PDF coordinates (from the lower left, unrotated) to those of the displayed page."""
 
-HYPHEN = "\ufffe"  # how PDFium writes a hyphen at the end of a line, and sometimes \x02
+HYPHEN = "\ufffe"  # PDFium's hyphen at the end of a line; sometimes \x02
 
 
-def read(data: bytes, name: str, limits: Limits) -> Document:
+def read(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     try:
         import pypdfium2  # type: ignore[import-untyped]  # it has no types
     except ImportError:
-        raise Misuse("PDF files need pypdfium2: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured("PDF files need pypdfium2: pip install 'rightseat[openbb]'.") from None
     try:
         with pypdfium2.PdfDocument(data) as file:
             return read_pages(file, name, limits)
     except pypdfium2.PdfiumError as error:
         if getattr(error, "err_code", None) == pypdfium2.raw.FPDF_ERR_PASSWORD:
-            raise Unreadable("It is locked with a password.") from None
-        raise Unreadable("It is broken, or no PDF at all.") from None
+            raise UnreadableFile("It is password-protected.") from None
+        raise UnreadableFile("It is damaged, or not a PDF.") from None
 
 
-def read_pages(file: Any, name: str, limits: Limits) -> Document:
-    pages: list[Page] = []
+def read_pages(file: Any, name: str, limits: DocumentLimits) -> ParsedDocument:
+    pages: list[DocumentPage] = []
     notes: list[str] = []
-    room = limits.characters
+    remaining = limits.characters
     for number in range(1, min(len(file), limits.pages) + 1):
         page = read_page(file[number - 1], number)
-        room -= len(page.text)
-        if room < 0:
+        remaining -= len(page.text)
+        if remaining < 0:
             break
         pages.append(page)
     if len(pages) < len(file):
         notes.append(f"Only the first {len(pages):,} of {len(file):,} pages were read.")
     if not any(page.text.strip() for page in pages):
-        notes.append("The file holds no text: its pages are pictures, most likely scans.")
-    return Document(name, "pdf", pages=tuple(pages), notes=tuple(notes))
+        notes.append("The file has no text: its pages are images, most likely scans.")
+    return ParsedDocument(name, "pdf", pages=tuple(pages), notes=tuple(notes))
 
 
-def read_page(page: Any, number: int) -> Page:
+def read_page(page: Any, number: int) -> DocumentPage:
     text = page.get_textpage()
     try:
-        return Page(number, plain(text.get_text_range()), tuple(words(text, placing(page))))
+        return DocumentPage(number, clean_text(text.get_text_range()), tuple(words(text, make_point_mapper(page))))
     finally:
         text.close()
         page.close()
 
 
-def words(text: Any, place: Place) -> Iterator[Word]:
-    """What stands between white space. A line's end is white space too, so no box goes around a corner."""
+def words(text: Any, map_point: PointMapper) -> Iterator[Word]:
+    """Words are separated by white space, including line ends, so each box lies within one line."""
     from pypdfium2 import raw
 
     handle, count = text.raw, text.count_chars()
@@ -65,25 +65,25 @@ def words(text: Any, place: Place) -> Iterator[Word]:
         if not (letter.isspace() or letter == "\0"):
             letters.append(letter)
         elif letters:
-            if edges := box(raw, handle, index - len(letters), index - 1, place):
-                yield Word(plain("".join(letters)), *edges)
+            if edges := bounding_box(raw, handle, index - len(letters), index - 1, map_point):
+                yield Word(clean_text("".join(letters)), *edges)
             letters = []
 
 
-def box(raw: Any, handle: Any, first: int, last: int, place: Place) -> list[float] | None:
-    """Around the first and the last letter, and so around those between them. None for letters without a place."""
+def bounding_box(raw: Any, handle: Any, first: int, last: int, map_point: PointMapper) -> list[float] | None:
+    """The box around the first and last letter. None for letters without a position."""
     corners: list[tuple[float, float]] = []
     rect = raw.FS_RECTF()
     for index in {first, last}:
         if raw.FPDFText_GetLooseCharBox(handle, index, ctypes.byref(rect)):
-            corners += (place(rect.left, rect.bottom), place(rect.right, rect.top))
+            corners += (map_point(rect.left, rect.bottom), map_point(rect.right, rect.top))
     if not corners:
         return None
     across, down = zip(*corners, strict=True)
     return [round(edge, 2) for edge in (min(across), min(down), max(across), max(down))]
 
 
-def placing(page: Any) -> Place:
+def make_point_mapper(page: Any) -> PointMapper:
     left, low, right, high = page.get_cropbox()
     match page.get_rotation():
         case 90:
@@ -96,8 +96,8 @@ def placing(page: Any) -> Place:
             return lambda x, y: (x - left, high - y)
 
 
-def plain(text: str) -> str:
-    """With line breaks as one character, hyphens as hyphens, and letters of two halves joined."""
+def clean_text(text: str) -> str:
+    """Normalise line breaks, hyphens and surrogate pairs."""
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace(HYPHEN, "-").replace("\x02", "-").replace("\0", "")

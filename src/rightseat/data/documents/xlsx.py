@@ -1,58 +1,60 @@
-"""Excel files: each sheet that holds something, its first row with something in it as the header."""
+"""Reads Excel files: each non-empty sheet, with its first non-empty row as the header."""
 
 import io
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from rightseat.core.errors import Misuse, Unreadable
-from rightseat.core.values import JsonValue
+from rightseat.core.errors import NotConfigured, UnreadableFile
+from rightseat.core.types import JsonValue
 from rightseat.data.documents import archives
-from rightseat.data.documents.limits import Limits
-from rightseat.data.values import Document, Sheet
+from rightseat.data.documents.limits import DocumentLimits
+from rightseat.data.values import ParsedDocument, Sheet
 
 
-def read(data: bytes, name: str, limits: Limits) -> Document:
-    """Formulas count as the values they had when the file was saved."""
-    archives.check(data, limits, "xl/")
+def read(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
+    """Formulas have the values saved in the file."""
+    archives.check_archive(data, limits, "xl/")
     try:
         import openpyxl  # type: ignore[import-untyped]  # it has no types
     except ImportError:
-        raise Misuse("Excel files need openpyxl: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured("Excel files need openpyxl: pip install 'rightseat[openbb]'.") from None
     notes: list[str] = []
     sheets: list[Sheet] = []
     try:
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
-        left = limits.cells
+        remaining_cells = limits.cells
         for sheet in book.worksheets:
-            sheet.reset_dimensions()  # what the file says of its size need not be true
-            made, left = read_sheet(sheet.title, sheet.iter_rows(values_only=True), left, notes)
-            if made.header:
-                sheets.append(made)
+            sheet.reset_dimensions()  # the declared size may be wrong
+            parsed, remaining_cells = read_sheet(sheet.title, sheet.iter_rows(values_only=True), remaining_cells, notes)
+            if parsed.header:
+                sheets.append(parsed)
     except MemoryError:
         raise
-    except Exception as error:  # whatever the XML makes of the library
-        raise Unreadable(f"It is broken: {type(error).__name__}.") from error
+    except Exception as error:  # damaged XML can raise anything
+        raise UnreadableFile(f"It is damaged: {type(error).__name__}.") from error
     if not sheets:
-        raise Unreadable("It has no sheet with anything in it.")
-    return Document(name, "xlsx", sheets=tuple(sheets), notes=tuple(notes))
+        raise UnreadableFile("All sheets are empty.")
+    return ParsedDocument(name, "xlsx", sheets=tuple(sheets), notes=tuple(notes))
 
 
-def read_sheet(title: str, given: Iterable[tuple[Any, ...]], left: int, notes: list[str]) -> tuple[Sheet, int]:
-    filled = without_empty(given)
-    header = ["" if cell is None else str(plain(cell)) for cell in next(filled, [])]
+def read_sheet(
+    title: str, source_rows: Iterable[tuple[Any, ...]], remaining_cells: int, notes: list[str]
+) -> tuple[Sheet, int]:
+    rows_with_data = skip_empty(source_rows)
+    header = ["" if cell is None else str(to_json_value(cell)) for cell in next(rows_with_data, [])]
     rows: list[list[JsonValue]] = []
-    for row in filled:
-        left -= len(row)
-        if left < 0:
+    for row in rows_with_data:
+        remaining_cells -= len(row)
+        if remaining_cells < 0:
             notes.append(f"Of the sheet {title!r} only the first {len(rows):,} rows were read.")
             break
-        rows.append([plain(cell) for cell in row])
-    return Sheet(title, header, rows), max(left, 0)
+        rows.append([to_json_value(cell) for cell in row])
+    return Sheet(title, header, rows), max(remaining_cells, 0)
 
 
-def without_empty(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[Any]]:
-    """Rows that hold something, without the empty cells at their ends."""
+def skip_empty(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[Any]]:
+    """Non-empty rows without trailing empty cells."""
     for row in rows:
         end = len(row)
         while end and row[end - 1] in (None, ""):
@@ -61,7 +63,7 @@ def without_empty(rows: Iterable[tuple[Any, ...]]) -> Iterator[list[Any]]:
             yield list(row[:end])
 
 
-def plain(cell: Any) -> JsonValue:
+def to_json_value(cell: Any) -> JsonValue:
     match cell:
         case None | bool() | int() | float() | str():
             return cell

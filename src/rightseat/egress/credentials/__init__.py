@@ -1,7 +1,4 @@
-"""Who asks, for servers that take no key which stays the same: signatures of AWS, tokens that are renewed.
-
-`Credentials` makes the headers of one request. Each cloud has a module of its own.
-"""
+"""Authenticates requests to cloud providers with AWS signatures or renewable tokens, one module per cloud."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -12,19 +9,19 @@ from rightseat.egress.request import OutgoingRequest
 class Credentials(Protocol):
     @property
     def secrets(self) -> Iterable[str]:
-        """What must not be found in a text, as of now."""
+        """The current secrets, for redaction."""
         ...
 
-    async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
-        """Those that say who asks. Raises `ModelError` where nobody can say."""
+    async def headers(self, request: OutgoingRequest) -> Mapping[str, str]:
+        """Return the authentication headers of a request. Raises `ModelError` if there are no credentials."""
         ...
 
     def is_expired(self, status: int, text: str) -> bool:
-        """Whether a response of 401 or 403 says that the credentials are no longer valid."""
+        """Return whether a response of 401 or 403 means that the credentials have expired."""
         ...
 
-    def renews(self, refused: Mapping[str, str]) -> bool:
-        """The server refused these headers. Will there be others, so that the request is worth sending again?"""
+    def discard_refused(self, refused: Mapping[str, str]) -> bool:
+        """Drop the credentials behind these headers. Returns whether a retry would use new ones."""
         ...
 
     async def aclose(self) -> None: ...

@@ -1,8 +1,8 @@
-"""Credentials of AWS, which sign each request: keys of the configuration, or what botocore finds.
+"""Signs requests to AWS with configured keys or with credentials that botocore finds.
 
-botocore looks in the environment, in the profiles of `~/.aws` (keys, assumed roles, SSO, programs), for the web
-identity of a pod (IRSA), at the endpoint of a container (ECS, EKS pod identity) and for the role of the instance (EC2).
-It is imported with the first request and works in a thread. Each renewal looks anew, so files may be replaced.
+botocore searches the environment, the profiles of `~/.aws` (keys, assumed roles, SSO, programs), the web identity of a
+pod (IRSA), the endpoint of a container (ECS, EKS pod identity) and the role of the instance (EC2). It is imported with
+the first request and runs in a thread. Each renewal repeats the search, so files may be replaced.
 """
 
 import logging
@@ -16,55 +16,58 @@ from pydantic import BaseModel, ConfigDict, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.errors import ModelError, ModelRefusedKey, ModelUnreachable
-from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
-from rightseat.egress.credentials.renewing import Renewed, Token
-from rightseat.egress.credentials.sigv4 import Keys, sign
-from rightseat.egress.options import Sendable
+from rightseat.egress.credentials.cache import Token, TokenCache
+from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, require, summarize_error
+from rightseat.egress.credentials.sigv4 import AwsKeys, sign
+from rightseat.egress.options import HeaderSecret
 from rightseat.egress.request import OutgoingRequest
 
 logger = logging.getLogger(__name__)
 
-STATIC_SECONDS = 120.0  # after which keys without an end are looked up again: a tool may have replaced them
+STATIC_SECONDS = 120.0  # keys without an expiry are looked up again after this time: a tool may have replaced them
 CLIENT = {"connect_timeout": 5, "read_timeout": 10, "retries": {"total_max_attempts": 2}}
-"""Of the requests to STS and SSO, so that they end within FETCH_TIMEOUT_S."""
+"""Settings of requests to STS and SSO, so that they end within FETCH_TIMEOUT_S."""
 
-NO_CREDENTIALS = "The server has no AWS credentials for its model"
+NO_CREDENTIALS = "rightseat found no AWS credentials for the model"
 CURES = {
-    "ProfileNotFound": "Its profile is in neither ~/.aws/config nor ~/.aws/credentials. Check `profile` of `aws`, and "
+    "ProfileNotFound": "The profile is in neither ~/.aws/config nor ~/.aws/credentials. Check `profile` of `aws`, and "
     "AWS_PROFILE.",
-    "ConfigParseError": "The files in ~/.aws cannot be read. Its log names the file.",
-    "PartialCredentialsError": "One of two keys is missing: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the two of "
-    "the profile.",
-    "SSOError": "Its sign-in has ended. Run `aws sso login` with its profile.",
-    "TokenRetrievalError": "Its sign-in has ended. Run `aws sso login` with its profile.",
-    "LoginError": "Its sign-in has ended. Run `aws login` with its profile.",
-    "ClientError": "AWS refuses its role. Check the trust policy of the role, and what the server is as it asks.",
-    "MfaNeeded": "Its profile asks for a code (mfa_serial), which a server cannot enter. Use a role without one.",
+    "ConfigParseError": "A file in ~/.aws cannot be parsed. The server's log names it.",
+    "PartialCredentialsError": "The access key or the secret key is missing. Set both AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or both keys of the profile.",
+    "SSOError": "The SSO session has expired. Run `aws sso login` with the profile.",
+    "TokenRetrievalError": "The SSO session has expired. Run `aws sso login` with the profile.",
+    "LoginError": "The login session has expired. Run `aws login` with the profile.",
+    "ClientError": "AWS refused to issue credentials for the role. Check its trust policy, and the identity that "
+    "assumes it.",
+    "MfaNeeded": "The profile requires an MFA code (mfa_serial), which a server cannot enter. Use a role without MFA.",
 }
-"""What to do about an error of botocore's, by the name of its class or of one that it is made from."""
-OTHER = "Check `aws`, the profiles in ~/.aws, and the role of the container or instance. The server's log says more."
+"""Instructions for a botocore error, by the name of its class or of a base class."""
+OTHER = "Check `aws`, the profiles in ~/.aws, and the role of the container or instance. The server's log has more."
 UNREACHABLE = {"HTTPClientError", "ConnectionError", "MetadataRetrievalError", "CredentialRetrievalError"}
-"""Errors that may pass: of the way to a server that gives credentials, or of that server."""
+"""Errors that may be temporary: of the connection to a server that issues credentials, or of that server."""
 NONE_FOUND = (
-    f"{NO_CREDENTIALS}: there are none in the environment, in a profile, for its container or for its instance. Give "
-    "it a role, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name keys or a `profile` in `aws`."
+    f"{NO_CREDENTIALS}: none in the environment, in a profile, or from the role of the container or instance. Assign "
+    "a role, set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or configure keys or a `profile` in `aws`."
 )
 
 EXPIRED = re.compile(r"security token included in the request is (expired|invalid)")
-"""AWS returns HTTP 403 for keys that have expired, and for those of a role that was replaced."""
+"""AWS returns HTTP 403 for expired keys, and for those of a role that was replaced."""
 
 
 class AwsOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     access_key_id: str | None = None
-    """Left out, the credentials are found as AWS's own tools find them: in the environment, in a profile, by the pod's
-    or the container's identity, or by the role of the instance. That needs `pip install 'rightseat[bedrock]'`."""
+    """The access key ID. By default credentials are found as AWS's own tools find them: in the environment, in a
+    profile, by the identity of the pod or container, or by the role of the instance. That requires
+    `pip install 'rightseat[bedrock]'`."""
     secret_access_key: SecretStr | None = None
-    session_token: Sendable | None = None
-    """Of keys that last only a while."""
+    """The secret access key of `access_key_id`."""
+    session_token: HeaderSecret | None = None
+    """The session token of temporary keys."""
     profile: str | None = None
-    """A profile in `~/.aws/config` or `~/.aws/credentials`: with keys, a role to assume, SSO, or a program. Left out,
-    `AWS_PROFILE`, else `default`; keys of the environment come before those."""
+    """A profile in `~/.aws/config` or `~/.aws/credentials`: with keys, a role to assume, SSO, or a program. Default:
+    `AWS_PROFILE`, or `default` if that is not set; keys in the environment take precedence over both."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:
@@ -74,14 +77,14 @@ class AwsOptions(BaseModel):
         elif self.session_token is not None and self.access_key_id is None:
             text = "`session_token` needs `access_key_id` and `secret_access_key`"
         elif self.profile is not None and self.access_key_id is not None:
-            text = "there are keys and a `profile`; one of them is meant"
+            text = "set either `access_key_id` and `secret_access_key`, or `profile`, not both"
         else:
             return self
         raise PydanticCustomError("aws", "{text}", {"text": text})
 
 
-class Aws:
-    """Raises `ConfigError` where botocore is needed and missing. `service` and `region` are what it signs for."""
+class AwsCredentials:
+    """Signs requests for `service` in `region`. Raises `ConfigError` if botocore is needed but not installed."""
 
     def __init__(
         self,
@@ -97,34 +100,34 @@ class Aws:
         if self._configured is None:
             require("botocore", "`aws` without keys in the configuration", "bedrock")
         self._source = _Source(options.profile, region)
-        self._found = Renewed[Keys]()
+        self._found = TokenCache[AwsKeys]()
 
     @property
     def secrets(self) -> Iterable[str]:
-        for keys in (self._configured,) if self._configured else self._found.known:
+        for keys in (self._configured,) if self._configured else self._found.recent:
             yield keys.secret
             yield keys.session_token or ""
 
-    async def headers(self, asked: OutgoingRequest) -> Mapping[str, str]:
+    async def headers(self, request: OutgoingRequest) -> Mapping[str, str]:
         keys = self._configured or await self._found.get(self._source.fetch)
-        return sign(asked, keys, self._region, self._service, self._clock())
+        return sign(request, keys, self._region, self._service, self._clock())
 
     def is_expired(self, status: int, text: str) -> bool:
         return status == 401 or EXPIRED.search(text) is not None
 
-    def renews(self, refused: Mapping[str, str]) -> bool:
-        used = [keys for keys in self._found.known if f"Credential={keys.id}/" in refused["authorization"]]
+    def discard_refused(self, refused: Mapping[str, str]) -> bool:
+        used = [keys for keys in self._found.recent if f"Credential={keys.id}/" in refused["authorization"]]
         return bool(used) and self._found.discard(used[-1])
 
     async def aclose(self) -> None:
         await self._found.aclose()
 
 
-def configured_keys(options: AwsOptions) -> Keys | None:
+def configured_keys(options: AwsOptions) -> AwsKeys | None:
     if options.access_key_id is None or options.secret_access_key is None:
         return None
     token = options.session_token.get_secret_value() if options.session_token else None
-    return Keys(options.access_key_id, options.secret_access_key.get_secret_value(), token)
+    return AwsKeys(options.access_key_id, options.secret_access_key.get_secret_value(), token)
 
 
 class _MfaNeeded(ValueError):
@@ -136,15 +139,18 @@ class _Source:
         self._profile = profile
         self._region = region
 
-    async def fetch(self) -> Token[Keys]:
-        """AWS's words go to our log alone: they name accounts and roles."""
+    async def fetch(self) -> Token[AwsKeys]:
+        """AWS's error messages only go to the server's log, because they name accounts and roles."""
         try:
             return await call_in_thread(self._find)
         except TimeoutError:
-            logger.warning("No AWS credentials within %g s; a server or program of a profile hangs", FETCH_TIMEOUT_S)
-            raise ModelUnreachable(f"{NO_CREDENTIALS}: none came within {FETCH_TIMEOUT_S:g} s.") from None
+            logger.warning(
+                "No AWS credentials within %g s: a server or the program of a profile hangs",
+                FETCH_TIMEOUT_S,
+            )
+            raise ModelUnreachable(f"{NO_CREDENTIALS}: no response within {FETCH_TIMEOUT_S:g} s.") from None
 
-    def _find(self) -> Token[Keys]:
+    def _find(self) -> Token[AwsKeys]:
         errors = import_module("botocore.exceptions")
         try:
             session = self._session()
@@ -152,14 +158,14 @@ class _Source:
             found = session.get_credentials()
             keys = found.get_frozen_credentials() if found is not None else None
         except (errors.BotoCoreError, errors.ClientError, OSError, ValueError, KeyError, RuntimeError) as error:
-            logger.warning("No AWS credentials (profile %s): %s", self._profile or "not set", in_one_line(error))
+            logger.warning("No AWS credentials (profile %s): %s", self._profile or "not set", summarize_error(error))
             raise explain(error) from None
         if keys is None:
             logger.warning("No AWS credentials found (profile %s)", self._profile or "not set")
             raise ModelRefusedKey(NONE_FOUND)
-        ends = getattr(found, "_expiry_time", None)  # botocore has no public name for it
-        lasts = STATIC_SECONDS if ends is None else (ends - datetime.now(UTC)).total_seconds()
-        return Token(Keys(keys.access_key, keys.secret_key, keys.token), lasts)
+        ends = getattr(found, "_expiry_time", None)  # botocore has no public attribute for it
+        lifetime = STATIC_SECONDS if ends is None else (ends - datetime.now(UTC)).total_seconds()
+        return Token(AwsKeys(keys.access_key, keys.secret_key, keys.token), lifetime)
 
     def _session(self) -> Any:
         session = import_module("botocore.session").Session(profile=self._profile)
@@ -170,7 +176,7 @@ class _Source:
 
 
 def check_mfa(session: Any) -> None:
-    """botocore would ask for the code at the terminal of the server, and wait."""
+    """Raise an error for profiles with MFA: botocore would prompt for the code in the server's terminal, and block."""
     profiles = session.full_config.get("profiles", {})
     name = session.get_config_variable("profile") or "default"
     seen: set[str] = set()
@@ -186,7 +192,7 @@ def explain(error: Exception) -> ModelError:
     response = getattr(error, "response", None) or {}
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
     if status >= 500 or status == 429 or UNREACHABLE.intersection(kinds):
-        return ModelUnreachable(f"{NO_CREDENTIALS}: what gives them cannot be reached, or fails. Its log says more.")
+        return ModelUnreachable(f"{NO_CREDENTIALS}: the service that issues them failed. The server's log has more.")
     code = response.get("Error", {}).get("Code", "")
     cure = next((CURES[kind] for kind in kinds if kind in CURES), OTHER)
     return ModelRefusedKey(f"{NO_CREDENTIALS}{f' ({code})' if code else ''}. {cure}")

@@ -1,7 +1,7 @@
-"""Tokens of Microsoft Entra ID, for models on Azure: azure-identity finds the credentials and asks for the token.
+"""Fetches tokens of Microsoft Entra ID for models on Azure, using azure-identity.
 
-It is imported with the first token and works in a thread. Each token is asked for with new credentials: old ones would
-give a token again that a server has refused, and read the token file of a pod only once in ten minutes.
+azure-identity is imported with the first token and runs in a thread. Each token is requested with a new credential
+object: an old one would return a rejected token again, and reads the token file of a pod only every ten minutes.
 """
 
 import logging
@@ -15,56 +15,56 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.errors import ModelError, ModelRefusedKey, ModelUnreachable
-from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
-from rightseat.egress.credentials.renewing import Bearer, Token, is_sendable
-from rightseat.egress.options import Address
+from rightseat.egress.credentials.cache import BearerCredentials, Token, is_sendable
+from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, require, summarize_error
+from rightseat.egress.options import BaseUrl
 
 logger = logging.getLogger(__name__)
 
-Kind = Literal["environment", "workload_identity", "managed_identity", "cli"]
+EntraSource = Literal["environment", "workload_identity", "managed_identity", "cli"]
 
-TAKES: dict[Kind | None, tuple[str, ...]] = {
+TAKES: dict[EntraSource | None, tuple[str, ...]] = {
     "environment": ("authority",),
     "workload_identity": ("tenant", "client_id", "authority"),
     "managed_identity": ("client_id",),
     "cli": ("tenant",),
     None: ("client_id",),
 }
-CURES: dict[Kind | Literal["secret"] | None, str] = {
+CURES: dict[EntraSource | Literal["secret"] | None, str] = {
     "secret": "Check `tenant`, `client_id`, `scope` and `client_secret` of `entra`: a secret may have expired.",
     "environment": "Check AZURE_TENANT_ID, AZURE_CLIENT_ID, and AZURE_CLIENT_SECRET or AZURE_CLIENT_CERTIFICATE_PATH.",
     "workload_identity": "Check that the pod has the label azure.workload.identity/use, and its service account a "
     "federated credential in Entra ID.",
     "managed_identity": "Check that the machine, app or container has a managed identity, and that `client_id` of "
-    "`entra`, where given, is one of its.",
-    "cli": "Run `az login` as the user that the server runs as.",
-    None: "Give the server a managed or workload identity, set AZURE_TENANT_ID, AZURE_CLIENT_ID and "
-    "AZURE_CLIENT_SECRET, or name `tenant`, `client_id` and `client_secret` in `entra`.",
+    "`entra`, if set, is one of its identities.",
+    "cli": "Run `az login` as the user of the server process.",
+    None: "Assign a managed or workload identity, set AZURE_TENANT_ID, AZURE_CLIENT_ID and "
+    "AZURE_CLIENT_SECRET, or configure `tenant`, `client_id` and `client_secret` in `entra`.",
 }
-NO_TOKEN = "Microsoft Entra ID gives the server no token for its model"  # noqa: S105 - a sentence
+NO_TOKEN = "Microsoft Entra ID issued no token for the model"  # noqa: S105 - a sentence
 REQUESTS = {"connection_timeout": 5, "read_timeout": 10, "retry_total": 2}
-"""Of each request, so that a token comes or fails within FETCH_TIMEOUT_S."""
+"""Settings of each request, so that a fetch ends within FETCH_TIMEOUT_S."""
 NOT_FOR_SERVERS = ("shared_token_cache", "visual_studio_code", "powershell", "broker")
-"""Credentials of a person's desktop, which azure-identity would look for, too."""
+"""Credentials of desktop applications, which azure-identity would also try."""
 
 
 class EntraOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     tenant: str | None = Field(default=None, pattern=r"^[A-Za-z0-9.-]+$")
-    """The directory: its id, or a domain of it."""
+    """The tenant (directory): its id, or one of its domains."""
     client_id: str | None = None
-    """The id of the application, or of one among several identities of the machine."""
+    """The client id of the application, or of one of the machine's managed identities."""
     client_secret: SecretStr | None = None
-    """A secret of the application: its value, not its id."""
-    credential: Kind | None = None
-    """Which credentials are used, where there is no `client_secret`. Left out, the first that there are, in the order
+    """A client secret of the application: its value, not its id."""
+    credential: EntraSource | None = None
+    """The type of credentials to use without a `client_secret`. Default: the first that is available, in the order
     `environment` (`AZURE_CLIENT_SECRET` or `AZURE_CLIENT_CERTIFICATE_PATH`), `workload_identity` (AKS),
     `managed_identity` (virtual machine, App Service, Container Apps, Arc), `cli` (`az login`)."""
     scope: str = "https://cognitiveservices.azure.com/.default"
-    """What the token is for."""
-    authority: Address | None = None
-    """Who gives tokens: left out, `AZURE_AUTHORITY_HOST`, else `https://login.microsoftonline.com`. National clouds
-    have their own. It begins with `https://`."""
+    """The scope of the token."""
+    authority: BaseUrl | None = None
+    """The `https://` URL of the authority that issues tokens; national clouds have their own. Default:
+    `AZURE_AUTHORITY_HOST`, or `https://login.microsoftonline.com` if that is not set."""
 
     @model_validator(mode="after")
     def _check_kind(self) -> Self:
@@ -74,23 +74,23 @@ class EntraOptions(BaseModel):
 
     def _problems(self) -> Iterator[str]:
         if self.authority is not None and not self.authority.startswith("https://"):
-            yield "`authority` of Entra ID begins with https://"
+            yield "`authority` must begin with https://"
         given = [name for name in ("tenant", "client_id", "authority") if getattr(self, name)]
         if self.client_secret is not None and self.credential is not None:
-            yield "there are `client_secret` and `credential`; one of them is meant"
+            yield "set either `client_secret` or `credential`, not both"
         elif self.client_secret is not None:
             if lacking := [f"`{name}`" for name in ("tenant", "client_id") if name not in given]:
                 yield f"`client_secret` needs {' and '.join(lacking)}"
         elif wrong := [f"`{name}`" for name in given if name not in TAKES[self.credential]]:
             what = f"`credential: {self.credential}`" if self.credential else "`entra` without a `client_secret`"
-            yield f"{what} takes no {' and no '.join(wrong)}"
+            yield f"{what} does not use {' and '.join(wrong)}"
 
 
-def credentials(options: EntraOptions, clock: Callable[[], float] = time.monotonic) -> Bearer:
-    """Raises `ConfigError` where azure-identity is not installed."""
+def credentials(options: EntraOptions, clock: Callable[[], float] = time.monotonic) -> BearerCredentials:
+    """Raises `ConfigError` if azure-identity is not installed."""
     require("azure.identity", "`entra`", "azure")
     source = _Source(options)
-    return Bearer(source.fetch, (source.secret,), clock)
+    return BearerCredentials(source.fetch, (source.secret,), clock)
 
 
 class _Source:
@@ -100,12 +100,12 @@ class _Source:
         self._cure = CURES["secret" if self.secret else options.credential]
 
     async def fetch(self) -> Token[str]:
-        """Microsoft's words go to our log alone: they may hold more than a client should see."""
+        """Microsoft's error messages only go to the server's log, because they may contain confidential details."""
         try:
             return await call_in_thread(self._ask)
         except TimeoutError:
             logger.warning("No token of Entra ID within %g s", FETCH_TIMEOUT_S)
-            raise ModelUnreachable(f"{NO_TOKEN}: none came within {FETCH_TIMEOUT_S:g} s.") from None
+            raise ModelUnreachable(f"{NO_TOKEN}: no response within {FETCH_TIMEOUT_S:g} s.") from None
 
     def _ask(self) -> Token[str]:
         errors = import_module("azure.core.exceptions")
@@ -113,18 +113,18 @@ class _Source:
             with self._credential() as credential:
                 given = credential.get_token(self._options.scope)
         except (errors.AzureError, OSError, ValueError) as error:
-            logger.warning("No token of Entra ID: %s", in_one_line(error, (self.secret,)))
+            logger.warning("No token of Entra ID: %s", summarize_error(error, (self.secret,)))
             raise self._explain(error) from None
         if not is_sendable(given.token):
-            logger.warning("Entra ID answered with a token that cannot be sent")
-            raise ModelUnreachable("Microsoft Entra ID answered with something else than a token.")
+            logger.warning("Entra ID sent a token that cannot be used in a header")
+            raise ModelUnreachable("Microsoft Entra ID sent no valid token. Check `authority` of `entra`.")
         return Token(given.token, given.expires_on - time.time())
 
     def _credential(self) -> Any:
         identity = import_module("azure.identity")
         options = self._options
         named: dict[str, Any] = {"tenant_id": options.tenant, "client_id": options.client_id}
-        if options.authority:  # the operator vouches for it: it is not looked up at Microsoft's
+        if options.authority:  # trusted by the operator, so not checked with Microsoft
             named |= {"authority": options.authority, "disable_instance_discovery": True}
         named = REQUESTS | {name: value for name, value in named.items() if value is not None}
         if self.secret:
@@ -145,15 +145,15 @@ class _Source:
 
     def _explain(self, error: Exception) -> ModelError:
         if is_temporary(error):
-            return ModelUnreachable(f"{NO_TOKEN}: it cannot be reached, or fails. The server's log says why.")
+            return ModelUnreachable(f"{NO_TOKEN}: it cannot be reached, or it failed. The server's log has the reason.")
         code = re.search(r"AADSTS\d+", str(error))
         return ModelRefusedKey(f"{NO_TOKEN}{f' ({code[0]})' if code else ''}. {self._cure}")
 
 
 def is_temporary(error: BaseException | None) -> bool:
-    """azure-identity reports everything as failed authentication; whether the server failed is in the cause."""
+    """Check the error's causes: azure-identity reports every error, even of the server, as failed authentication."""
     if isinstance(error, import_module("azure.identity").CredentialUnavailableError):
-        return False  # this machine has none of that kind
+        return False  # this machine has no such credential
     errors = import_module("azure.core.exceptions")
     failures = (
         errors.ServiceRequestError,

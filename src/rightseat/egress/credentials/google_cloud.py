@@ -1,8 +1,7 @@
-"""Tokens of Google Cloud: of a service account, of a user who has signed in, or of the machine.
+"""Fetches tokens of Google Cloud for a service account, a signed-in user or the machine.
 
-google-auth knows where credentials are found and what each kind of them has to ask for; what it asks goes out by our
-own door. It waits without asyncio, so it does its work in a thread. It is imported with the first token: it is large,
-and a server that never needs one should not pay for it.
+google-auth finds the credentials and creates the requests, which rightseat's own HTTP client sends. google-auth blocks,
+so it runs in a thread. It is large, so it is imported with the first token.
 """
 
 import asyncio
@@ -17,15 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from rightseat.core.errors import AddressForbidden, ModelRefusedKey, ModelUnreachable
-from rightseat.egress.addresses import Policy, read_url
-from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, in_one_line, require
-from rightseat.egress.credentials.renewing import UNSAID, Bearer, Token
-from rightseat.egress.door import Door, Incoming, Limits, Outgoing, Unanswered
+from rightseat.egress.addresses import AddressPolicy, parse_url
+from rightseat.egress.credentials.cache import DEFAULT_LIFETIME_S, BearerCredentials, Token
+from rightseat.egress.credentials.library import FETCH_TIMEOUT_S, call_in_thread, require, summarize_error
 from rightseat.egress.network import NetworkOptions
+from rightseat.egress.untrusted import (
+    FetchRequest,
+    FetchResponse,
+    RequestLimits,
+    UntrustedClient,
+    UntrustedRequestFailed,
+)
 
 logger = logging.getLogger(__name__)
 
-LIMITS = Limits(size=2**20, seconds=30.0, silence=30.0)
+LIMITS = RequestLimits(max_bytes=2**20, timeout=30.0, read_timeout=30.0)
 SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 KINDS = {
     "service_account": ("google.oauth2.service_account", "from_service_account_info"),
@@ -33,48 +38,48 @@ KINDS = {
     "impersonated_service_account": ("google.auth.impersonated_credentials", "from_impersonated_service_account_info"),
     "external_account": ("google.auth.identity_pool", "from_info"),
 }
-"""Where google-auth reads each kind of file."""
+"""google-auth's module and method for each type of credentials file."""
 NO_TOKEN = "Google Cloud gives the server no token for its model."  # noqa: S105 - a sentence
 
 
 def credentials(
     file: Path | None = None, clock: Callable[[], float] = time.monotonic, *, network: NetworkOptions | None = None
-) -> Bearer:
-    """`file` holds one of `KINDS`; without it Google's libraries look around."""
+) -> BearerCredentials:
+    """`file` contains one of `KINDS`. Without it, google-auth searches the default locations."""
     for module in ("google.auth", "requests"):
         require(module, "A model on Google Cloud", "vertex")
-    return Bearer(_Source(file, network).fetch, (), clock)
+    return BearerCredentials(_Source(file, network).fetch, (), clock)
 
 
 class _Source:
     def __init__(self, file: Path | None, network: NetworkOptions | None = None) -> None:
         self._file = file
         self._found: Any = None
-        self._door = Door(network=network, is_operators=True)
+        self._client = UntrustedClient(network=network, is_operators=True)
 
     async def fetch(self) -> Token[str]:
-        """Google's words go to our log alone: they may hold more than a client should see."""
+        """Google's error messages only go to the server's log, because they may contain confidential details."""
         loop = asyncio.get_running_loop()
         errors = await call_in_thread(lambda: import_module("google.auth.exceptions"))
-        requests = _Requests(self._door, loop, errors.TransportError)
+        requests = _Requests(self._client, loop, errors.TransportError)
         try:
             await call_in_thread(lambda: self._refresh(requests))
         except TimeoutError:
             logger.warning("No token of Google Cloud within %g s", FETCH_TIMEOUT_S)
             raise ModelUnreachable(f"Google Cloud gave no token for the model within {FETCH_TIMEOUT_S:g} s.") from None
         except errors.DefaultCredentialsError as error:
-            logger.warning("there are no credentials of Google Cloud: %s", in_one_line(error))
+            logger.warning("there are no credentials of Google Cloud: %s", summarize_error(error))
             raise ModelRefusedKey(
                 f"{NO_TOKEN} Check the file in `credentials`; without one, GOOGLE_APPLICATION_CREDENTIALS, "
                 "`gcloud auth application-default login`, or the service account of the machine."
             ) from None
         except errors.TransportError as error:
-            logger.warning("Google Cloud cannot be asked for a token: %s", in_one_line(error))
+            logger.warning("Google Cloud cannot be asked for a token: %s", summarize_error(error))
             raise ModelUnreachable("Google Cloud cannot be asked for a token for the model.") from None
         except errors.GoogleAuthError as error:
-            logger.warning("Google Cloud gives no token: %s", in_one_line(error))
+            logger.warning("Google Cloud gives no token: %s", summarize_error(error))
             raise ModelRefusedKey(f"{NO_TOKEN} Check that its account exists and its key is still valid.") from None
-        return Token(self._found.token, lasts(self._found.expiry))
+        return Token(self._found.token, lifetime(self._found.expiry))
 
     def _refresh(self, requests: "_Requests") -> None:
         if self._found is None and self._file is not None:
@@ -85,7 +90,7 @@ class _Source:
 
 
 def read(file: Path) -> Any:
-    """Credentials of a file. Google wants whoever reads one to say which kinds of them are fine: some run programs."""
+    """Load credentials from a file. Google requires an explicit list of accepted types, because some run programs."""
     failure = import_module("google.auth.exceptions").DefaultCredentialsError
     try:
         info = json.loads(file.read_text(encoding="utf-8"))
@@ -98,13 +103,13 @@ def read(file: Path) -> Any:
     module, method = KINDS[kind]
     try:
         return getattr(import_module(module).Credentials, method)(info, scopes=[SCOPE])
-    except ValueError:  # a key that is none, a field that is missing
+    except ValueError:  # an invalid key or a missing field
         raise failure(f"{file} is not whole: a field is missing in it, or its key is none") from None
 
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What google-auth expects of a response."""
+    """A response with the attributes that google-auth expects."""
 
     status: int
     headers: Mapping[str, str]
@@ -112,10 +117,10 @@ class _Answer:
 
 
 class _Requests:
-    """What google-auth calls with each of its requests, from its thread."""
+    """The transport of google-auth, which calls it from its thread for each request."""
 
-    def __init__(self, door: Door, loop: asyncio.AbstractEventLoop, failure: type[Exception]) -> None:
-        self._door = door
+    def __init__(self, client: UntrustedClient, loop: asyncio.AbstractEventLoop, failure: type[Exception]) -> None:
+        self._client = client
         self._loop = loop
         self._failure = failure
 
@@ -129,25 +134,25 @@ class _Requests:
         **_: object,
     ) -> _Answer:
         sent = tuple((headers or {}).items())
-        outgoing = Outgoing(method, read_url(url), sent, (body,) if body else (), len(body) if body else None)
-        asked = asyncio.run_coroutine_threadsafe(send(self._door, outgoing), self._loop)
+        outgoing = FetchRequest(method, parse_url(url), sent, (body,) if body else (), len(body) if body else None)
+        future = asyncio.run_coroutine_threadsafe(send(self._client, outgoing), self._loop)
         try:
-            incoming = asked.result(timeout or LIMITS.seconds)
+            incoming = future.result(timeout or LIMITS.timeout)
         except TimeoutError as error:
-            asked.cancel()
+            future.cancel()
             raise self._failure(f"{outgoing.target.host} gave no answer in time") from error
-        except (Unanswered, AddressForbidden) as error:
+        except (UntrustedRequestFailed, AddressForbidden) as error:
             raise self._failure(str(error)) from error
         return _Answer(incoming.status, incoming.headers, incoming.content)
 
 
-async def send(door: Door, outgoing: Outgoing) -> Incoming:
-    """To an address that the operator named, or the operator's cloud, wherever it is."""
+async def send(client: UntrustedClient, outgoing: FetchRequest) -> FetchResponse:
+    """Send a request. Any address is allowed, because it comes from the operator or the operator's cloud."""
     target = outgoing.target
     host = f"[{target.host}]" if ":" in target.host else target.host
-    return await door.send(outgoing, Policy(allow=(f"{host}:{target.port}",)), LIMITS)
+    return await client.send(outgoing, AddressPolicy(allow=(f"{host}:{target.port}",)), LIMITS)
 
 
-def lasts(expiry: datetime | None) -> float:
-    """`expiry` is in UTC, without saying so."""
-    return UNSAID if expiry is None else (expiry.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds()
+def lifetime(expiry: datetime | None) -> float:
+    """`expiry` is in UTC, but has no time zone."""
+    return DEFAULT_LIFETIME_S if expiry is None else (expiry.replace(tzinfo=UTC) - datetime.now(UTC)).total_seconds()

@@ -1,4 +1,4 @@
-"""What the libraries of the clouds have in common: each belongs to an extra, blocks, and fails in its own words."""
+"""Helpers for the libraries of cloud providers, which are optional, block, and raise errors of their own."""
 
 import asyncio
 import contextvars
@@ -17,10 +17,10 @@ FETCH_TIMEOUT_S = 30.0
 
 
 def require(module: str, what: str, extra: str) -> None:
-    """Raises `ConfigError`, with what to install. Looks for the module without importing it."""
+    """Raises `ConfigError` with the package to install. Checks for the module without importing it."""
     try:
         found = find_spec(module)
-    except ModuleNotFoundError:  # the package that it is in
+    except ModuleNotFoundError:  # its parent package is missing
         found = None
     if found is None:
         package = module.replace(".", "-")
@@ -29,13 +29,13 @@ def require(module: str, what: str, extra: str) -> None:
 
 
 async def call_in_thread(function: Callable[[], T], timeout: float = FETCH_TIMEOUT_S) -> T:  # noqa: ASYNC109
-    """Raises what `function` raises, and `TimeoutError`; then its thread goes on alone.
+    """Raises the errors of `function`, and `TimeoutError`, after which the thread keeps running.
 
-    The thread is a daemon: a server that stops would wait for a thread of asyncio's, and a library may wait long for a
-    program or a server of its own.
+    The thread is a daemon, because a library may block for long on a program or a server, and a server that shuts down
+    would wait for a thread of asyncio's pool.
     """
     result: Future[T] = Future()
-    result.set_running_or_notify_cancel()  # so that a caller who is cancelled does not cancel what cannot be stopped
+    result.set_running_or_notify_cancel()  # a thread cannot be stopped, so a cancelled caller does not cancel it
     context = contextvars.copy_context()
 
     def run() -> None:
@@ -49,5 +49,5 @@ async def call_in_thread(function: Callable[[], T], timeout: float = FETCH_TIMEO
         return await asyncio.wrap_future(result)
 
 
-def in_one_line(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
-    return Redactor("[key]", secrets).summary(f"{type(error).__name__}: {error}")
+def summarize_error(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
+    return Redactor("[key]", secrets).summarize(f"{type(error).__name__}: {error}")

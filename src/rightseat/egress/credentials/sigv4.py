@@ -1,4 +1,4 @@
-"""Signatures of AWS, version 4: a request, keys and a moment → the headers that sign it. Pure.
+"""Computes AWS Signature Version 4: from a request, keys and a time to the headers that sign it.
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
 """
@@ -17,22 +17,22 @@ ALGORITHM = "AWS4-HMAC-SHA256"
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class AwsKeys:
     id: str
     secret: str = field(repr=False)
     session_token: str | None = field(default=None, repr=False)
 
 
-def sign(asked: OutgoingRequest, keys: Keys, region: str, service: str, now: datetime) -> dict[str, str]:
-    """`now` is in UTC; AWS takes a signature for about five minutes."""
-    moment = now.strftime("%Y%m%dT%H%M%SZ")
-    ours = {"x-amz-date": moment}
+def sign(request: OutgoingRequest, keys: AwsKeys, region: str, service: str, now: datetime) -> dict[str, str]:
+    """`now` is in UTC. AWS accepts a signature for about five minutes."""
+    timestamp = now.strftime("%Y%m%dT%H%M%SZ")
+    ours = {"x-amz-date": timestamp}
     if keys.session_token:
         ours["x-amz-security-token"] = keys.session_token
-    signed = dict(sorted({"host": asked.host, **asked.headers, **ours}.items()))
+    signed = dict(sorted({"host": request.host, **request.headers, **ours}.items()))
     names = ";".join(signed)
-    scope = f"{moment[:8]}/{region}/{service}/aws4_request"
-    text = "\n".join((ALGORITHM, moment, scope, sha256(canonical(asked, signed).encode())))
+    scope = f"{timestamp[:8]}/{region}/{service}/aws4_request"
+    text = "\n".join((ALGORITHM, timestamp, scope, sha256(write_canonical_request(request, signed).encode())))
     key = f"AWS4{keys.secret}".encode()
     for step in scope.split("/"):
         key = hmac.digest(key, step.encode(), "sha256")
@@ -41,17 +41,17 @@ def sign(asked: OutgoingRequest, keys: Keys, region: str, service: str, now: dat
     return {"authorization": f"{ALGORITHM} {credential}", **ours}
 
 
-def canonical(asked: OutgoingRequest, signed: Mapping[str, str]) -> str:
-    """The one way to write a request, so that both sides sign the same."""
-    path, _, query = asked.target.partition("?")
+def write_canonical_request(request: OutgoingRequest, signed: Mapping[str, str]) -> str:
+    """Write a request in the canonical form, so that both sides sign the same text."""
+    path, _, query = request.target.partition("?")
     headers = "".join(f"{name}:{' '.join(value.split())}\n" for name, value in signed.items())
     return "\n".join(
-        (asked.method, write_path(path), write_query(query), headers, ";".join(signed), sha256(asked.body))
+        (request.method, write_path(path), write_query(query), headers, ";".join(signed), sha256(request.body))
     )
 
 
 def write_path(path: str) -> str:
-    """As it is sent, and escaped once more, as all of AWS wants it but S3; without `.`, `..` and double slashes."""
+    """Escape the sent path once more, as all AWS services but S3 require, without `.`, `..` and double slashes."""
     plain = posixpath.normpath(f"/{path.lstrip('/')}")
     end = "/" if path.endswith("/") and plain != "/" else ""
     return quote(plain + end, safe="/~")

@@ -1,4 +1,4 @@
-"""The steps of one run, each kept by DBOS when it is finished."""
+"""The durable steps of one run: DBOS stores the result of each finished step."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
@@ -9,124 +9,128 @@ import msgspec
 from dbos import DBOS
 from dbos import error as dbos_errors
 
-from rightseat.core.closing import closing
-from rightseat.core.compacting import compacted
-from rightseat.core.errors import Misuse, StaleWriter
+from rightseat.core.concurrency import aclosing
+from rightseat.core.errors import NotConfigured, StaleWriter
 from rightseat.core.events import Event
+from rightseat.core.stream.compaction import compact
 
 T = TypeVar("T")
 
 
 class DbosSteps:
-    """`before` are the names of the steps that were finished before, of a run that is gone on with; a new one has none.
+    """`list_finished` returns the names of the steps that a resumed run has finished before; a new run has none.
 
-    `finished_a_step` is called after the first one that was not finished before, outside of the workflow.
+    `on_progress` is called, outside of the workflow, after the first step that was not finished before.
     """
 
     def __init__(
         self,
         run_id: str,
-        before: Callable[[], Awaitable[Collection[str]]] | None = None,
-        finished_a_step: Callable[[], Awaitable[None]] | None = None,
+        list_finished: Callable[[], Awaitable[Collection[str]]] | None = None,
+        on_progress: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self.is_leaving = False
+        self.is_shutting_down = False
         self.resumed = None
         self._run_id = run_id
-        self._before = before
-        self._known: Collection[str] | None = None if before else ()
-        self._finished_a_step = finished_a_step
+        self._list_finished = list_finished
+        self._finished: Collection[str] | None = None if list_finished else ()
+        self._on_progress = on_progress
         self._streaming: str | None = None
 
     async def do(self, name: str, kind: type[T], work: Callable[[], Awaitable[T]]) -> T:
-        self._refuse_beside_an_answer(name)
+        self._refuse_while_streaming(name)
         done: list[T] = []
 
         async def step() -> str:
             try:
                 done.append(await work())
             except Exception as error:
-                raise _NotKept(error) from error
-            return written(done[0])
+                raise _StepFailed(error) from error
+            return encode_json(done[0])
 
-        kept = await self._keep(name, step)
+        kept = await self._run_step(name, step)
         if not done:
             return msgspec.json.decode(kept, type=kind)
         await self._note_progress()
         return done[0]
 
     async def stream(self, name: str, source: Callable[[], AsyncIterator[Event]]) -> AsyncIterator[Event]:
-        """The source is read first, and kept in one step when it has come to its end: one that is open all the while
-        would take 9 KB for so long, and ask the database before the model is asked."""
-        self._refuse_beside_an_answer(name)
+        """Read the source first, and store it in one step at its end.
+
+        A step that is open all the while would take 9 KB, and would query the database before the model is called.
+        """
+        self._refuse_while_streaming(name)
         if name in await self._finished_before():
-            for event in msgspec.json.decode(await self._keep(name, nothing), type=list[Event]):
+            for event in msgspec.json.decode(await self._run_step(name, fail_missing_step), type=list[Event]):
                 yield event
             return
         events: list[Event] = []
         self._streaming = name
         try:
-            async with closing(source()) as live:
+            async with aclosing(source()) as live:
                 async for event in live:
                     events.append(event)
                     yield event
         finally:
             self._streaming = None
-        answer = written(compacted(events))
-        events.clear()  # the database may take its time
-        await self._keep_answer(name, answer)
+        response = encode_json(compact(events))
+        events.clear()  # frees memory before waiting for the database
+        await self._store_response(name, response)
 
-    async def _keep_answer(self, name: str, answer: str) -> None:
+    async def _store_response(self, name: str, response: str) -> None:
         async def step() -> str:
-            return answer
+            return response
 
-        if await self._keep(name, step) != answer:  # another has kept its own answer, and goes on with that
-            self.is_leaving = True
+        if (
+            await self._run_step(name, step) != response
+        ):  # another process has stored its own response and continues with that
+            self.is_shutting_down = True
             raise StaleWriter(self._run_id, 0, 0)
         await self._note_progress()
 
-    def _refuse_beside_an_answer(self, name: str) -> None:
-        """DBOS counts the steps of a run, and an answer is counted at its end."""
+    def _refuse_while_streaming(self, name: str) -> None:
+        """DBOS numbers the steps of a run, and a streamed response gets its number at its end."""
         if self._streaming is not None:
-            raise Misuse(
-                f"The step {name!r} was begun while {self._streaming!r} is being streamed. In a durable run nothing "
-                "else is done beside an answer: wait for its end."
+            raise NotConfigured(
+                f"The step {name!r} was started while {self._streaming!r} is being streamed. In a durable run, "
+                "wait for the end of a response before you start another step."
             )
 
     async def _finished_before(self) -> Collection[str]:
-        if self._known is None and self._before:
-            self._known = await asyncio.create_task(outside(self._before), context=Context())
-        return self._known or ()
+        if self._finished is None and self._list_finished:
+            self._finished = await asyncio.create_task(outside_workflow(self._list_finished), context=Context())
+        return self._finished or ()
 
     async def _note_progress(self) -> None:
-        if self._finished_a_step:
-            finished, self._finished_a_step = self._finished_a_step, None
-            await asyncio.create_task(outside(finished), context=Context())
+        if self._on_progress:
+            finished, self._on_progress = self._on_progress, None
+            await asyncio.create_task(outside_workflow(finished), context=Context())
 
-    async def _keep(self, name: str, step: Callable[[], Any]) -> str:
+    async def _run_step(self, name: str, step: Callable[[], Any]) -> str:
         try:
             return await DBOS.run_step_async({"name": name}, step)
-        except _NotKept as failed:
+        except _StepFailed as failed:
             raise failed.error from None
         except (dbos_errors.DBOSWorkflowConflictIDError, dbos_errors.DBOSWorkflowCancelledError) as error:
-            self.is_leaving = True
+            self.is_shutting_down = True
             raise StaleWriter(self._run_id, 0, 0) from error
 
 
-class _NotKept(BaseException):
-    """Carries what a step's work raised past DBOS, which would keep an `Exception` as the step's result."""
+class _StepFailed(BaseException):
+    """Carries the error of a step past DBOS, which would store an `Exception` as the result of the step."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
 
 
-async def outside(work: Callable[[], Awaitable[T]]) -> T:
-    """Run in a context without a workflow, where what DBOS is asked is no step."""
+async def outside_workflow(work: Callable[[], Awaitable[T]]) -> T:
+    """Run in a context without a workflow, where calls to DBOS are not steps."""
     return await work()
 
 
-async def nothing() -> str:
-    raise _NotKept(Misuse("The database of the engine has lost a step that it had a moment ago."))
+async def fail_missing_step() -> str:
+    raise _StepFailed(NotConfigured("The database of the engine has lost a finished step."))
 
 
-def written(value: Any) -> str:
+def encode_json(value: Any) -> str:
     return msgspec.json.encode(value).decode()

@@ -1,7 +1,7 @@
-"""DBOS itself. There is one in a process, which is DBOS's own rule.
+"""Launches, queries and shuts down DBOS, which allows one instance per process.
 
-Every process is an executor with a name of its own. All have the same version: what a run needs of an earlier release
-are its ask and the names of its steps, so a rolling deploy strands none.
+Every process is an executor with a random name. All have the same version: a run needs only its ask and the names of
+its steps from an earlier release, so a rolling deploy strands none.
 """
 
 import asyncio
@@ -20,42 +20,42 @@ from dbos._dbos import _get_dbos_instance
 from dbos._sys_db import SystemDatabase
 from sqlalchemy import event, inspect
 
-from rightseat.core.errors import ConfigError, Misuse
+from rightseat.core.errors import ConfigError, NotConfigured
 from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
 
 QUEUE = "rightseat"
-"""Where runs wait that somebody has to go on with. All listen to it."""
-POLL = 0.5  # seconds between two looks at the queue
-POOL = 10  # connections
-THREADS = 32  # more would only wait for a connection, and hundreds of them do where hundreds of runs are taken over
-NAME = "rightseat.run"
+"""The queue of runs to resume. All processes listen to it."""
+QUEUE_POLL_INTERVAL_S = 0.5
+POOL_SIZE = 10
+MAX_THREADS = 32  # more would only wait for a connection, when hundreds of runs are resumed at once
+WORKFLOW_NAME = "rightseat.run"
 VERSION = "1"
-LIVE = ("PENDING", "ENQUEUED")
-ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-BATCH = 500
-"""Runs that are deleted in one transaction."""
-SETTLING_S = 60.0
-"""How old a run has to be before anybody asks whether it still goes on."""
+ACTIVE_STATUSES = ("PENDING", "ENQUEUED")
+ENDED_STATUSES = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+BATCH_RUNS = 500
+"""How many runs are deleted in one transaction."""
+MIN_STALE_AGE_S = 60.0
+"""How old a run must be before it is checked for whether it still runs."""
 
 logging.getLogger("dbos").setLevel(logging.WARNING)
 
 
-class Known(NamedTuple):
-    """What DBOS knows of a run: its status, and how often it died since it finished a step."""
+class WorkflowInfo(NamedTuple):
+    """The status of a workflow, and how often its process died since it finished a step."""
 
     status: str
     deaths: int
 
 
-class System:
+class DbosSystem:
     def __init__(self, where: str | Path, schema: str = "dbos") -> None:
         self._where = where
         self._schema = schema
         self._executor = secrets.token_hex(8)
         self._eraser: Eraser | None = None
         self.is_shared = isinstance(where, str)
-        """Can other processes go on with what this one leaves?"""
+        """Whether other processes can resume the runs of this one."""
 
     @property
     def _url(self) -> str:
@@ -64,29 +64,31 @@ class System:
         return f"postgresql://{self._where.partition('://')[2]}"
 
     async def launch(self, run: Callable[[str], Awaitable[None]]) -> None:
-        """From now on `run` may be called, on this event loop, with what another process started or left."""
+        """From now on `run` may be called, on this event loop, also for runs that another process has started."""
         if isinstance(self._where, Path):
             private_folder(self._where.parent)
             private_file(self._where)
             await asyncio.to_thread(clean_file, self._where)
-        _Current.take(run)
+        _ActiveEngine.take(run)
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
         try:
             DBOS.launch()
-            await DBOS.register_queue_async(QUEUE, polling_interval_sec=POLL, on_conflict="always_update")
+            await DBOS.register_queue_async(
+                QUEUE, polling_interval_sec=QUEUE_POLL_INTERVAL_S, on_conflict="always_update"
+            )
         except Exception as error:
             await self.shut_down()
-            raise ConfigError(f"The engine `dbos` cannot begin: {error}") from error
+            raise ConfigError(f"The engine `dbos` cannot start: {error}") from error
         if isinstance(self._where, Path):
             overwrite_in(_get_dbos_instance()._sys_db)
             self._eraser = Eraser(self._where)
 
     async def shut_down(self) -> None:
         await asyncio.to_thread(DBOS.destroy)
-        # DBOS made its own threads those of the loop, and has ended them; others still need some.
+        # DBOS replaced the default executor of the loop and has shut it down; other code still needs one.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
-        _Current.run = None
+        _ActiveEngine.run = None
         if self._eraser is not None:
             await self._eraser.close()
             self._eraser = None
@@ -95,35 +97,35 @@ class System:
         return {
             "name": "rightseat",
             "system_database_url": self._url,
-            "sys_db_pool_size": POOL,
-            "max_executor_threads": THREADS,
+            "sys_db_pool_size": POOL_SIZE,
+            "max_executor_threads": MAX_THREADS,
             "dbos_system_schema": self._schema,
             "executor_id": self._executor,
             "application_version": VERSION,
-            "serializer": Json(),
+            "serializer": JsonSerializer(),
             "log_level": "WARNING",
             "use_listen_notify": False,
         }
 
     async def start(self, run_id: str, ask: str) -> bool:
-        """Whether it runs here. If not, another process has begun it before."""
+        """Return whether it runs here. If not, another process has started it before."""
         with SetWorkflowID(run_id):
             handle = await DBOS.start_workflow_async(workflow, ask)
         return isinstance(handle, WorkflowHandleAsyncTask)
 
-    async def known(self, run_ids: Sequence[str]) -> dict[str, Known]:
+    async def find_workflows(self, run_ids: Sequence[str]) -> dict[str, WorkflowInfo]:
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
-        return {one.workflow_id: Known(one.status, (one.attributes or {}).get("deaths", 0)) for one in found}
+        return {one.workflow_id: WorkflowInfo(one.status, (one.attributes or {}).get("deaths", 0)) for one in found}
 
-    async def finished(self, run_id: str) -> Collection[str]:
-        """The names of the steps of a run that are kept."""
+    async def list_finished_steps(self, run_id: str) -> Collection[str]:
+        """The names of the stored steps of a run."""
         return {step["function_name"] for step in await DBOS.list_workflow_steps_async(run_id, load_output=False)}
 
-    async def note_deaths(self, run_id: str, number: int) -> None:
+    async def set_deaths(self, run_id: str, number: int) -> None:
         await DBOS.update_workflow_attributes_async(run_id, {"deaths": number})
 
     async def enqueue(self, run_ids: list[str]) -> None:
-        """Whoever had them cannot finish a step of them any more; whoever sees one first goes on with it."""
+        """Fences the previous owner; the first worker to dequeue the run resumes it."""
         if run_ids:
             await DBOS.resume_workflows_async(run_ids, queue_name=QUEUE)
 
@@ -131,57 +133,61 @@ class System:
         await DBOS.cancel_workflow_async(run_id)
 
     async def cancel_elsewhere(self, run_id: str) -> bool:
-        """False if nobody else has it; if we have, it is over, and is being noted as such."""
+        """Return False if no other process executes it; if this one does, its end is being written."""
         status = await DBOS.get_workflow_status_async(run_id)
         if (
             status is None
-            or status.status not in LIVE
+            or status.status not in ACTIVE_STATUSES
             or (status.status, status.executor_id) == ("PENDING", self._executor)
         ):
             return False
         await self.cancel(run_id)
         return True
 
-    async def cancelled(self, run_ids: Sequence[str]) -> Sequence[str]:
-        """Those of them that somebody has cancelled."""
+    async def find_cancelled(self, run_ids: Sequence[str]) -> Sequence[str]:
+        """Those of these runs that were cancelled."""
         found = await DBOS.list_workflows_async(
             workflow_ids=list(run_ids), status="CANCELLED", load_input=False, load_output=False
         )
         return [one.workflow_id for one in found]
 
-    async def ours(self) -> Collection[str]:
-        """Those that this process should be executing."""
+    async def list_own(self) -> Collection[str]:
+        """The runs that this process should be executing."""
         found = await DBOS.list_workflows_async(
             executor_id=self._executor, status="PENDING", load_input=False, load_output=False
         )
         return [one.workflow_id for one in found]
 
-    async def elsewhere(self) -> Sequence[str]:
-        """Runs that DBOS has as executed by another process, the oldest first."""
+    async def list_elsewhere(self) -> Sequence[str]:
+        """Runs that another process executes according to DBOS, the oldest first."""
         found = await DBOS.list_workflows_async(
-            status="PENDING", end_time=seconds_ago(SETTLING_S), limit=BATCH, load_input=False, load_output=False
+            status="PENDING",
+            end_time=seconds_ago(MIN_STALE_AGE_S),
+            limit=BATCH_RUNS,
+            load_input=False,
+            load_output=False,
         )
         return [one.workflow_id for one in found if one.executor_id != self._executor]
 
     async def delete_ended(self, retention_seconds: float) -> None:
-        """Delete runs that ended before then. Several processes may do so at once."""
+        """Delete runs that ended so long ago. Several processes may do so at once."""
         while True:
             found = await DBOS.list_workflows_async(
-                status=ENDED,
+                status=ENDED_STATUSES,
                 completed_before=seconds_ago(retention_seconds),
-                limit=BATCH,
+                limit=BATCH_RUNS,
                 load_input=False,
                 load_output=False,
             )
             await DBOS.delete_workflows_async(sorted(one.workflow_id for one in found))
-            if len(found) < BATCH:
+            if len(found) < BATCH_RUNS:
                 return
 
     async def delete(self, run_ids: Sequence[str]) -> None:
-        """Cancelled first: from then on, a process that executes one can keep no more of its steps."""
-        for start in range(0, len(run_ids), BATCH):
-            batch = sorted(run_ids[start : start + BATCH])
-            if _Current.run is not None:
+        """Cancels first: from then on a process that executes one can store no more steps."""
+        for start in range(0, len(run_ids), BATCH_RUNS):
+            batch = sorted(run_ids[start : start + BATCH_RUNS])
+            if _ActiveEngine.run is not None:
                 await DBOS.cancel_workflows_async(batch)
                 await DBOS.delete_workflows_async(batch)
             else:
@@ -205,7 +211,7 @@ class System:
             client.destroy()
 
     async def hand_over(self, run_ids: Sequence[str]) -> None:
-        """After the shutdown: we ourselves do not listen to the queue any more."""
+        """Called after the shutdown, when this process does not listen to the queue any more."""
         await asyncio.to_thread(self._hand_over, list(run_ids))
 
     def _hand_over(self, run_ids: list[str]) -> None:
@@ -219,7 +225,7 @@ class System:
         return DBOSClient(
             system_database_url=self._url,
             dbos_system_schema=self._schema,
-            serializer=Json(),
+            serializer=JsonSerializer(),
             application_name="rightseat",
         )
 
@@ -229,37 +235,37 @@ class System:
 
 
 def overwrite_in(database: SystemDatabase) -> None:
-    """Have the connections to a SQLite file overwrite what they delete."""
+    """Make the connections to a SQLite file overwrite deleted data."""
     if database.engine.dialect.name == "sqlite":
         event.listen(database.engine, "connect", lambda connection, _: overwrite_deleted(connection))
-        database.engine.dispose()  # those that are open; new ones are made as they are needed
+        database.engine.dispose()  # closes open connections, which lack the listener
 
 
 def seconds_ago(seconds: float) -> str:
     return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
 
 
-class _Current:
-    """What a workflow does. DBOS finds workflows by their names, so it is one for the process."""
+class _ActiveEngine:
+    """The function that executes workflows. DBOS finds workflows by name, so there is one per process."""
 
     run: Callable[[str], Awaitable[None]] | None = None
 
     @classmethod
     def take(cls, run: Callable[[str], Awaitable[None]]) -> None:
         if cls.run is not None:
-            raise Misuse("There is one engine `dbos` in a process, and one is open already.")
+            raise NotConfigured("Only one engine `dbos` can be open in a process, and one is open already.")
         cls.run = run
 
 
-@DBOS.workflow(name=NAME, max_recovery_attempts=None)
+@DBOS.workflow(name=WORKFLOW_NAME, max_recovery_attempts=None)
 async def workflow(ask: str) -> None:
-    if _Current.run is None:
-        raise asyncio.CancelledError  # it stays as it is, for another
-    await _Current.run(ask)
+    if _ActiveEngine.run is None:
+        raise asyncio.CancelledError  # it stays pending, for another process
+    await _ActiveEngine.run(ask)
 
 
-class Json(Serializer):
-    """What DBOS keeps is JSON: to read it back can run nothing."""
+class JsonSerializer(Serializer):
+    """DBOS stores JSON instead of pickles, so that reading it back cannot execute code."""
 
     def serialize(self, data: Any) -> str:
         return msgspec.json.encode(str(data) if isinstance(data, BaseException) else data).decode()

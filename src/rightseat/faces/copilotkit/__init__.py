@@ -1,4 +1,4 @@
-"""CopilotKit: one address for its clients, whatever they speak. The body says which protocol it is."""
+"""The CopilotKit face: one URL for all client versions. The request body determines the protocol, GraphQL or AG-UI."""
 
 from typing import Any
 
@@ -9,103 +9,109 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal, WhenBusy
-from rightseat.core.errors import BadAsk, RightseatError
+from rightseat.core.errors import BadRequest, RightseatError
 from rightseat.core.runtime import Runtime
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.transcription import Options as Transcription
-from rightseat.faces.answers import answer, check_depth, mended, read_body
-from rightseat.faces.copilotkit.current.keeping import Keeping
+from rightseat.faces._shared.responses import check_depth, json_response, read_body, repair_surrogates
+from rightseat.faces.copilotkit.current.app import OperationHandler
 from rightseat.faces.copilotkit.current.routing import Envelope, Routes
-from rightseat.faces.copilotkit.current.running import Running
-from rightseat.faces.copilotkit.current.serving import Serving
-from rightseat.faces.copilotkit.current.transcribing import Transcribing
+from rightseat.faces.copilotkit.current.runs import RunOperations
+from rightseat.faces.copilotkit.current.threads import ThreadOperations
+from rightseat.faces.copilotkit.current.transcription import TranscriptionOperations
 from rightseat.faces.copilotkit.graphql import failures
-from rightseat.faces.copilotkit.graphql.answering import GraphQL, Operation
-from rightseat.faces.copilotkit.graphql.schema import Desk
+from rightseat.faces.copilotkit.graphql.operations import GraphQL, GraphQLRequest
+from rightseat.faces.copilotkit.graphql.schema import SchemaContext
 from rightseat.parts import AgentName
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
     path: str = Field(default="/copilotkit", pattern="^/")
-    """The address: the client's `runtimeUrl`."""
+    """The path of the client's `runtimeUrl`."""
     agent: AgentName | None = "default"
-    """Who answers a chat that names no agent. Without one, such a chat is refused."""
+    """The agent for chats that name none. Unset: such chats are rejected."""
     agents: tuple[AgentName, ...] | None = None
-    """Agents that a client may name, and finds listed. Unset: all but `agent`."""
+    """Agents that clients may list and use. Unset: all but `agent`."""
     headers: tuple[str, ...] = ()
-    """Names of request headers that are passed on to hooks, tools and agents."""
+    """Request headers that are forwarded to hooks, tools and agents."""
     introspection: bool = True
-    """Let GraphQL tools read the schema. It is CopilotKit's own, and public."""
+    """Allow GraphQL introspection. The schema is CopilotKit's own, and public."""
     max_body_mb: float = Field(default=16.0, gt=0)
-    """The largest request that is taken; pictures travel inside it."""
-    single: bool = False
-    """Offer only the base address, where the body names the operation, and nothing below it."""
+    """The largest request body, including images."""
+    single_endpoint: bool = False
+    """Serve only the base path, where the body names the operation, and no paths below it."""
     when_busy: WhenBusy = "refuse"
-    """What becomes of a run while its thread has another: it is refused, it waits, or it takes the other's place."""
+    """What a new run does while its thread has an active one: it is rejected, waits, or replaces the other."""
     keep_alive: float = Field(default=15.0, gt=0)
-    """After how many seconds of silence a stream of events says that it is still there, so that proxies keep it."""
+    """Seconds without data before an event stream sends a keep-alive comment, so that proxies keep it open."""
     transcription: Transcription | None = None
-    """Where recordings are transcribed; without it, the clients show no microphone."""
+    """The server that transcribes recordings. Unset: clients show no microphone."""
 
 
-def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
-    most = int(options.max_body_mb * 2**20)
-    desk = Desk(runtime, options.agents, options.agent, door)
+    max_bytes = int(options.max_body_mb * 2**20)
+    context = SchemaContext(runtime, options.agents, options.agent, auth)
     graphql = GraphQL(
-        desk,
+        context,
         introspection=options.introspection,
         headers=options.headers,
         keep_alive=options.keep_alive,
         path=files_path(options),
     )
-    current = Serving(operations(runtime, options, door), most)
+    current = OperationHandler(operations(runtime, options, auth), max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
-            body = decode(await read_body(request, most))
-        except BadAsk as error:
-            return refusal(error.status, f"{error.message} {WANTED}" if error.status == 400 else error.message)
+            body = decode(await read_body(request, max_bytes))
+        except BadRequest as error:
+            return refusal(error.status, f"{error.message} {EXPECTED_BODY}" if error.status == 400 else error.message)
         except ClientDisconnect:
-            return Response()  # for nobody
+            return Response()  # the client is gone
         except JSON_ERRORS as error:
-            return refusal(400, f"The body cannot be read ({error}). {WANTED}")
+            return refusal(400, f"The body is not valid ({error}). {EXPECTED_BODY}")
         if body.method is not None:
             return await current.envelope(Envelope(body.method, body.params, body.body), request, principal)
         if body.query is None:
-            return refusal(400, f"The body names nothing. {WANTED}")
-        return await graphql.answer(Operation(body.query, body.variables, body.operationName), request, principal)
+            return refusal(400, f"The body names no operation. {EXPECTED_BODY}")
+        return await graphql.answer(GraphQLRequest(body.query, body.variables, body.operationName), request, principal)
 
     async def get(request: Request, principal: Principal) -> Response:
         given = request.query_params
         if "query" not in given:
-            return refusal(405, f"Send a POST, or a GraphQL query in the parameter `query`. {WANTED}", allow="POST")
+            return refusal(
+                405,
+                f"This is a CopilotKit runtime: set its address as `runtimeUrl` of <CopilotKit>. {EXPECTED_REQUEST}",
+                allow="POST",
+            )
         variables = msgspec.Raw((given.get("variables") or "null").encode())
         try:
             await check_depth(bytes(variables))
-        except BadAsk as error:
+        except BadRequest as error:
             return refusal(error.status, error.message)
-        operation = Operation(given["query"], variables, given.get("operationName"))
+        operation = GraphQLRequest(given["query"], variables, given.get("operationName"))
         return await graphql.answer(operation, request, principal, only_queries=True)
 
     async def below(request: Request, principal: Principal) -> Response:
         if request.path_params["rest"]:
             return await current.rest(request, principal)
-        return await (post if request.method == "POST" else get)(request, principal)  # the base, with a slash behind it
+        return await (post if request.method == "POST" else get)(
+            request, principal
+        )  # the base path with a trailing slash
 
-    router.add_route(options.path, door.guard(post, refuse), methods=["POST"])
-    router.add_route(options.path, door.guard(get, refuse), methods=["GET"])
-    if not options.single:
+    router.add_route(options.path, auth.protect(post, refuse), methods=["POST"])
+    router.add_route(options.path, auth.protect(get, refuse), methods=["GET"])
+    if not options.single_endpoint:
         rest = options.path.rstrip("/") + "/{rest:path}"
-        router.add_route(rest, door.guard(below, refuse), methods=["GET", "POST", "PATCH", "DELETE"])
+        router.add_route(rest, auth.protect(below, refuse), methods=["GET", "POST", "PATCH", "DELETE"])
     return router
 
 
-def operations(runtime: Runtime, options: Options, door: Door) -> Routes:
-    running = Running(
+def operations(runtime: Runtime, options: Options, auth: RouteAuth) -> Routes:
+    runs = RunOperations(
         runtime,
         options.agents,
         options.agent,
@@ -113,23 +119,28 @@ def operations(runtime: Runtime, options: Options, door: Door) -> Routes:
         transcribes=options.transcription is not None,
         headers=options.headers,
         keep_alive=options.keep_alive,
-        door=door,
+        auth=auth,
         path=files_path(options),
     )
-    keeping = Keeping(runtime, running)
-    return {**running.routes(), **keeping.routes(), **Transcribing(options.transcription, runtime.texts).routes()}
+    threads = ThreadOperations(runtime, runs)
+    return {
+        **runs.routes(),
+        **threads.routes(),
+        **TranscriptionOperations(options.transcription, runtime.text_guard).routes(),
+    }
 
 
 def files_path(options: Options) -> str | None:
-    """Below which files are fetched."""
-    return None if options.single else options.path
+    """The path below which files are served."""
+    return None if options.single_endpoint else options.path
 
 
-WANTED = "Send an object: a GraphQL request with `query`, or an envelope with `method`. No batches."
+EXPECTED_BODY = "Send an object: a GraphQL request with `query`, or an envelope with `method`. No batches."
+EXPECTED_REQUEST = "Other clients send a POST, or a GraphQL query in the parameter `query`."
 
 
-class Body(msgspec.Struct):
-    """A GraphQL request or an envelope: which of them, its key says."""
+class CopilotKitBody(msgspec.Struct):
+    """A GraphQL request (`query`) or an envelope (`method`)."""
 
     query: str | None = None
     variables: msgspec.Raw = msgspec.Raw(b"null")
@@ -139,23 +150,23 @@ class Body(msgspec.Struct):
     body: msgspec.Raw = msgspec.Raw(b"")
 
 
-_decode = msgspec.json.Decoder(Body).decode
+_decode = msgspec.json.Decoder(CopilotKitBody).decode
 
 
-def decode(body: bytes) -> Body:
-    return _decode(mended(body))
+def decode(body: bytes) -> CopilotKitBody:
+    return _decode(repair_surrogates(body))
 
 
 def refusal(status: int, message: str, *, allow: str | None = None) -> Response:
-    """For what is no operation at all, in the words of both kinds of clients."""
-    body = failures.invalid([GraphQLError(message)]) | {"error": "invalid_request", "message": message}
-    response = answer(body, status)
+    """Return an error response for both kinds of clients."""
+    body = failures.write_invalid([GraphQLError(message)]) | {"error": "invalid_request", "message": message}
+    response = json_response(body, status)
     if allow:
         response.headers["allow"] = allow
     return response
 
 
 def refuse(error: RightseatError) -> Response:
-    """For who is not let in."""
-    told = {"errors": [{"message": error.message, "extensions": failures.of(error)}]}
-    return answer(told | {"error": error.code, "message": error.message}, error.status)
+    """Return the error response for failed authentication."""
+    body = {"errors": [{"message": error.message, "extensions": failures.write_error_extensions(error)}]}
+    return json_response(body | {"error": error.code, "message": error.message}, error.status)

@@ -1,6 +1,6 @@
-"""An MCP server in front of the agents' tools: any MCP client may use them, without a model of ours.
+"""The MCP face: serves the agents' tools to MCP clients, over stateless streamable HTTP.
 
-It is spoken over streamable HTTP, and keeps no sessions: each request may come to another process.
+There are no sessions, so each request may reach another process.
 """
 
 import logging
@@ -14,67 +14,72 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
-from rightseat.access.door import Door
+from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
-from rightseat.core.errors import Leaving, RightseatError
+from rightseat.core.errors import RightseatError, ShuttingDown
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import answer, read_body
-from rightseat.faces.mcp.desk import PRINCIPAL, Desk
+from rightseat.faces._shared.responses import json_response, read_body
+from rightseat.faces.mcp.server import PRINCIPAL, McpHandlers
 from rightseat.parts import AgentName
 
-logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it tells of every request
+logging.getLogger("mcp.server.streamable_http_manager").setLevel(logging.WARNING)  # it logs every request
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     path: str = Field(default="/mcp", pattern="^/")
-    """The address that MCP clients are given."""
+    """The path that MCP clients connect to."""
     agents: tuple[AgentName, ...] | None = None
-    """Whose tools are offered. Unset: those of all agents."""
+    """The agents whose tools are offered. Unset: all agents."""
     tools: tuple[str, ...] | None = None
-    """Names of those of their tools that are offered. Unset: all."""
+    """The names of the tools that are offered. Unset: all."""
     headers: tuple[str, ...] = ()
-    """Names of request headers that are passed on to tools."""
+    """Request headers that are forwarded to tools."""
     max_body_mb: float = Field(default=4.0, gt=0)
-    """The largest request that is taken."""
+    """The largest request body."""
 
 
-def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
-    server = Desk(runtime, options.agents, options.tools, options.headers, door).server()
-    most = int(options.max_body_mb * 2**20)
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+    server = McpHandlers(runtime, options.agents, options.tools, options.headers, auth).server()
+    max_bytes = int(options.max_body_mb * 2**20)
 
     def refuse(error: RightseatError) -> Response:
-        return answer({"error": error.code, "message": error.message}, error.status)
+        return json_response({"error": error.code, "message": error.message}, error.status)
 
-    async def speak(request: Request, principal: Principal) -> Response:
-        if runtime.is_leaving:
-            return refuse(Leaving())
+    async def handle(request: Request, principal: Principal) -> Response:
+        if runtime.is_shutting_down:
+            return refuse(ShuttingDown())
         try:
-            return Exchange(server, principal, await read_body(request, most))
+            return SdkResponse(server, principal, await read_body(request, max_bytes))
         except ClientDisconnect:
-            return Response()  # for nobody
+            return Response()  # the client is gone
         except RightseatError as error:
             return refuse(error)
 
-    return APIRouter(routes=[Route(options.path, door.guard(speak, refuse), methods=["POST"])])
+    return APIRouter(routes=[Route(options.path, auth.protect(handle, refuse), methods=["POST"])])
 
 
-class Exchange(Response):
-    """One request, answered by the SDK, which finds the body as if it had not been read yet."""
+def refuse_path(method: str, path: str, status: int, options: Options) -> Response:
+    message = f"{options.path} is an MCP server. Connect an MCP client to it: streamable HTTP, POST requests only."
+    return json_response({"error": "mcp_only", "message": message}, status)
+
+
+class SdkResponse(Response):
+    """One request, handled by the SDK, to which the body is replayed."""
 
     def __init__(self, server: Server, principal: Principal, read: bytes) -> None:
         super().__init__()
         self._server = server
         self._principal = principal
-        self._read = read
+        self._body = read
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        messages = [{"type": "http.request", "body": self._read, "more_body": False}]
+        messages = [{"type": "http.request", "body": self._body, "more_body": False}]
 
         async def replay() -> Message:
             return messages.pop() if messages else await receive()
 
-        most = max(len(self._read), 1)
-        manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=most)
+        max_bytes = max(len(self._body), 1)
+        manager = StreamableHTTPSessionManager(self._server, stateless=True, max_request_body_size=max_bytes)
         async with manager.run():
             await manager.handle_request({**scope, PRINCIPAL: self._principal}, replay, send)

@@ -1,72 +1,89 @@
-"""OpenAI's API in front of any agent and any model: chat completions, and what its clients need beside them."""
+"""The OpenAI face: responses, chat completions, embeddings, transcriptions, models and files."""
 
 import logging
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rightseat.access.door import Door, Handler
+from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options as Transcription
-from rightseat.faces import files
-from rightseat.faces.answers import answer, read_body
+from rightseat.faces._shared import files
+from rightseat.faces._shared.responses import json_response, read_body
 from rightseat.faces.openai.chat import Chat
 from rightseat.faces.openai.embeddings import Embeddings
-from rightseat.faces.openai.failures import refuse
-from rightseat.faces.openai.naming import Names
+from rightseat.faces.openai.errors import ErrorResponse, explain_path, refuse
+from rightseat.faces.openai.models import ModelNames
+from rightseat.faces.openai.responses.routes import response_routes
 from rightseat.faces.openai.transcriptions import Transcriptions
+from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
 
-Answering = Callable[[bytes, Request, Principal], Awaitable[Response]]
+BodyHandler = Callable[[bytes, Request, Principal], Awaitable[Response]]
 
 
 class Options(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
     path: str = Field(default="/v1", pattern="^/")
-    """The address: the client's `base_url`."""
+    """The path of the client's `base_url`."""
     models: tuple[str, ...] | None = None
-    """Agents and models that a client may name as its model, and finds listed. Unset: all of them."""
+    """Agents and models that clients may list and use as their model. Unset: all."""
     headers: tuple[str, ...] = ()
-    """Names of request headers that are passed on to hooks, tools and agents."""
+    """Request headers that are forwarded to hooks, tools and agents."""
     max_body_mb: float = Field(default=16.0, gt=0)
-    """The largest request that is taken; pictures travel inside it."""
+    """The largest request body, including images."""
     transcription: Transcription | None = None
-    """Where recordings are transcribed; without it, they are refused."""
+    """The server that transcribes recordings. Unset: they are rejected."""
+    reasoning_key: StatePath = Path("reasoning.key")
+    """The file with the key that seals the reasoning of responses for clients that keep conversations themselves, such
+    as Codex. It is created when it is first needed. A relative path is relative to `server.state_dir`. Several servers
+    behind one address need the same file."""
     keep_alive: float = Field(default=15.0, gt=0)
-    """After how many seconds of silence a stream says that it is still there, so that proxies keep it. For as long, the
-    beginning of an answer is waited for: what fails by then is an HTTP status."""
+    """Seconds without data before a stream sends a keep-alive comment, so that proxies keep it open. A stream also
+    waits this long for its first data: a failure within this time is an HTTP status."""
 
 
-def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
-    names = Names(runtime, options.models, door)
+    names = ModelNames(runtime, options.models, auth)
     chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
-    def add(path: str, method: str, answering: Answering, *, forms: bool = False) -> None:
-        handler = handling(answering, int(options.max_body_mb * 2**20), forms=forms)
-        router.add_route(options.path.rstrip("/") + path, door.guard(handler, refuse), methods=[method])
+    def add(path: str, method: str, endpoint: BodyHandler, *, forms: bool = False) -> None:
+        handler = make_handler(endpoint, int(options.max_body_mb * 2**20), forms=forms)
+        router.add_route(options.path.rstrip("/") + path, auth.protect(handler, refuse), methods=[method])
 
     async def models(body: bytes, request: Request, principal: Principal) -> Response:
-        return answer(names.listed(principal))
+        return json_response(names.list_models(principal))
 
     async def model(body: bytes, request: Request, principal: Principal) -> Response:
         name = request.path_params["model"]
         names.check(name, principal)
-        return answer(names.described(name))
+        return json_response(names.describe_model(name))
 
     async def file(body: bytes, request: Request, principal: Principal) -> Response:
-        return await files.fetch(runtime, request.path_params["file"], principal)
+        return await files.make_file_response(runtime, request.path_params["file"], principal)
 
     add("/chat/completions", "POST", chat.complete)
+    responses = response_routes(
+        runtime,
+        names,
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        path=options.path,
+        key_file=options.reasoning_key,
+    )
+    for (method, path), endpoint in responses.items():
+        add(path, method, endpoint)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
-    transcriptions = Transcriptions(options.transcription, runtime.texts)
+    transcriptions = Transcriptions(options.transcription, runtime.text_guard)
     add("/audio/transcriptions", "POST", transcriptions.transcribe, forms=True)
     add("/files/{file}", "GET", file)
     add("/files/{file}/content", "GET", file)
@@ -75,15 +92,20 @@ def routes(runtime: Runtime, options: Options, door: Door) -> APIRouter:
     return router
 
 
-def handling(answering: Answering, most: int, *, forms: bool) -> Handler:
-    """Reads the body, and puts what goes wrong into words."""
+def refuse_path(method: str, path: str, status: int, options: Options) -> Response:
+    code = "method_not_allowed" if status == 405 else "not_found"
+    return ErrorResponse(explain_path(method, path, options.path.rstrip("/"), status), status, code).response()
+
+
+def make_handler(endpoint: BodyHandler, max_bytes: int, *, forms: bool) -> Handler:
+    """Reads the body, and converts errors to responses."""
 
     async def handle(request: Request, principal: Principal) -> Response:
         try:
-            body = await read_body(request, most, forms=forms) if request.method == "POST" else b""
-            return await answering(body, request, principal)
+            body = b"" if request.method == "GET" else await read_body(request, max_bytes, allow_forms=forms)
+            return await endpoint(body, request, principal)
         except ClientDisconnect:
-            return Response()  # for nobody
+            return Response()  # the client is gone
         except RightseatError as error:
             return refuse(error)
         except Exception:

@@ -1,68 +1,73 @@
-"""Chat completions: a request → a run → its answer, whole or as it grows.
+"""Chat completions: runs an agent or model, and returns one body or a stream.
 
-Nobody can come back to such a run: it ends when its client goes away, and nothing of it is kept.
+The run is transient: it is cancelled when its client disconnects, and nothing is stored.
 """
 
 from collections.abc import Sequence
 from contextlib import aclosing
 
-from starlette.requests import Request as HttpRequest
+from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
-from rightseat.faces.answers import answer
-from rightseat.faces.openai.naming import Names
-from rightseat.faces.openai.reading import Request, decode, read_ask
-from rightseat.faces.openai.warning import header
-from rightseat.faces.openai.writing import Chunks, Whole
-from rightseat.faces.showing import Showing, base_of
-from rightseat.faces.streaming import RunResponse, Watch, broken_off
+from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
+from rightseat.faces.openai.decoder import ChatRequest, decode, read_ask
+from rightseat.faces.openai.encoder import BodyEncoder, ChunkEncoder
+from rightseat.faces.openai.models import ModelNames
+from rightseat.faces.openai.warnings import warnings_header
 
 
 class Chat:
-    """`headers` are those of a request that are passed on. `path` is the face's own, below which files are fetched."""
+    """`headers` are forwarded. `path` is that of the face, below which files are served."""
 
-    def __init__(self, runtime: Runtime, names: Names, *, headers: Sequence[str], keep_alive: float, path: str) -> None:
+    def __init__(
+        self, runtime: Runtime, names: ModelNames, *, headers: Sequence[str], keep_alive: float, path: str
+    ) -> None:
         self._runtime = runtime
         self._names = names
         self._headers = headers
         self._keep_alive = keep_alive
         self._path = path
 
-    async def complete(self, body: bytes, http: HttpRequest, principal: Principal) -> Response:
-        """Raises a `RightseatError` for what cannot be asked."""
+    async def complete(self, body: bytes, http: Request, principal: Principal) -> Response:
+        """Raises a `RightseatError` for an invalid request."""
         request = decode(body)
         name = request.model = self._names.resolve(request.body.model, principal, request.warnings)
         request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}
         ask = read_ask(request, principal, headers, is_model=not self._names.is_agent(name))
         ask = await self._runtime.start(ask)
-        showing = Showing(base_of(http, self._path))
+        linker = ArtifactLinker(files_url(http, self._path))
         if request.body.stream:
-            return self._stream(request, ask, showing)
-        return await self._whole(request, ask, http, showing)
+            return self._stream(request, ask, linker)
+        return await self._respond(request, ask, http, linker)
 
-    def _stream(self, request: Request, ask: Ask, showing: Showing) -> Response:
-        chunks = Chunks(request, ask)
+    def _stream(self, request: ChatRequest, ask: Ask, linker: ArtifactLinker) -> Response:
+        chunks = ChunkEncoder(request, ask)
         return RunResponse(
             self._runtime,
             ask.run_id,
-            lambda entries: chunks.feed(showing.entries(entries)),
+            lambda entries: chunks.feed(linker.expand_entries(entries)),
             headers=chunks.headers,
             refusal=chunks.refusal,
             keep_alive=self._keep_alive,
         )
 
-    async def _whole(self, request: Request, ask: Ask, http: HttpRequest, showing: Showing) -> Response:
-        runtime, whole = self._runtime, Whole(request, ask)
-        async with Watch(runtime, ask.run_id, http.receive), aclosing(runtime.follow(ask.run_id)) as batches:
+    async def _respond(self, request: ChatRequest, ask: Ask, http: Request, linker: ArtifactLinker) -> Response:
+        runtime, encoder = self._runtime, BodyEncoder(request, ask)
+        async with (
+            DisconnectWatcher(runtime, ask.run_id, http.receive),
+            aclosing(runtime.follow(ask.run_id)) as batches,
+        ):
             async for entries in batches:
-                whole.feed(showing.entries(entries))
-        if not whole.is_over:
-            whole.feed([Entry(0, 0, broken_off(ask.run_id))])
-        if whole.failure:
-            return whole.failure.response(request.warnings)
-        body = whole.body()
-        return answer(body, headers=header(request.warnings))
+                encoder.feed(linker.expand_entries(entries))
+        if not encoder.is_finished:
+            encoder.feed([Entry(0, 0, incomplete_run_failure(ask.run_id))])
+        if encoder.failure:
+            return encoder.failure.response(request.warnings)
+        body = encoder.body()
+        return json_response(body, headers=warnings_header(request.warnings))

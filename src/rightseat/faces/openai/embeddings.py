@@ -1,4 +1,4 @@
-"""Vectors, from the models that make them."""
+"""The embeddings endpoint."""
 
 import struct
 from base64 import b64encode
@@ -12,17 +12,17 @@ from starlette.responses import Response
 from rightseat.core.ask import Principal
 from rightseat.core.model import Embedder
 from rightseat.core.runtime import Runtime
-from rightseat.core.values import JSON_ERRORS
-from rightseat.faces.answers import answer, mended
-from rightseat.faces.openai.failures import BadRequest, ModelNotFound
-from rightseat.faces.openai.naming import Names
-from rightseat.faces.openai.reading import unreadable
-from rightseat.faces.openai.warning import header
+from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.responses import json_response, repair_surrogates
+from rightseat.faces.openai.decoder import explain_decode_error
+from rightseat.faces.openai.errors import InvalidRequest, ModelNotFound
+from rightseat.faces.openai.models import ModelNames
+from rightseat.faces.openai.warnings import warnings_header
 
-MOST = 2048  # texts in one request, as at OpenAI
+MAX_TEXTS = 2048  # per request, as at OpenAI
 
 
-class Body(msgspec.Struct):
+class EmbeddingsBody(msgspec.Struct):
     input: str | list[Any]
     model: str | None = None
     encoding_format: str | None = None
@@ -30,55 +30,55 @@ class Body(msgspec.Struct):
     user: str | None = None
 
 
-_decode = msgspec.json.Decoder(Body).decode
+_decode = msgspec.json.Decoder(EmbeddingsBody).decode
 
 
 class Embeddings:
-    def __init__(self, runtime: Runtime, names: Names) -> None:
+    def __init__(self, runtime: Runtime, names: ModelNames) -> None:
         self._runtime = runtime
         self._names = names
 
     async def embed(self, body: bytes, http: Request, principal: Principal) -> Response:
-        asked, texts = read(body)
+        parsed, texts = read(body)
         warnings: list[str] = []
-        name = self._names.resolve(asked.model, principal, warnings)
+        name = self._names.resolve(parsed.model, principal, warnings)
         model: object = self._runtime.models.get(name)
         if not isinstance(model, Embedder):
-            raise ModelNotFound(name, "makes no vectors")
-        await self._runtime.texts.admit(texts, name, principal)
-        made = await model.embed(texts, asked.dimensions)
-        return answer(
+            raise ModelNotFound(name, "does not support embeddings")
+        await self._runtime.text_guard.check_input(texts, name, principal)
+        made = await model.embed(texts, parsed.dimensions)
+        return json_response(
             {
                 "object": "list",
                 "data": [
-                    {"object": "embedding", "index": index, "embedding": write(vector, asked.encoding_format)}
+                    {"object": "embedding", "index": index, "embedding": write(vector, parsed.encoding_format)}
                     for index, vector in enumerate(made.vectors)
                 ],
                 "model": name,
                 "usage": {"prompt_tokens": made.input_tokens, "total_tokens": made.input_tokens},
             },
-            headers=header(warnings),
+            headers=warnings_header(warnings),
         )
 
 
-def read(body: bytes) -> tuple[Body, list[str]]:
+def read(body: bytes) -> tuple[EmbeddingsBody, list[str]]:
     try:
-        asked = _decode(mended(body))
+        parsed = _decode(repair_surrogates(body))
     except JSON_ERRORS as error:
-        raise unreadable(error) from error
-    if asked.encoding_format not in (None, "float", "base64"):
-        text = f"`encoding_format` is {asked.encoding_format[:100]!r}; it must be 'float' or 'base64'."
-        raise BadRequest(text, "encoding_format")
-    texts = [asked.input] if isinstance(asked.input, str) else asked.input
+        raise explain_decode_error(error) from error
+    if parsed.encoding_format not in (None, "float", "base64"):
+        text = f"`encoding_format` is {parsed.encoding_format[:100]!r}; it must be 'float' or 'base64'."
+        raise InvalidRequest(text, "encoding_format")
+    texts = [parsed.input] if isinstance(parsed.input, str) else parsed.input
     if not all(isinstance(text, str) for text in texts):
-        raise BadRequest("`input` must be a text or a list of texts; tokens are not taken.", "input")
-    if not texts or len(texts) > MOST or "" in texts:
-        raise BadRequest(f"`input` must be 1 to {MOST} texts, none of them empty.", "input")
-    return asked, texts
+        raise InvalidRequest("`input` must be a text or a list of texts; token arrays are not supported.", "input")
+    if not texts or len(texts) > MAX_TEXTS or "" in texts:
+        raise InvalidRequest(f"`input` must be 1 to {MAX_TEXTS} texts, none of them empty.", "input")
+    return parsed, texts
 
 
 def write(vector: list[float], form: str | None) -> list[float] | str:
-    """base64 is of 32-bit floats, little-endian: what OpenAI's own client asks for unless it is told otherwise."""
+    """base64 of little-endian 32-bit floats, the default of OpenAI's own client."""
     if form != "base64":
         return vector
     return b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()

@@ -1,6 +1,7 @@
-"""The fields of a request beside those that are read: which are refused, and which are left out with a warning.
+"""Handles request fields that are not decoded: rejects them, warns, or ignores them.
 
-Nothing that would change the answer is dropped without a word. What only concerns OpenAI's own service is.
+A field that would change the response is never ignored without a warning. Fields that only concern OpenAI's own
+service are.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,14 +9,14 @@ from typing import Any
 
 import msgspec
 
-from rightseat.faces.openai.failures import BadRequest
+from rightseat.faces.openai.errors import InvalidRequest
 
 REFUSED = {
-    "audio": "This server answers in text only: leave `audio` out.",
-    "function_call": "`function_call` is not taken any more: send `tool_choice`.",
-    "functions": "`functions` are not taken any more: send them as `tools`.",
-    "grammar": "A grammar of the client's own is not taken. Ask for a form with `response_format` or `tools`.",
-    "web_search_options": "This server does not search the web for an answer: give the agent a tool that does.",
+    "audio": "This server only returns text: remove `audio`.",
+    "function_call": "`function_call` is not supported: send `tool_choice`.",
+    "functions": "`functions` is not supported: send `tools`.",
+    "grammar": "`grammar` is not supported: use `response_format` or `tools`.",
+    "web_search_options": "`web_search_options` is not supported: give the agent a search tool.",
 }
 
 HARMLESS = {
@@ -28,29 +29,29 @@ HARMLESS = {
     "stream_options",
     "user",
 }
-"""Left out without a warning: the answer is the same. `metadata` and `user` reach the hooks and tools."""
+"""Ignored without a warning: the response is the same. `metadata` and `user` are passed to hooks and tools."""
 
 NONE: tuple[bytes, ...] = (b"null", b"{}", b"[]", b"false")
 
 
 def check(given: Mapping[str, msgspec.Raw], known: frozenset[str]) -> Iterator[str]:
-    """A warning for each field that is left out. Raises `BadRequest` for one that must not be."""
+    """A warning for each ignored field. Raises `InvalidRequest` for one that must not be ignored."""
     for name, value in given.items():
         if name in known or name in HARMLESS or bytes(value) == b"null":
             continue
         if name in REFUSED:
-            raise BadRequest(REFUSED[name], name, "unsupported_parameter")
+            raise InvalidRequest(REFUSED[name], name, "unsupported_parameter")
         if name == "modalities":
             check_modalities(msgspec.json.decode(value))
         elif bytes(value) not in NONE:
-            yield f"The field {name[:100]!r} is not known here, and was left out."
+            yield f"The field {name[:100]!r} is not supported and was ignored."
 
 
 def check_modalities(wanted: Any) -> None:
     if wanted != ["text"]:
-        raise BadRequest("This server answers in text only.", "modalities", "unsupported_parameter")
+        raise InvalidRequest("This server only returns text.", "modalities", "unsupported_parameter")
 
 
 def check_count(n: int | None) -> None:
     if n not in (None, 1):
-        raise BadRequest("One answer a request: `n` must be 1.", "n", "unsupported_parameter")
+        raise InvalidRequest("`n` must be 1.", "n", "unsupported_parameter")

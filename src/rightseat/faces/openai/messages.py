@@ -1,4 +1,4 @@
-"""The messages of a request → ours."""
+"""Decodes the messages of a chat completion request."""
 
 import binascii
 from base64 import b64decode
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Role, Text
-from rightseat.faces.openai.failures import BadRequest
+from rightseat.faces.openai.errors import InvalidRequest
 
 ROLES: dict[str, Role] = {
     "system": "system",
@@ -20,19 +20,19 @@ ROLES: dict[str, Role] = {
 }
 
 
-class FunctionCall(msgspec.Struct, gc=False):
+class RequestFunctionCall(msgspec.Struct, gc=False):
     name: str
     arguments: str = ""
 
 
 class ToolCall(msgspec.Struct):
     id: str
-    function: FunctionCall | None = None
+    function: RequestFunctionCall | None = None
     type: str = "function"
 
 
-class GivenPart(msgspec.Struct):
-    """A part of a message's content: which fields it has, its type says."""
+class ContentPart(msgspec.Struct):
+    """A part of a message's content; its fields depend on its type."""
 
     type: str
     text: str | None = None
@@ -42,9 +42,9 @@ class GivenPart(msgspec.Struct):
     file: dict[str, Any] | None = None
 
 
-class GivenMessage(msgspec.Struct):
+class RequestMessage(msgspec.Struct):
     role: str
-    content: str | list[GivenPart] | None = None
+    content: str | list[ContentPart] | None = None
     name: str | None = None
     refusal: str | None = None
     tool_calls: list[ToolCall] | None = None
@@ -52,33 +52,35 @@ class GivenMessage(msgspec.Struct):
     function_call: Any = None
 
 
-def read_messages(given: Sequence[GivenMessage], warnings: list[str]) -> tuple[Message, ...]:
+def read_messages(given: Sequence[RequestMessage], warnings: list[str]) -> tuple[Message, ...]:
     if not given:
-        raise BadRequest("`messages` is empty: there is nothing to answer.", "messages")
-    reader = Reader(warnings)
+        raise InvalidRequest("`messages` is empty.", "messages")
+    reader = MessageDecoder(warnings)
     return tuple(reader.read(message, f"messages[{number}]") for number, message in enumerate(given))
 
 
-class Reader:
-    """Reads messages one after another: a result is of a call that came before it."""
+class MessageDecoder:
+    """Reads messages in order: a tool result refers to an earlier call."""
 
     def __init__(self, warnings: list[str]) -> None:
         self._calls: dict[str, str] = {}  # the names of the tools, by the ids of their calls
         self._warnings = warnings
 
-    def read(self, given: GivenMessage, where: str) -> Message:
+    def read(self, given: RequestMessage, where: str) -> Message:
         if given.role not in ROLES:
             listed = ", ".join(ROLES)
-            raise BadRequest(f"{where}.role is {given.role[:100]!r}, which is none of {listed}.", f"{where}.role")
+            raise InvalidRequest(
+                f"{where}.role is {given.role[:100]!r}, which is not one of {listed}.", f"{where}.role"
+            )
         if given.function_call is not None:
-            raise BadRequest(
-                f"{where}.function_call is not taken any more: send `tool_calls`.", f"{where}.function_call"
+            raise InvalidRequest(
+                f"{where}.function_call is not supported: send `tool_calls`.", f"{where}.function_call"
             )
         role = ROLES[given.role]
         if role == "tool":
             return Message("tool", (self._result(given, where),))
         if given.name is not None:
-            self._warn(f"The `name` of messages is not passed on ({where}).")
+            self._warn(f"The `name` of messages is ignored ({where}).")
         parts = (*self._content(given, where), *self._made(given, where))
         return Message(role, parts)
 
@@ -86,41 +88,41 @@ class Reader:
         if warning not in self._warnings:
             self._warnings.append(warning)
 
-    def _result(self, given: GivenMessage, where: str) -> Result:
+    def _result(self, given: RequestMessage, where: str) -> Result:
         id = given.tool_call_id
         if id is None or id not in self._calls:
             text = f"{where}.tool_call_id is {id!r}: no message before it has a call with that id."
-            raise BadRequest(text, f"{where}.tool_call_id")
+            raise InvalidRequest(text, f"{where}.tool_call_id")
         return Result(id, self._calls[id], "".join(texts(given, where)))
 
-    def _made(self, given: GivenMessage, where: str) -> Iterator[Call]:
+    def _made(self, given: RequestMessage, where: str) -> Iterator[Call]:
         if given.tool_calls and given.role != "assistant":
-            raise BadRequest(f"{where}.tool_calls: only the assistant calls tools.", f"{where}.tool_calls")
+            raise InvalidRequest(f"{where}.tool_calls: only the assistant calls tools.", f"{where}.tool_calls")
         for call in given.tool_calls or ():
             if call.function is None:
-                text = f"{where}.tool_calls: calls of type {call.type[:100]!r} are not known here, only 'function'."
-                raise BadRequest(text, f"{where}.tool_calls")
+                text = f"{where}.tool_calls: calls of type {call.type[:100]!r} are not supported, only 'function'."
+                raise InvalidRequest(text, f"{where}.tool_calls")
             self._calls[call.id] = call.function.name
             yield Call(call.id, call.function.name, call.function.arguments)
 
-    def _content(self, given: GivenMessage, where: str) -> Iterator[Part]:
+    def _content(self, given: RequestMessage, where: str) -> Iterator[Part]:
         if given.role != "user":
             yield from map(Text, texts(given, where))
         elif isinstance(given.content, str):
             yield Text(given.content)
         elif given.content is None:
-            raise BadRequest(f"{where}.content is missing.", f"{where}.content")
+            raise InvalidRequest(f"{where}.content is missing.", f"{where}.content")
         else:
             for number, part in enumerate(given.content):
                 yield self._part(part, f"{where}.content[{number}]")
 
-    def _part(self, part: GivenPart, where: str) -> Part:
+    def _part(self, part: ContentPart, where: str) -> Part:
         match part.type, part.image_url, part.input_audio, part.file:
             case "text", *_ if part.text is not None:
                 return Text(part.text)
             case "image_url", {"url": str(url), **more}, _, _:
                 if more.get("detail", "auto") != "auto":
-                    self._warn(f"The `detail` of images is not passed on ({where}).")
+                    self._warn(f"The `detail` of images is ignored ({where}).")
                 return read_image(url, where)
             case "input_audio", _, {"data": str(data), "format": str(kind)}, _:
                 return File("audio", f"audio/{kind}", checked(data, where))
@@ -128,18 +130,18 @@ class Reader:
                 media_type, content = read_data(data, where)
                 return File("document", media_type, content, name=str(more.get("filename") or ""))
         known = "text, image_url (with a url), input_audio (with data and format) or file (with file_data)"
-        raise BadRequest(f"{where} of type {part.type[:100]!r} cannot be read: send {known}.", where)
+        raise InvalidRequest(f"{where} of type {part.type[:100]!r} cannot be read: send {known}.", where)
 
 
-def texts(given: GivenMessage, where: str) -> Iterator[str]:
-    """The text of a message that may hold nothing else."""
+def texts(given: RequestMessage, where: str) -> Iterator[str]:
+    """The text of a message that may only contain text."""
     if isinstance(given.content, str):
         yield given.content
     for number, part in enumerate(given.content if isinstance(given.content, list) else ()):
         text = part.text if part.type == "text" else part.refusal if part.type == "refusal" else None
         if text is None:
             message = f"{where}.content[{number}]: a message of the role {given.role!r} holds text only."
-            raise BadRequest(message, f"{where}.content")
+            raise InvalidRequest(message, f"{where}.content")
         yield text
     if given.refusal:
         yield given.refusal
@@ -149,16 +151,16 @@ def read_image(url: str, where: str) -> Image:
     if url.startswith("data:"):
         return Image(*read_data(url, where))
     if urlsplit(url).scheme not in ("http", "https"):
-        raise BadRequest(f"{where}: the address of an image begins with data:, http:// or https://.", where)
+        raise InvalidRequest(f"{where}: the URL of an image must begin with data:, http:// or https://.", where)
     return Image("", "", url)
 
 
 def read_data(url: str, where: str) -> tuple[str, str]:
-    """`data:image/png;base64,iVBOR…` → what kind it is, and the base64."""
+    """`data:image/png;base64,iVBOR…` → media type and base64."""
     head, comma, data = url.removeprefix("data:").partition(",")
     kind, _, coding = head.rpartition(";")
     if not comma or coding != "base64" or not url.startswith("data:"):
-        raise BadRequest(f"{where}: a file is sent as data:<type>;base64,<data>.", where)
+        raise InvalidRequest(f"{where}: a file is sent as data:<type>;base64,<data>.", where)
     return kind or "application/octet-stream", checked(data, where)
 
 
@@ -166,5 +168,5 @@ def checked(data: str, where: str) -> str:
     try:
         b64decode(data, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadRequest(f"{where}: what was sent is no base64 ({error}).", where) from error
+        raise InvalidRequest(f"{where}: the data is not valid base64 ({error}).", where) from error
     return data

@@ -1,4 +1,5 @@
-"""OpenBB Workspace: `/agents.json` and `/copilots.json` say who is here, `/v1/query` answers, `/files` has files."""
+"""The OpenBB Workspace face: `/agents.json` and `/copilots.json` list agents, `/v1/query` runs them, `/files` serves
+files."""
 
 import logging
 from collections.abc import Mapping
@@ -10,150 +11,176 @@ from urllib.parse import quote
 from fastapi import APIRouter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr
 
-from rightseat.access.door import Door
-from rightseat.access.pages import Pages
+from rightseat.access.authenticator import RouteAuth
+from rightseat.access.origins import AllowedOrigins
 from rightseat.config import Origin
 from rightseat.core.errors import ConfigError
 from rightseat.core.runtime import Runtime
-from rightseat.egress.addresses import Policy
-from rightseat.faces.files import fetching
-from rightseat.faces.openbb.answering import Answering, Limits
+from rightseat.egress.addresses import AddressPolicy
+from rightseat.faces._shared.files import make_file_handler
 from rightseat.faces.openbb.descriptors import Offer
-from rightseat.faces.openbb.endpoints import Agents, Asked, Copilots, Here, Kept, Named, refuse
+from rightseat.faces.openbb.endpoints import (
+    AgentsEndpoint,
+    CopilotsEndpoint,
+    FeedbackEndpoint,
+    ListedAgent,
+    NamedAgentEndpoint,
+    QueryEndpoint,
+    error_response,
+)
 from rightseat.faces.openbb.feedback import Feedback
-from rightseat.faces.openbb.files import Library
-from rightseat.faces.openbb.state import Seal
-from rightseat.faces.openbb.toolbox import Sessions
+from rightseat.faces.openbb.prompt.files import FileService
+from rightseat.faces.openbb.query import QueryHandler, QueryLimits
+from rightseat.faces.openbb.request.state import StateSigner
+from rightseat.faces.openbb.toolbox import SessionToolbox
 from rightseat.parts import AgentName, StatePath
 
 logger = logging.getLogger(__name__)
 
-READERS = {"long tables": "duckdb", "PDF": "pypdfium2", "Excel": "openpyxl", "Word": "docx"}
-"""What is read by a library that the extra `openbb` installs."""
+READER_PACKAGES = {"long tables": "duckdb", "PDF": "pypdfium2", "Excel": "openpyxl", "Word": "docx"}
+"""Formats that need a package of the extra `openbb`, and the module of that package."""
 
 WORKSPACE = "https://pro.openbb.co"
-EXPOSED = ("X-Trace-Id", "X-Completion-Id")
+EXPOSED_HEADERS = ("X-Trace-Id", "X-Completion-Id")
 
 
-def visited(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """What is neither a host nor a range is a wrong configuration, before the first file is fetched."""
-    Policy(allow=addresses)
+def check_hosts(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Reject invalid hosts and ranges when the configuration is loaded, not when the first file is fetched."""
+    AddressPolicy(allow=addresses)
     return addresses
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, use_attribute_docstrings=True)
     path: str = Field(default="/", pattern="^/")
-    """What all addresses of the face begin with: the address that is given to Workspace."""
+    """The path prefix of all routes of this face. Its URL is the backend URL to enter in Workspace."""
     agent: AgentName | None = None
-    """Who answers at `/v1/query`. Left out: `default`, or the first of `agents`. All answer at `/v1/query/NAME`."""
+    """The agent served at `/v1/query`. Default: `default`, or the first of `agents`. Every agent is also served at
+    `/v1/query/NAME`."""
     agents: dict[AgentName, Offer] | None = None
-    """The agents that Workspace finds, and how it shows each. Left out: all that are configured."""
+    """The agents listed for Workspace, and how Workspace shows each. Default: all configured agents."""
     origins: tuple[Origin, ...] | None = None
-    """The web pages that may call. Left out: OpenBB's own Workspace, and pages of the user's own machine."""
+    """Allowed web origins. Default: OpenBB Workspace (`https://pro.openbb.co`) and pages on localhost."""
     headers: tuple[str, ...] = ()
-    """Names of request headers that are passed on to hooks, tools and agents."""
+    """Names of request headers that are forwarded to hooks, tools and agents."""
     max_body_mb: float = Field(default=32.0, gt=0)
-    """The largest request that is taken: the data of widgets travels inside it, again with every question."""
-    calls: int = Field(default=8, ge=1)
-    """How many function calls one question may lead to; then the model has to answer with what it has."""
-    requests: int = Field(default=32, ge=1)
-    """How often the model may be asked for one question."""
-    window: int = Field(default=32_768, ge=4096)
-    """How many tokens the model can read at once: data that would take too much of it is kept as a table or cut."""
-    addresses: Annotated[tuple[str, ...], AfterValidator(visited)] = ()
-    """Addresses of your own network that files and pages may be fetched from: hosts, or ranges like `10.0.0.0/8`."""
+    """Maximum request size in MB. Workspace sends the data of widgets again with every question."""
+    max_function_calls: int = Field(default=8, ge=1)
+    """Maximum function calls per question; then the model must answer with the data it has."""
+    max_model_calls: int = Field(default=32, ge=1)
+    """Maximum model calls per question."""
+    context_window: int = Field(default=32_768, ge=4096)
+    """Context window of the model, in tokens. Data that would use too much of it is stored as a table or truncated."""
+    allow_private_hosts: Annotated[tuple[str, ...], AfterValidator(check_hosts)] = ()
+    """Hosts or ranges (`10.0.0.0/8`) of private networks from which files and pages may be fetched."""
     keep_alive: float = Field(default=15.0, gt=0)
-    """After how many seconds of silence an answer says that it is still there, so that proxies keep it."""
-    feedback: StatePath | None = Path("openbb-feedback.jsonl")
-    """The file that keeps what users say of answers, a line each; `null` keeps nothing, and Workspace does not ask."""
-    key: StatePath = Path("openbb.key")
-    """The file with what signs the state that a browser carries for us; it is made when it is missing."""
+    """Seconds without an event after which a response sends a keep-alive comment, so that proxies do not close it."""
+    feedback_file: StatePath | None = Path("openbb-feedback.jsonl")
+    """The file that stores user feedback, one JSON object per line. `null`: feedback is disabled in Workspace."""
+    key_file: StatePath = Path("openbb.key")
+    """The file of the key that signs the state carried by the browser. It is created if missing."""
     secret: SecretStr | None = Field(default=None, min_length=16)
-    """Instead of a file: the same for servers that do not share a folder."""
+    """The signing key itself, in place of `key_file`, for replicas that do not share a folder."""
 
 
-def toolbox(options: Options) -> Sessions:
-    return Sessions()
+def toolbox(options: Options) -> SessionToolbox:
+    return SessionToolbox()
 
 
 def user_records(options: Options) -> Feedback | None:
-    return Feedback(options.feedback) if options.feedback else None
+    return Feedback(options.feedback_file) if options.feedback_file else None
 
 
-def pages(options: Options) -> Pages:
+def allowed_origins(options: Options) -> AllowedOrigins:
     if options.origins is None:
-        return Pages((WORKSPACE,), this_machine=True, exposed=EXPOSED)
-    return Pages(options.origins, exposed=EXPOSED)
+        return AllowedOrigins((WORKSPACE,), allow_local=True, exposed_headers=EXPOSED_HEADERS)
+    return AllowedOrigins(options.origins, exposed_headers=EXPOSED_HEADERS)
 
 
-def routes(runtime: Runtime, options: Options, door: Door, sessions: Sessions) -> APIRouter:
-    warn_of_missing()
-    offers = offered(runtime, options)
-    base, first = options.path.rstrip("/"), main(offers, options.agent)
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, sessions: SessionToolbox) -> APIRouter:
+    warn_about_missing_readers()
+    offers = read_offers(runtime, options)
+    base, first = options.path.rstrip("/"), main_agent(offers, options.agent)
     paths = {name: f"{base}/v1/query" if name == first else f"{base}/v1/query/{quote(name)}" for name in offers}
-    feedback = f"{base}/v1/feedback" if options.feedback else None
-    here = [
-        Here(name, offer, getattr(runtime.agents[name], "description", ""), paths[name])
+    feedback = f"{base}/v1/feedback" if options.feedback_file else None
+    listed_agents = [
+        ListedAgent(name, offer, getattr(runtime.agents[name], "description", ""), paths[name])
         for name, offer in offers.items()
     ]
-    asked = answerers(runtime, options, door, sessions, offers)
+    endpoints = build_endpoints(runtime, options, auth, sessions, offers)
     locked = {name for name, offer in offers.items() if offer.access == "keys"}
     router = APIRouter()
-    router.add_route(f"{base}/agents.json", door.guard(Agents(here, door, feedback), refuse), methods=["GET"])
-    router.add_route(f"{base}/copilots.json", door.guard(Copilots(here, door), refuse), methods=["GET"])
-    if options.feedback:
-        router.add_route(f"{base}/v1/feedback", door.guard(Kept(Feedback(options.feedback)), refuse), methods=["POST"])
-    router.add_route(f"{base}/files/{{file}}", door.guard(fetching(runtime, refuse), refuse), methods=["GET"])
-    guarded = {name: door.guard(one, refuse, locked=name in locked) for name, one in asked.items()}
-    named = Named(asked, {name: guarded[name] for name in locked}, door)
-    router.add_route(f"{base}/v1/query/{{agent:path}}", door.guard(named, refuse), methods=["POST"])
+    router.add_route(
+        f"{base}/agents.json",
+        auth.protect(AgentsEndpoint(listed_agents, auth, feedback), error_response),
+        methods=["GET"],
+    )
+    router.add_route(
+        f"{base}/copilots.json", auth.protect(CopilotsEndpoint(listed_agents, auth), error_response), methods=["GET"]
+    )
+    if options.feedback_file:
+        router.add_route(
+            f"{base}/v1/feedback",
+            auth.protect(FeedbackEndpoint(Feedback(options.feedback_file)), error_response),
+            methods=["POST"],
+        )
+    router.add_route(
+        f"{base}/files/{{file}}",
+        auth.protect(make_file_handler(runtime, error_response), error_response),
+        methods=["GET"],
+    )
+    guarded = {
+        name: auth.protect(one, error_response, requires_credential=name in locked) for name, one in endpoints.items()
+    }
+    named_endpoint = NamedAgentEndpoint(endpoints, {name: guarded[name] for name in locked}, auth)
+    router.add_route(f"{base}/v1/query/{{agent:path}}", auth.protect(named_endpoint, error_response), methods=["POST"])
     router.add_route(f"{base}/v1/query", guarded[first], methods=["POST"])
     return router
 
 
-def answerers(
-    runtime: Runtime, options: Options, door: Door, sessions: Sessions, offers: Mapping[str, Offer]
-) -> dict[str, Asked]:
-    """One for each agent; what reads files and what signs is shared."""
-    seal = Seal(options.key, options.secret.get_secret_value() if options.secret else None)
-    library = Library(options.addresses)
+def build_endpoints(
+    runtime: Runtime, options: Options, auth: RouteAuth, sessions: SessionToolbox, offers: Mapping[str, Offer]
+) -> dict[str, QueryEndpoint]:
+    """Build one endpoint per agent. All share the file service and the signer."""
+    signer = StateSigner(options.key_file, options.secret.get_secret_value() if options.secret else None)
+    files = FileService(options.allow_private_hosts)
     found = {}
     for name, offer in offers.items():
-        limits = Limits(
-            calls=options.calls,
-            requests=options.requests,
-            window=options.window,
+        limits = QueryLimits(
+            max_function_calls=options.max_function_calls,
+            max_model_calls=options.max_model_calls,
+            context_window=options.context_window,
             keep_alive=options.keep_alive,
             models=offer.models,
             controls=offer.controls,
         )
-        answering = Answering(runtime, name, sessions, library, seal, limits)
-        most = int(options.max_body_mb * 2**20)
-        found[name] = Asked(answering, name, most, options.headers, door, options.path)
+        handler = QueryHandler(runtime, name, sessions, files, signer, limits)
+        max_body_bytes = int(options.max_body_mb * 2**20)
+        found[name] = QueryEndpoint(handler, name, max_body_bytes, options.headers, auth, options.path)
     return found
 
 
-def warn_of_missing() -> None:
-    """Plain chat needs none of it; the operator should know before the first long table comes."""
-    if missing := [name for name, module in READERS.items() if find_spec(module) is None]:
+def warn_about_missing_readers() -> None:
+    """Plain chat works without these packages, so their absence is a warning at startup."""
+    if missing := [name for name, module in READER_PACKAGES.items() if find_spec(module) is None]:
         logger.warning(
-            "The face 'openbb' can answer, but not read %s: pip install 'rightseat[openbb]'.", ", ".join(missing)
+            "The face 'openbb' cannot read %s, because packages are missing: pip install 'rightseat[openbb]'.",
+            ", ".join(missing),
         )
 
 
-def offered(runtime: Runtime, options: Options) -> dict[str, Offer]:
+def read_offers(runtime: Runtime, options: Options) -> dict[str, Offer]:
     if options.agents is None:
         return {name: Offer() for name in runtime.agents}
     if not options.agents:
-        raise ConfigError("The face 'openbb' offers no agent. Leave `agents` out to offer all.")
+        raise ConfigError("`agents` of the face 'openbb' is empty. Remove it to serve all agents.")
     return dict(options.agents)
 
 
-def main(offers: dict[str, Offer], agent: str | None) -> str:
-    """Who is at the address without a name."""
+def main_agent(offers: dict[str, Offer], agent: str | None) -> str:
+    """Return the agent served at `/v1/query`, the path without a name."""
     if agent is None:
         return "default" if "default" in offers else next(iter(offers))
     if agent not in offers:
-        raise ConfigError(f"The face 'openbb' has {agent!r} as its agent, but does not offer it: {', '.join(offers)}.")
+        raise ConfigError(f"The face 'openbb' has `agent: {agent}`, which is not in `agents`: {', '.join(offers)}.")
     return agent

@@ -1,4 +1,4 @@
-"""What Workspace finds at `/agents.json`, and its clients of 2024 at `/copilots.json`."""
+"""Agent descriptors for OpenBB Workspace: `/agents.json`, and `/copilots.json` for clients of 2024."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -17,100 +17,102 @@ FEATURES: Mapping[str, bool] = {
     "mcp-tools": True,
     "agent-orchestration": False,
 }
-"""What Workspace may do with an agent of ours. It takes some of them only if they are exactly `true`."""
+"""Default features of an agent. Workspace accepts some of them only as exactly `true`."""
 
 SUGGESTIONS: Mapping[str, JsonValue] = {
     "label": "Follow-up questions",
     "type": "toggle",
     "default": False,
-    "description": "Show questions that could be asked next.",
+    "description": "Suggest questions to ask next.",
 }
 
 
 class Control(BaseModel):
-    """A setting that the user sees under the chat."""
+    """A setting that Workspace shows below the chat."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     label: str = Field(min_length=1)
-    """What it is called."""
+    """Its label."""
     type: Literal["toggle", "text", "select"] = "toggle"
-    """A switch, a line of text, or a choice."""
+    """The kind of input."""
     default: bool | str | None = None
-    """What it is before the user touches it."""
+    """Its initial value."""
     description: str | None = None
-    """What it does."""
+    """Its help text."""
     placeholder: str | None = None
-    """What stands in an empty line of text."""
+    """Placeholder of an empty text input."""
     options: tuple[dict[str, str], ...] | None = None
-    """What may be chosen, each with `label` and `value`."""
+    """Choices of a `select`, each with `label` and `value`."""
 
 
 class Offer(BaseModel):
-    """How Workspace shows one agent, and what it may do with it."""
+    """How Workspace shows an agent, and the features it enables."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
     name: str | None = Field(default=None, min_length=1)
-    """What it is called. Left out: its name in the configuration."""
+    """Display name. Default: its name in the configuration."""
     description: str | None = Field(default=None, min_length=1)
-    """What it is good for. Left out: what the agent itself says."""
+    """Description. Default: the agent's own."""
     image: str | None = None
-    """The address of a picture."""
+    """URL of an image."""
     models: tuple[str, ...] = ()
-    """Models that the user may choose from; the first answers where none is chosen. The agent's model must take them:
-    see `client_models`."""
+    """Models to choose from; the first is the default. The agent's model must allow them, see `client_models`."""
     features: dict[str, bool | Control] = Field(default_factory=dict)
-    """What Workspace may do with it, by Workspace's names for it, beside or instead of what is on by itself."""
+    """Workspace features by Workspace's names. They extend or override the defaults."""
     access: FaceAccess | None = None
-    """`keys`: this agent wants a key, even where the face is open."""
+    """`keys`: this agent requires an API key even if the face does not."""
 
     @property
     def controls(self) -> dict[str, str]:
-        """What the user may set that is not Workspace's or ours, with what each is called."""
+        """Labels of the custom settings, by name: neither Workspace's nor built in."""
         known = {*FEATURES, "feedback", "prompt-suggestions", "model"}
-        own = {name: given for name, given in self.features.items() if name not in known}
-        return {name: given.label for name, given in own.items() if isinstance(given, Control)}
+        custom = {name: feature for name, feature in self.features.items() if name not in known}
+        return {name: feature.label for name, feature in custom.items() if isinstance(feature, Control)}
 
 
-def write_agent(id: str, offer: Offer, said: str, query: str, feedback: str | None) -> dict[str, JsonValue]:
-    endpoints: dict[str, JsonValue] = {"query": query}
-    if feedback:
-        endpoints["feedback"] = feedback
-    found = names(id, offer, said) | {"endpoints": endpoints, "features": dict(features(offer, feedback is not None))}
-    return found | ({"image": offer.image} if offer.image else {})
+def write_agent(
+    id: str, offer: Offer, description: str, query_path: str, feedback_path: str | None
+) -> dict[str, JsonValue]:
+    endpoints: dict[str, JsonValue] = {"query": query_path}
+    if feedback_path:
+        endpoints["feedback"] = feedback_path
+    features = dict(write_features(offer, feedback_path is not None))
+    agent = write_names(id, offer, description) | {"endpoints": endpoints, "features": features}
+    return agent | ({"image": offer.image} if offer.image else {})
 
 
-def write_copilot(id: str, offer: Offer, said: str, query: str) -> dict[str, JsonValue]:
+def write_copilot(id: str, offer: Offer, description: str, query_path: str) -> dict[str, JsonValue]:
     flags: dict[str, JsonValue] = {"hasStreaming": True, "hasDocuments": False, "hasFunctionCalling": True}
-    found = names(id, offer, said) | flags | {"endpoints": {"query": query}}
-    return found | ({"image": offer.image} if offer.image else {})
+    copilot = write_names(id, offer, description) | flags | {"endpoints": {"query": query_path}}
+    return copilot | ({"image": offer.image} if offer.image else {})
 
 
-def names(id: str, offer: Offer, said: str) -> dict[str, JsonValue]:
+def write_names(id: str, offer: Offer, description: str) -> dict[str, JsonValue]:
     name = offer.name or id
-    return {"name": name, "description": offer.description or said or f"The agent {name}."}
+    return {"name": name, "description": offer.description or description or f"The agent {name}."}
 
 
-def features(offer: Offer, feedback: bool) -> Iterable[tuple[str, JsonValue]]:
+def write_features(offer: Offer, has_feedback: bool) -> Iterable[tuple[str, JsonValue]]:
     yield from ((name, value) for name, value in FEATURES.items() if name not in offer.features)
-    if feedback and "feedback" not in offer.features:
+    if has_feedback and "feedback" not in offer.features:
         yield "feedback", True
     if "prompt-suggestions" not in offer.features:
         yield "prompt-suggestions", dict(SUGGESTIONS)
     if offer.models and "model" not in offer.features:
-        yield "model", picker(offer.models)
-    for name, given in offer.features.items():
-        yield name, given if isinstance(given, bool) else written(given)
+        yield "model", write_model_select(offer.models)
+    for name, feature in offer.features.items():
+        yield name, feature if isinstance(feature, bool) else write_control(feature)
 
 
-def picker(models: tuple[str, ...]) -> JsonValue:
+def write_model_select(models: tuple[str, ...]) -> JsonValue:
     return {
         "label": "Model",
         "type": "select",
         "default": models[0],
-        "description": "Which model answers.",
+        "description": "The model that answers.",
         "options": [{"label": model, "value": model} for model in models],
     }
 
 
-def written(control: Control) -> dict[str, Any]:
+def write_control(control: Control) -> dict[str, Any]:
     return control.model_dump(exclude_none=True, mode="json")

@@ -1,4 +1,4 @@
-"""What Workspace calls, one class for each kind of address."""
+"""The HTTP endpoints that OpenBB Workspace calls, one class per kind of route."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,30 +7,31 @@ from typing import NamedTuple
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rightseat.access.door import Door, Endpoint
+from rightseat.access.authenticator import RouteAuth, RouteEndpoint
 from rightseat.core.ask import Principal
 from rightseat.core.errors import AgentNotFound, RightseatError
 from rightseat.core.ids import new_id
-from rightseat.faces.answers import BodyTooLarge, answer, read_body
-from rightseat.faces.openbb import reading
-from rightseat.faces.openbb.answering import Answering
-from rightseat.faces.openbb.asking import Era
+from rightseat.faces._shared.artifact_links import files_url
+from rightseat.faces._shared.base_url import base_url
+from rightseat.faces._shared.responses import BodyTooLarge, json_response, read_body
 from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
-from rightseat.faces.openbb.events import chunk
 from rightseat.faces.openbb.feedback import Feedback
-from rightseat.faces.openbb.telling import told
-from rightseat.faces.showing import base_of
+from rightseat.faces.openbb.query import QueryHandler
+from rightseat.faces.openbb.request import parser
+from rightseat.faces.openbb.request.types import ProtocolVersion
+from rightseat.faces.openbb.response.events import chunk, event_response
 
 logger = logging.getLogger(__name__)
 
-TRACE = "x-trace-id"
-LONGEST_FEEDBACK = 2**20
-DRAINED = 4
-"""So many times the largest request is read to its end, and thrown away, for the sake of an answer in words."""
+TRACE_HEADER = "x-trace-id"
+MAX_FEEDBACK_BYTES = 2**20
+DRAIN_FACTOR = 4
+"""A request of up to this many times the maximum size is read to its end and discarded, so that the browser can
+receive a readable response instead of a connection error."""
 
 
-class Here(NamedTuple):
-    """An agent that Workspace may find: how it is offered, what it says of itself, and where it is asked."""
+class ListedAgent(NamedTuple):
+    """An agent listed for Workspace: its display options, its own description and the path of its endpoint."""
 
     name: str
     offer: Offer
@@ -38,110 +39,124 @@ class Here(NamedTuple):
     path: str
 
 
-class Agents:
-    """`/agents.json`, with the agents that the caller may use."""
+class AgentsEndpoint:
+    """`/agents.json`: the agents that the caller may use."""
 
-    def __init__(self, here: Sequence[Here], door: Door, feedback: str | None) -> None:
-        self._here = here
-        self._door = door
+    def __init__(self, listed_agents: Sequence[ListedAgent], auth: RouteAuth, feedback: str | None) -> None:
+        self._agents = listed_agents
+        self._auth = auth
         self._feedback = feedback
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
-        listed = [one for one in self._here if self._door.may(principal, one.name)]
-        return answer({one.name: write_agent(*one, self._feedback) for one in listed})
+        listed = [one for one in self._agents if self._auth.may_use(principal, one.name)]
+        return json_response({one.name: write_agent(*one, self._feedback) for one in listed})
 
 
-class Copilots:
-    """`/copilots.json`, the same for clients of 2024: they want whole addresses."""
+class CopilotsEndpoint:
+    """`/copilots.json`: the same for clients of 2024, which need absolute URLs."""
 
-    def __init__(self, here: Sequence[Here], door: Door) -> None:
-        self._here = here
-        self._door = door
+    def __init__(self, listed_agents: Sequence[ListedAgent], auth: RouteAuth) -> None:
+        self._agents = listed_agents
+        self._auth = auth
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
-        root = str(request.base_url).rstrip("/")
-        listed = [one._replace(path=root + one.path) for one in self._here if self._door.may(principal, one.name)]
-        return answer({one.name: write_copilot(*one) for one in listed})
+        root = base_url(request)
+        listed = [one._replace(path=root + one.path) for one in self._agents if self._auth.may_use(principal, one.name)]
+        return json_response({one.name: write_copilot(*one) for one in listed})
 
 
-class Asked:
-    """The endpoint of one agent. What cannot be read at all is refused as JSON; all else is answered in words."""
+class QueryEndpoint:
+    """The endpoint of one agent. An unreadable request gets a JSON error; every other failure is shown as chat text."""
 
     def __init__(
-        self, answering: Answering, agent: str, most: int, headers: tuple[str, ...], door: Door, path: str
+        self,
+        handler: QueryHandler,
+        agent: str,
+        max_body_bytes: int,
+        headers: tuple[str, ...],
+        auth: RouteAuth,
+        path: str,
     ) -> None:
-        self._answering = answering
+        self._handler = handler
         self._agent = agent
-        self._most = most  # bytes of a request
-        self._headers = headers  # those that are passed on
-        self._door = door
-        self._path = path  # of the face, below which files are fetched
+        self._max_body_bytes = max_body_bytes
+        self._headers = headers  # names of forwarded headers
+        self._auth = auth
+        self._path = path  # of the face; files are served below it
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
-        named = request.headers.get(TRACE)
-        trace_id = named or new_id("chat")
+        chat_id = request.headers.get(TRACE_HEADER)
+        trace_id = chat_id or new_id("chat")
         try:
-            self._door.check(principal, self._agent)
-            era: Era = "new" if "agent" in request.path_params else "legacy"  # 2024 had no addresses with a name
-            query = reading.read(await read_body(request, self._most), trace_id, era)
+            self._auth.check_agent(principal, self._agent)
+            version: ProtocolVersion = (
+                "new" if "agent" in request.path_params else "legacy"
+            )  # clients of 2024 have no paths with an agent name
+            query = parser.parse(await read_body(request, self._max_body_bytes), trace_id, version)
         except ClientDisconnect:
-            return Response()  # for nobody
+            return Response()  # the client has disconnected
         except BodyTooLarge as error:
             return await self._too_large(request, trace_id, error)
         except RightseatError as error:
-            return refuse(error)
+            return error_response(error)
         headers = {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
-        files = base_of(request, self._path)
-        return await self._answering.answer(query, principal, headers, files, attended=bool(named))
+        files = files_url(request, self._path)
+        return await self._handler.answer(query, principal, headers, files, interactive=bool(chat_id))
 
     async def _too_large(self, request: Request, trace_id: str, error: BodyTooLarge) -> Response:
-        """A user can do something about it, so it is said where users read: when the browser has sent all of it."""
+        """Users can fix this, so it is shown in the chat, once the browser has sent the whole body."""
         logger.warning("chat %s: %s", trace_id, error)
-        left = DRAINED * self._most
+        left = DRAIN_FACTOR * self._max_body_bytes
         async for piece in request.stream():
             left -= len(piece)
             if left < 0:
-                return refuse(error)
-        return told([chunk(f"{error.message} Take away widgets or files that the question does not need.")], trace_id)
+                return error_response(error)
+        return event_response(
+            [chunk(f"{error.message} Remove widgets or files that the question does not need.")], trace_id
+        )
 
 
-class Named:
-    """The endpoint of any agent, by the name that its address ends in.
+class NamedAgentEndpoint:
+    """The endpoint of any agent, by the name at the end of its path.
 
-    A name may have any letters in it, also those that mean something in the path of a route. `locked` are those that
-    want a key even where the face is open.
+    A name may contain any characters, also those with a meaning in route paths. `locked` agents require an API key even
+    if the face does not.
     """
 
-    def __init__(self, asked: Mapping[str, Asked], locked: Mapping[str, Endpoint], door: Door) -> None:
-        self._asked = asked
+    def __init__(
+        self, endpoints: Mapping[str, QueryEndpoint], locked: Mapping[str, RouteEndpoint], auth: RouteAuth
+    ) -> None:
+        self._endpoints = endpoints
         self._locked = locked
-        self._door = door
+        self._auth = auth
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
         name = request.path_params["agent"]
         if name in self._locked:
             return await self._locked[name](request)
-        if name in self._asked:
-            return await self._asked[name](request, principal)
-        return refuse(AgentNotFound(name, [known for known in self._asked if self._door.may(principal, known)]))
+        if name in self._endpoints:
+            return await self._endpoints[name](request, principal)
+        return error_response(
+            AgentNotFound(name, [known for known in self._endpoints if self._auth.may_use(principal, known)])
+        )
 
 
-class Kept:
-    """The endpoint for what users say of answers."""
+class FeedbackEndpoint:
+    """The endpoint for user feedback."""
 
     def __init__(self, feedback: Feedback) -> None:
         self._feedback = feedback
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
         try:
-            body = await read_body(request, LONGEST_FEEDBACK)
-            await self._feedback.keep(body, request.headers.get(TRACE), principal.id)
+            body = await read_body(request, MAX_FEEDBACK_BYTES)
+            await self._feedback.append(body, request.headers.get(TRACE_HEADER), principal.id)
         except ClientDisconnect:
             return Response()
         except RightseatError as error:
-            return refuse(error)
-        return answer({"status": "ok"})
+            return error_response(error)
+        return json_response({"status": "ok"})
 
 
-def refuse(error: RightseatError) -> Response:
-    return answer({"error": error.code, "message": error.message, "detail": error.message}, error.status)
+def error_response(error: RightseatError) -> Response:
+    return json_response({"error": error.code, "message": error.message, "detail": error.message}, error.status)

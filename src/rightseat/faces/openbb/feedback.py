@@ -1,6 +1,6 @@
-"""What users say of answers: Workspace's thumbs up and down, kept one JSON object a line.
+"""Stores user feedback from Workspace (thumbs up and down), one JSON object per line.
 
-The file never grows over twice `MOST` bytes: when it is full it becomes `feedback.jsonl.1`, in place of the one before.
+A full file (`MAX_FILE_BYTES`) is renamed to `….jsonl.1` and replaces the previous one, so disk use is bounded.
 """
 
 import asyncio
@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.errors import BadAsk
-from rightseat.core.values import JSON_ERRORS, JsonValue
-from rightseat.faces.answers import encode, mended
+from rightseat.core.errors import BadRequest
+from rightseat.core.types import JSON_ERRORS, JsonValue
+from rightseat.faces._shared.responses import encode, repair_surrogates
 from rightseat.parts import private_file, private_folder
 
 if sys.platform != "win32":
@@ -25,10 +25,10 @@ if sys.platform != "win32":
 
 logger = logging.getLogger(__name__)
 
-MOST = 16 * 2**20
-LONGEST = 20_000
-"""Characters of one text; what is longer is cut, and the line says so."""
-KNOWN = ("vote", "tags", "user_comment", "ai_response", "user_prompt", "trace_id")
+MAX_FILE_BYTES = 16 * 2**20
+MAX_TEXT_CHARS = 20_000
+"""Characters of one text. Longer texts are truncated, and `cut` names them."""
+FIELDS = ("vote", "tags", "user_comment", "ai_response", "user_prompt", "trace_id")
 
 _decode = msgspec.json.Decoder().decode
 
@@ -40,9 +40,9 @@ class Feedback:
         self._path = path
         self._lock = asyncio.Lock()
 
-    async def keep(self, body: bytes, trace_id: str | None = None, user: str | None = None) -> None:
-        """Raises `BadAsk` where the body is no feedback at all."""
-        line = encode(read(body, trace_id) | ({"user": user} if user is not None else {})) + b"\n"
+    async def append(self, body: bytes, trace_id: str | None = None, user: str | None = None) -> None:
+        """Raise `BadRequest` if the body is not feedback."""
+        line = encode(parse_feedback(body, trace_id) | ({"user": user} if user is not None else {})) + b"\n"
         async with self._lock:
             await asyncio.to_thread(self._append, line)
 
@@ -55,17 +55,20 @@ class Feedback:
     def _append(self, line: bytes) -> None:
         private_folder(self._path.parent)
         with locked(self._path):
-            if self._path.exists() and self._path.stat().st_size + len(line) > MOST:
-                self._path.replace(self._full)
+            if self._path.exists() and self._path.stat().st_size + len(line) > MAX_FILE_BYTES:
+                self._path.replace(self._rotated_path)
                 logger.warning(
-                    "%s was full: it is %s now, and what was there before is gone", self._path, self._full.name
+                    "%s was full and is now %s; the previous %s was deleted",
+                    self._path,
+                    self._rotated_path.name,
+                    self._rotated_path.name,
                 )
             private_file(self._path)
             with self._path.open("ab") as file:
                 file.write(line)
 
     def _read_user(self, user: str) -> list[JsonValue]:
-        return [_decode(line) for file in self._files() for line in lines(file) if is_of(line, user)]
+        return [_decode(line) for file in self._files() for line in read_lines(file) if belongs_to(line, user)]
 
     def _forget_user(self, user: str) -> int:
         files = self._files()
@@ -73,8 +76,8 @@ class Feedback:
 
     def _rewrite_without(self, file: Path, user: str) -> int:
         with locked(self._path):
-            found = lines(file)
-            kept = [line for line in found if not is_of(line, user)]
+            found = read_lines(file)
+            kept = [line for line in found if not belongs_to(line, user)]
             if len(kept) < len(found):
                 fresh = file.with_name(f"{file.name}.{os.getpid()}")
                 private_file(fresh)
@@ -83,16 +86,16 @@ class Feedback:
         return len(found) - len(kept)
 
     @property
-    def _full(self) -> Path:
+    def _rotated_path(self) -> Path:
         return self._path.with_name(f"{self._path.name}.1")
 
     def _files(self) -> list[Path]:
-        return [file for file in (self._full, self._path) if file.exists()]
+        return [file for file in (self._rotated_path, self._path) if file.exists()]
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process at a time adds to the file or writes it anew, of all that share its folder."""
+    """Serialise appends and rewrites of the file among all processes that share its folder."""
     lock = path.with_name(f"{path.name}.lock")
     private_file(lock)
     with lock.open("rb") as file:
@@ -101,11 +104,11 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def lines(file: Path) -> list[bytes]:
+def read_lines(file: Path) -> list[bytes]:
     return file.read_bytes().splitlines()
 
 
-def is_of(line: bytes, user: str) -> bool:
+def belongs_to(line: bytes, user: str) -> bool:
     try:
         kept = _decode(line)
     except JSON_ERRORS:
@@ -113,21 +116,21 @@ def is_of(line: bytes, user: str) -> bool:
     return isinstance(kept, dict) and kept.get("user") == user
 
 
-def read(body: bytes, trace_id: str | None) -> dict[str, Any]:
-    """The line to keep. What is missing is missing; what is not known is left out and named in the log."""
+def parse_feedback(body: bytes, trace_id: str | None) -> dict[str, Any]:
+    """Return the line to store. Missing fields stay missing; unknown fields are dropped and logged."""
     try:
-        said = _decode(mended(body))
+        body_fields = _decode(repair_surrogates(body))
     except JSON_ERRORS as error:
-        raise BadAsk(f"The body cannot be read ({error}). Send a JSON object with `vote`.") from error
-    if not isinstance(said, dict) or not any(key in said for key in KNOWN):
-        raise BadAsk(f"The body is no feedback. Send a JSON object with {', '.join(KNOWN)}.")
-    if unknown := sorted(str(key) for key in said.keys() - set(KNOWN)):
-        logger.info("feedback came with keys that are not kept: %s", ", ".join(unknown)[:200])
+        raise BadRequest(f"The body is not valid JSON ({error}). Send a JSON object with `vote`.") from error
+    if not isinstance(body_fields, dict) or not any(key in body_fields for key in FIELDS):
+        raise BadRequest(f"The body is not feedback. Send a JSON object with {', '.join(FIELDS)}.")
+    if unknown := sorted(str(key) for key in body_fields.keys() - set(FIELDS)):
+        logger.info("ignored unknown feedback fields: %s", ", ".join(unknown)[:200])
     line: dict[str, Any] = {"at": datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")}
-    line |= {key: said[key] for key in KNOWN if said.get(key) is not None}
+    line |= {key: body_fields[key] for key in FIELDS if body_fields.get(key) is not None}
     line.setdefault("trace_id", trace_id)
-    cut = [key for key, value in line.items() if len(as_text(value)) > LONGEST]
-    line |= {key: as_text(line[key])[:LONGEST] for key in cut}
+    cut = [key for key, value in line.items() if len(as_text(value)) > MAX_TEXT_CHARS]
+    line |= {key: as_text(line[key])[:MAX_TEXT_CHARS] for key in cut}
     return line | ({"cut": cut} if cut else {})
 
 

@@ -1,31 +1,31 @@
-"""Questions to a person, in a client that has no form for them: they are asked in the chat, and answered there.
+"""Pending approvals and questions of a chat, because OpenBB Workspace has no form for them.
 
-What waits is kept in this process, under the chat: the newest message of the chat takes it away, so nothing is allowed
-twice. One that comes to another process, or after a restart, is told that the question is not open any more.
+They are asked and answered as chat text. Each is stored in this process and removed by the next message of the chat, so
+that nothing is approved twice. A reply after a restart, or to another process, gets `NOT_OPEN`.
 """
 
 import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rightseat.core.approvals import Outcome, record_closed
+from rightseat.core.approvals import ApprovalOutcome, record_closed
 from rightseat.core.ask import Answer
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.core.messages import Message
-from rightseat.faces.openbb.asking import Query, Said
-from rightseat.faces.openbb.replies import MARK, Waiting, is_decision, read_reply
+from rightseat.faces.openbb.replies import REPLY_MARK, PendingQuestion, is_decision, read_reply
+from rightseat.faces.openbb.request.types import Query, TextMessage
 
-MOST = 1024  # chats that wait; the oldest is forgotten first
-LONGEST = 24 * 3600.0  # seconds
+MAX_PENDING_CHATS = 1024  # the oldest is dropped first
+MAX_PENDING_S = 24 * 3600.0
 
 NOT_OPEN = (
-    "That question is not open any more: it was answered, it has expired, or the server was started anew. "
-    "Nothing was done. Ask for it once more."
+    "That question is not open: it was already answered, it expired, or the server was restarted. "
+    "Nothing was done. Please ask again."
 )
 
 
-class Chat(NamedTuple):
-    """Whose chat it is, with which agent, and what Workspace calls it."""
+class ChatKey(NamedTuple):
+    """Identifies a chat: its user, its agent and Workspace's id for it."""
 
     principal: str
     agent: str
@@ -33,73 +33,76 @@ class Chat(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """`messages` are what the run goes on with, where calls of a model wait; else the chat has all that it needs."""
+class QuestionReply:
+    """A person's reply. `messages` resume the run if calls of a model are waiting; else the chat itself is enough."""
 
     answers: tuple[Answer, ...]
-    waiting: Waiting
+    waiting: PendingQuestion
 
     @property
     def messages(self) -> tuple[Message, ...] | None:
         return self.waiting.messages if any(answer.call for answer in self.answers) else None
 
 
-class Questions:
+class PendingQuestions:
     def __init__(self) -> None:
-        self._kept: dict[Chat, tuple[float, Waiting]] = {}
+        self._pending: dict[ChatKey, tuple[float, PendingQuestion]] = {}
 
-    def keep(self, chat: Chat, waiting: Waiting) -> None:
+    def add(self, chat: ChatKey, waiting: PendingQuestion) -> None:
         now = time.monotonic()
-        self._kept.pop(chat, None)
-        while self._kept and (len(self._kept) >= MOST or now - next(iter(self._kept.values()))[0] > LONGEST):
-            oldest = next(iter(self._kept))
-            record_unanswered(oldest, self._kept.pop(oldest)[1], "expired")
-        self._kept[chat] = (now, waiting)
+        self._pending.pop(chat, None)
+        while self._pending and (
+            len(self._pending) >= MAX_PENDING_CHATS or now - next(iter(self._pending.values()))[0] > MAX_PENDING_S
+        ):
+            oldest = next(iter(self._pending))
+            record_unanswered(oldest, self._pending.pop(oldest)[1], "expired")
+        self._pending[chat] = (now, waiting)
 
-    def take(self, chat: Chat, query: Query) -> Reply | None:
-        """What the newest message of the chat answers; None where it is a question of its own.
+    def take_reply(self, chat: ChatKey, query: Query) -> QuestionReply | None:
+        """Return the reply in the last message of the chat; None if the message is a new question.
 
-        Raises `BadAsk` where it answers what is not open, or cannot be read as an answer: then the question stays open.
+        Raise `BadRequest` if it replies to a question that is not open, or is not a valid reply: then the question
+        stays open.
         """
-        text = last_words(query)
+        text = last_user_text(query)
         if text is None:
             return None
-        since, waiting = self._kept.get(chat, (0.0, None))
-        if waiting is None or time.monotonic() - since > LONGEST:
-            self._kept.pop(chat, None)
+        since, waiting = self._pending.get(chat, (0.0, None))
+        if waiting is None or time.monotonic() - since > MAX_PENDING_S:
+            self._pending.pop(chat, None)
             if waiting is not None:
                 record_unanswered(chat, waiting, "expired")
-            if was_asked(query) and (is_decision(text) or not is_about_leave(query)):
-                raise BadAsk(NOT_OPEN)
+            if ends_with_question(query) and (is_decision(text) or not is_about_approval(query)):
+                raise BadRequest(NOT_OPEN)
             return None
         answers = read_reply(waiting, text)
-        del self._kept[chat]
+        del self._pending[chat]
         if answers is None:
             record_unanswered(chat, waiting, "cancelled")
             return None
-        return Reply(answers, waiting)
+        return QuestionReply(answers, waiting)
 
 
-def record_unanswered(chat: Chat, waiting: Waiting, outcome: Outcome) -> None:
-    for one in waiting.asked:
+def record_unanswered(chat: ChatKey, waiting: PendingQuestion, outcome: ApprovalOutcome) -> None:
+    for one in waiting.interrupts:
         record_closed(chat.principal, chat.agent, one, waiting.call_of(one), outcome)
 
 
-def last_words(query: Query) -> str | None:
-    """What a person wrote last: another agent's task is no person's leave."""
+def last_user_text(query: Query) -> str | None:
+    """The last message of the user. A task from another agent does not count as approval."""
     last, sent = query.messages[-1], query.raw.get("messages")
-    is_person = isinstance(sent, list) and isinstance(sent[-1], dict) and sent[-1].get("role") == "human"
-    return last.text.strip() if isinstance(last, Said) and is_person else None
+    is_user = isinstance(sent, list) and isinstance(sent[-1], dict) and sent[-1].get("role") == "human"
+    return last.text.strip() if isinstance(last, TextMessage) and is_user else None
 
 
-def asked_before(query: Query) -> str:
+def previous_agent_text(query: Query) -> str:
     earlier = query.messages[-2] if len(query.messages) > 1 else None
-    return earlier.text if isinstance(earlier, Said) and not earlier.human else ""
+    return earlier.text if isinstance(earlier, TextMessage) and not earlier.is_user else ""
 
 
-def was_asked(query: Query) -> bool:
-    return MARK in asked_before(query)
+def ends_with_question(query: Query) -> bool:
+    return REPLY_MARK in previous_agent_text(query)
 
 
-def is_about_leave(query: Query) -> bool:
-    return f"{MARK} **allow**" in asked_before(query)
+def is_about_approval(query: Query) -> bool:
+    return f"{REPLY_MARK} **allow**" in previous_agent_text(query)

@@ -1,6 +1,6 @@
-"""One request of Workspace with everything that its answer needs: built once, at the top, and passed along.
+"""The session of one Workspace request: all data and tools that its answer needs.
 
-A session exists from the request until its response has ended.
+It is built once per request and closed when the response ends.
 """
 
 from collections.abc import Mapping
@@ -8,88 +8,92 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from rightseat.faces.openbb.asking import Query, Returned
-from rightseat.faces.openbb.calls import Catalogue
-from rightseat.faces.openbb.carrying import remembering, spent_on
-from rightseat.faces.openbb.citing import Quotes, prepare
-from rightseat.faces.openbb.files import Files, Library
-from rightseat.faces.openbb.sources import Source
-from rightseat.faces.openbb.state import State
+from rightseat.faces.openbb.citations.sources import CitationSource
+from rightseat.faces.openbb.citations.stream import QuoteFinder, index_quotes
+from rightseat.faces.openbb.prompt.files import FileService, RequestFiles
+from rightseat.faces.openbb.request.state import State, count_usage, restore_question_fields
+from rightseat.faces.openbb.request.types import FunctionResult, Query
+from rightseat.faces.openbb.tools.catalog import FunctionCatalog
 
 if TYPE_CHECKING:
-    from rightseat.data.fitting import Room
+    from rightseat.data.token_budget import OutputBudget
 
-NOTHING: Mapping[str, Any] = {}
-LETTERS = {"widget": "S", "artifact": "C", "web": "U", "direct retrieval": "T"}
+EMPTY: Mapping[str, Any] = {}
+LABEL_LETTERS = {"widget": "S", "artifact": "C", "web": "U", "direct retrieval": "T"}
 
 
 class Session:
-    """`states` came back with results and are ours, by the place of the message; `last` is that of the last message.
+    """`states` are the verified states of the request, by message index; `last_state` is that of the last message.
 
-    `data_bytes` is how much data the model can be shown, `files_url` the address below which clients fetch files.
+    `data_bytes` is how much data the model may be shown, `files_url` the base URL of files.
     """
 
     __slots__ = (
-        "catalogue",
+        "artifact_names",
+        "catalog",
+        "face_tools",
         "files",
         "files_url",
         "has_results",
-        "last",
-        "legacy",
-        "names",
+        "is_legacy",
+        "last_state",
         "notes",
-        "own_tools",
+        "output_budget",
         "query",
         "quotes",
-        "room",
         "sources",
-        "spent",
         "states",
+        "usage",
     )
 
     def __init__(
-        self, query: Query, states: Mapping[int, State], library: Library, data_bytes: int, files_url: str | None = None
+        self,
+        query: Query,
+        states: Mapping[int, State],
+        files_service: FileService,
+        data_bytes: int,
+        files_url: str | None = None,
     ) -> None:
-        self.query = remembering(query, states)
-        self.legacy = query.legacy
+        self.query = restore_question_fields(query, states)
+        self.is_legacy = query.is_legacy
         self.states = states
-        self.last = states.get(len(query.messages) - 1)
-        self.spent = spent_on(query, states)
-        self.has_results = any(isinstance(entry, Returned) for entry in query.messages)
-        self.catalogue = Catalogue(query)
-        self.notes: list[str] = []  # what the user should know before the answer
-        self.files = Files(library, data_bytes, self.notes)
+        self.last_state = states.get(len(query.messages) - 1)
+        self.usage = count_usage(query, states)
+        self.has_results = any(isinstance(entry, FunctionResult) for entry in query.messages)
+        self.catalog = FunctionCatalog(query)
+        self.notes: list[str] = []  # shown to the user before the answer
+        self.files = RequestFiles(files_service, data_bytes, self.notes)
         self.files_url = files_url
-        self.sources: list[Source] = []
-        self.quotes: Quotes | None = None  # where there are documents that may be quoted
-        self.room: Room | None = None  # what tools that look into data may still return of it
-        self.names: list[str] = []  # of the chat's artifacts
-        self.own_tools: tuple[str, ...] = ()  # names of the face's tools, which report themselves what they do
+        self.sources: list[CitationSource] = []
+        self.quotes: QuoteFinder | None = None  # if there are documents to quote
+        self.output_budget: OutputBudget | None = None  # bytes of data that tools may still return
+        self.artifact_names: list[str] = []  # of the chat
+        self.face_tools: tuple[str, ...] = ()  # names of the tools of the face, which emit their own statuses
 
-    def add(self, source: Source) -> Source:
-        """Put it among the sources, under a label of its own that counts those of its kind."""
-        letter = LETTERS[source.kind]
+    def add_source(self, source: CitationSource) -> CitationSource:
+        """Register a source under the next label of its kind, such as `S2`."""
+        letter = LABEL_LETTERS[source.kind]
         source.label = f"{letter}{sum(known.label[:1] == letter for known in self.sources) + 1}"
         self.sources.append(source)
         return source
 
-    def unique(self, name: str) -> str:
-        """A name that no artifact of the chat has: Workspace finds them by name."""
+    def unique_name(self, name: str) -> str:
+        """Make an artifact name unique in the chat: Workspace looks artifacts up by name."""
         found, number = name, 1
-        while found in self.names:
+        while found in self.artifact_names:
             number += 1
             found = f"{name} ({number})"
-        self.names.append(found)
+        self.artifact_names.append(found)
         return found
 
-    async def prepare_quotes(self) -> None:
-        """Index the documents among the sources, so that quotations from them are found."""
-        self.quotes = None if self.legacy else await prepare(self.sources)
+    async def index_quotes(self) -> None:
+        """Index the documents among the sources to find quotations in them."""
+        self.quotes = None if self.is_legacy else await index_quotes(self.sources)
 
     def release_request(self) -> None:
-        """Drop the data of the request once it is read: it may be long, and an answer takes its time."""
-        self.query = msgspec.structs.replace(self.query, messages=(), context=(), raw=NOTHING)
-        self.states, self.last = {}, None
+        """Free the data of the request after reading it: it may be large, and a response may take minutes."""
+        self.query = msgspec.structs.replace(self.query, messages=(), context=(), raw=EMPTY)
+        self.states, self.last_state = {}, None
 
     async def aclose(self) -> None:
         await self.files.aclose()

@@ -1,4 +1,4 @@
-"""The toolbox of the face: all agents get it, and it holds tools only for asks that came through this face."""
+"""The toolbox of the OpenBB face: it offers tools only for asks that arrived through this face."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -8,18 +8,18 @@ from typing import Any
 
 from rightseat.core.ask import Ask
 from rightseat.core.tools import Tool
-from rightseat.faces.openbb.functions import Function
 from rightseat.faces.openbb.session import Session
+from rightseat.faces.openbb.tools.functions import WorkspaceFunction
 
-SERVER_TOOLS = ("reading_tools", "artifacts", "suggesting")
-"""Modules with `tools(session)`: what the server itself runs. Imported when the first request comes."""
+SERVER_TOOLS = ("data", "artifacts", "suggestions")
+"""Modules with `tools(session)`, run by this server. They are imported at the first request."""
 
-WORKSPACE_FUNCTIONS = ("dashboards", "skills", "tasks")
-"""Modules with `functions(session)`: what Workspace runs, beside reading widgets and calling MCP tools."""
+WORKSPACE_FUNCTIONS = ("dashboards", "skills", "agents")
+"""Modules with `functions(session)`, run by Workspace, besides widgets and MCP tools."""
 
 
-class Sessions:
-    """The open sessions, by the id of their run."""
+class SessionToolbox:
+    """The open sessions by run id, as a toolbox."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
@@ -28,38 +28,38 @@ class Sessions:
         session = self._sessions.get(ask.run_id)
         if session is None:
             return ()
-        found = [replace(tool, approval="exempt") for make in tool_makers() for tool in make(session)]
-        session.own_tools = tuple([tool.name for tool in found])
-        return [*found, *map(checked, session.catalogue.functions.values())]
+        tools = [replace(tool, approval="exempt") for factory in load_tool_factories() for tool in factory(session)]
+        session.face_tools = tuple([tool.name for tool in tools])
+        return [*tools, *map(as_tool, session.catalog.functions.values())]
 
-    def put(self, run_id: str, session: Session) -> None:
+    def register(self, run_id: str, session: Session) -> None:
         self._sessions[run_id] = session
 
-    async def clear(self, run_id: str) -> None:
+    async def close(self, run_id: str) -> None:
         if session := self._sessions.pop(run_id, None):
             await session.aclose()
 
 
-def checked(function: Function) -> Tool:
-    """A call that Workspace could not use goes back to the model."""
+def as_tool(function: WorkspaceFunction) -> Tool:
+    """Invalid arguments are returned to the model and not sent to Workspace."""
     return replace(Tool.offered(function.offer), check=function.write)
 
 
-def workspace_functions(session: Session) -> list[Function]:
-    if session.legacy:
+def workspace_functions(session: Session) -> list[WorkspaceFunction]:
+    if session.is_legacy:
         return []
-    return [function for make in function_makers() for function in make(session)]
+    return [function for factory in load_function_factories() for function in factory(session)]
 
 
 @cache
-def tool_makers() -> list[Callable[[Session], Sequence[Tool]]]:
-    return [_load(name).tools for name in SERVER_TOOLS]
+def load_tool_factories() -> list[Callable[[Session], Sequence[Tool]]]:
+    return [_load_module(name).tools for name in SERVER_TOOLS]
 
 
 @cache
-def function_makers() -> list[Callable[[Session], Sequence[Function]]]:
-    return [_load(name).functions for name in WORKSPACE_FUNCTIONS]
+def load_function_factories() -> list[Callable[[Session], Sequence[WorkspaceFunction]]]:
+    return [_load_module(name).functions for name in WORKSPACE_FUNCTIONS]
 
 
-def _load(name: str) -> Any:
-    return import_module(f"rightseat.faces.openbb.{name}")
+def _load_module(name: str) -> Any:
+    return import_module(f"rightseat.faces.openbb.tools.{name}")

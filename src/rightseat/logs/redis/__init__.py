@@ -1,15 +1,14 @@
-"""The log in Redis or Valkey: a stream a run, read and written by every process of a fleet.
+"""The log in Redis or Valkey: one stream per run, read and written by every process of a fleet.
 
-Redis is the last minutes of a run and not its only home: runs that have ended are dropped after a while, and a Redis
-that comes back empty is noticed and told. It must be one server with its replicas, not a cluster: a batch speaks of
-many runs at once.
+Redis holds the last minutes of a run and is not its only storage: ended runs expire, and a Redis that comes back empty
+is detected and reported. It must be one server with its replicas, not a cluster: a batch concerns many runs at once.
 """
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from rightseat.core.log import Log
-from rightseat.logs.redis.keeping import RedisKeeper
-from rightseat.logs.served import ServedLog
+from rightseat.logs.redis.backend import RedisBackend
+from rightseat.logs.shared.log import SharedLog
 
 
 class Options(BaseModel):
@@ -17,20 +16,21 @@ class Options(BaseModel):
     url: SecretStr
     """The server, such as `redis://user:password@host:6379/0`; `rediss://` for TLS, `unix://` for a socket."""
     prefix: str = "rightseat:"
-    """What its keys begin with. Processes with one prefix share their runs."""
-    wait: int = Field(default=0, ge=0)
-    """How many replicas must have an event before it is shown. With 1, a failover loses nothing that anyone saw."""
-    keep_minutes: float = Field(default=60.0, gt=0)
-    """For how long a run that has ended can still be followed from its beginning."""
-    patience: float = Field(default=30.0, gt=0)
-    """How many seconds a run waits for a server that is away, before it is ended with an error."""
+    """The prefix of its keys. Processes with the same prefix share their runs."""
+    min_replicas: int = Field(default=0, ge=0)
+    """How many replicas must have an event before clients receive it. With 1, a failover loses nothing that any client
+    received."""
+    retention_minutes: float = Field(default=60.0, gt=0)
+    """How many minutes a run can still be followed from its beginning after it has ended."""
+    timeout: float = Field(default=30.0, gt=0)
+    """How many seconds a run waits for an unavailable server before it fails."""
 
 
 def build(options: Options) -> Log:
-    keeper = RedisKeeper(
+    backend = RedisBackend(
         options.url.get_secret_value(),
         prefix=options.prefix,
-        wait=options.wait,
-        keep=options.keep_minutes * 60,
+        min_replicas=options.min_replicas,
+        retention_seconds=options.retention_minutes * 60,
     )
-    return ServedLog(keeper, options.patience)
+    return SharedLog(backend, options.timeout)

@@ -1,4 +1,4 @@
-"""What Redis's answers mean."""
+"""Decodes the replies of Redis into records and positions."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -6,30 +6,32 @@ from typing import Any, cast
 from redis.exceptions import ResponseError
 
 from rightseat.core.log import position as read_position
-from rightseat.logs.keeper import Away, Top
-from rightseat.logs.pieces import START, Kind, Piece
-from rightseat.logs.redis.line import Reply
+from rightseat.logs.redis.connection import Reply
+from rightseat.logs.shared.backend import BackendUnavailable, LastPosition
+from rightseat.logs.shared.records import START, Record, RecordKind
 
-NOT_ABOVE = "equal or smaller"  # in its refusal of an id
+NOT_ABOVE = "equal or smaller"  # in the error for an id that is not above the last one
 
 
 def check(reply: Reply) -> None:
-    """Raise what is no answer; that an id is not above the others is one."""
+    """Raise `BackendUnavailable` for an error, except for an id that is not above the last one."""
     if isinstance(reply, ResponseError) and NOT_ABOVE not in str(reply):
-        raise Away(str(reply))
+        raise BackendUnavailable(str(reply))
 
 
-def read_added(reply: Reply) -> Top:
-    """The new top; `START` where it was refused."""
+def read_added(reply: Reply) -> LastPosition:
+    """The new last position; `START` if the record was refused."""
     check(reply)
     if isinstance(reply, ResponseError):
         return START
     return read_position(reply.decode()) if reply else None
 
 
-def read_pieces(reply: Sequence[Any]) -> list[Piece]:
+def read_records(reply: Sequence[Any]) -> list[Record]:
     return [
-        Piece(read_position(id.decode()), cast(Kind, fields[0].decode()), fields[1]) for id, fields in reply if fields
+        Record(read_position(id.decode()), cast(RecordKind, fields[0].decode()), fields[1])
+        for id, fields in reply
+        if fields
     ]
 
 

@@ -1,7 +1,6 @@
-"""Anthropic's Messages API, streamed: from Anthropic, Amazon Bedrock, Google Cloud or Microsoft Foundry.
+"""Client of Anthropic's Messages API, at Anthropic, Amazon Bedrock, Google Cloud or Microsoft Foundry.
 
-The connection and the reading are our own, as they are for OpenAI (docs/decisions/0008); the tests hold both against
-the official SDK.
+It does not use the official SDK (docs/decisions/0008); the tests compare it with that SDK.
 """
 
 from collections.abc import Iterator

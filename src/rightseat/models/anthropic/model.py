@@ -1,32 +1,33 @@
-"""The model itself: a request, and its answer read as it comes."""
+"""The adapter of Anthropic's models: sends requests and continues interrupted responses."""
 
 import asyncio
 from collections.abc import AsyncIterator, Container, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
 import msgspec
 
-from rightseat.core.closing import closing
-from rightseat.core.continuing import Known
+from rightseat.core.concurrency import aclosing
 from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError, ModelError, ModelRefused
-from rightseat.core.model import Begun, CannotContinue, Chunk, NoteChunk, Prompt, UsageChunk
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.loop.continuation import OverlapFilter
+from rightseat.core.model import CannotContinue, Chunk, NoteChunk, PartialOutput, Prompt, UsageChunk
+from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import Credentials, aws, entra, google_cloud
-from rightseat.egress.redaction import secrets_in
+from rightseat.egress.redaction import find_secrets
+from rightseat.models.anthropic.decoder import AnthropicDecoder
 from rightseat.models.anthropic.options import SERVICES, Options
-from rightseat.models.anthropic.prefill import counted, unsent, write_prefill
-from rightseat.models.anthropic.reading import Reader
-from rightseat.models.anthropic.request import Request, write_request
+from rightseat.models.anthropic.prefill import select_counted, trailing_space, write_prefill
+from rightseat.models.anthropic.request import AnthropicRequest, write_request
 from rightseat.models.upstream import Upstream
 from rightseat.wire import eventstream
 
 _encode = msgspec.json.Encoder().encode
 
 BEDROCK_VERSIONS = {"2023-06-01": "bedrock-2023-05-31"}
-"""Where Bedrock calls a version of the API by another name."""
+"""API versions that have another name at Bedrock."""
 
 
 class Anthropic:
@@ -39,9 +40,9 @@ class Anthropic:
         headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
         self._upstream = Upstream(
             options.address,
-            introduce(options, key) | headers,
-            (key, *headers.values(), *secrets_in(options.extra)),
-            Timeouts(options.patience, options.answer_timeout),
+            auth_headers(options, key) | headers,
+            (key, *headers.values(), *find_secrets(options.extra)),
+            Timeouts(options.timeout, options.total_timeout),
             find_credentials(options, headers),
             model=options.model,
             network=options,
@@ -59,53 +60,56 @@ class Anthropic:
         request = write_request(self.options, prompt)
         return self._upstream.stream(
             write_path(self.options, request),
-            _encode(request.body),
-            Reader(request.model),
+            partial(_encode, request.body),
+            AnthropicDecoder(request.model),
             first=[NoteChunk("warning", note) for note in request.notes],
-            decoder=eventstream.Decoder() if self.options.platform == "bedrock-runtime" else None,
+            frames=eventstream.EventStreamDecoder() if self.options.platform == "bedrock-runtime" else None,
         )
 
-    async def go_on(self, prompt: Prompt, begun: Begun) -> AsyncIterator[Chunk]:
+    async def continue_stream(self, prompt: Prompt, begun: PartialOutput) -> AsyncIterator[Chunk]:
         request = write_request(self.options, prompt)
         body = write_prefill(self.options, request, begun)
-        known = Known(unsent(begun))
+        known = OverlapFilter(trailing_space(begun))
         before, after = await asyncio.gather(self._count(request.body), self._count(body))
-        said = after - before
-        most = request.body["max_tokens"]
-        if not isinstance(most, int) or most <= said:
-            raise CannotContinue("it was as long as it may be")
-        body["max_tokens"] = most - said
-        answer = self._upstream.stream("/v1/messages", _encode(body), Reader(request.model))
-        async with closing(answer) as chunks:
+        prefilled = after - before
+        max_tokens = request.body["max_tokens"]
+        if not isinstance(max_tokens, int) or max_tokens <= prefilled:
+            raise CannotContinue("it had reached its maximum length")
+        body["max_tokens"] = max_tokens - prefilled
+        response = self._upstream.stream("/v1/messages", partial(_encode, body), AnthropicDecoder(request.model))
+        async with aclosing(response) as chunks:
             async for chunk in chunks:
                 if isinstance(chunk, UsageChunk):
-                    read, spoken = chunk.input_tokens - said, chunk.output_tokens + said
-                    chunk = msgspec.structs.replace(chunk, input_tokens=read, output_tokens=spoken)
-                if (new := known.take(chunk)) is not None:
+                    chunk = msgspec.structs.replace(
+                        chunk,
+                        input_tokens=chunk.input_tokens - prefilled,
+                        output_tokens=chunk.output_tokens + prefilled,
+                    )
+                if (new := known.filter(chunk)) is not None:
                     yield new
 
     async def _count(self, body: Mapping[str, object]) -> int:
         try:
-            answer = await self._upstream.post("/v1/messages/count_tokens", _encode(counted(body)))
-            return _decode_count(answer).input_tokens
+            response = await self._upstream.post("/v1/messages/count_tokens", _encode(select_counted(body)))
+            return _decode_count(response).input_tokens
         except (ModelError, *JSON_ERRORS) as error:
             raise CannotContinue(f"its tokens could not be counted: {error}") from error
 
 
-class _Count(msgspec.Struct):
+class _TokenCount(msgspec.Struct):
     input_tokens: int
 
 
-_decode_count = msgspec.json.Decoder(_Count).decode
+_decode_count = msgspec.json.Decoder(_TokenCount).decode
 
 
 def find_credentials(options: Options, headers: Container[str]) -> Credentials | None:
-    """What is asked with where no key is, and none in a header of the operator's, either.
+    """Return the cloud credentials, or None if a key or a header of the operator authenticates.
 
-    Raises `ConfigError` where a cloud's own address is given nothing at all; at another one, a relay may have the key.
+    Raises `ConfigError` if a cloud's own address has neither; at another address a relay may add the key.
     """
     if options.aws is not None:
-        return aws.Aws(options.aws, options.region or "", SERVICES[options.platform])
+        return aws.AwsCredentials(options.aws, options.region or "", SERVICES[options.platform])
     if options.entra is not None:
         return entra.credentials(options.entra)
     if options.api_key is not None or "authorization" in headers:
@@ -118,32 +122,32 @@ def find_credentials(options: Options, headers: Container[str]) -> Credentials |
     return None
 
 
-def introduce(options: Options, key: str) -> dict[str, str]:
-    """The headers that say who asks, and in which version of the API."""
-    takes_bearer = options.platform not in ("anthropic", "foundry")
-    said = {"authorization": f"Bearer {key}"} if takes_bearer else {"x-api-key": key}
-    said = said if key else {}
+def auth_headers(options: Options, key: str) -> dict[str, str]:
+    """Return the headers for authentication and the API version."""
+    uses_bearer = options.platform not in ("anthropic", "foundry")
+    headers = {"authorization": f"Bearer {key}"} if uses_bearer else {"x-api-key": key}
+    headers = headers if key else {}
     if options.platform == "bedrock-runtime":
-        return said | {"accept": eventstream.MEDIA_TYPE}
-    return said if options.platform == "vertex" else said | {"anthropic-version": options.version}
+        return headers | {"accept": eventstream.MEDIA_TYPE}
+    return headers if options.platform == "vertex" else headers | {"anthropic-version": options.version}
 
 
-def write_path(options: Options, request: Request) -> str:
-    """Google Cloud and Bedrock's older address want the model in the path and the version in the body."""
+def write_path(options: Options, request: AnthropicRequest) -> str:
+    """Google Cloud and Bedrock's older endpoint expect the model in the path and the version in the body."""
     if options.platform not in ("vertex", "bedrock-runtime"):
         return "/v1/messages"
     model = str(request.body.pop("model"))
     request.body["anthropic_version"] = options.version
     if options.platform == "bedrock-runtime":
         return write_invocation(options, request, model)
-    where = f"/projects/{options.project}/locations/{options.region}/publishers/anthropic"
-    return f"{where}/models/{quote(model, safe='@')}:streamRawPredict"
+    prefix = f"/projects/{options.project}/locations/{options.region}/publishers/anthropic"
+    return f"{prefix}/models/{quote(model, safe='@')}:streamRawPredict"
 
 
-def write_invocation(options: Options, request: Request, model: str) -> str:
-    """That the answer is streamed is in the path, too; and what is a header elsewhere is a field here."""
+def write_invocation(options: Options, request: AnthropicRequest, model: str) -> str:
+    """The path also requests streaming, and `anthropic-beta` is a field of the body here."""
     if not model.strip("."):
-        raise ModelRefused(f"{model!r} is no name of a model.", 400)
+        raise ModelRefused(f"{model!r} is not a valid model name.", 400)
     del request.body["stream"]
     request.body["anthropic_version"] = BEDROCK_VERSIONS.get(options.version, options.version)
     for name, value in options.headers.items():

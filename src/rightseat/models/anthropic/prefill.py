@@ -1,55 +1,55 @@
-"""An answer that broke off goes on behind a prefill: what was said of it stands as the last message of the request.
+"""Continues an interrupted response with a prefill: its text so far is the last message of the request.
 
-Claude took one up to 4.5; from 4.6 on it is refused (HTTP 400), and so it is beside thoughts. A prefill must not end in
-white space, which the model has to say again. https://platform.claude.com/docs/en/build-with-claude
+Claude supports this up to 4.5, without reasoning. Later models reject it (HTTP 400). A prefill must not end in white
+space, which the model then repeats. https://platform.claude.com/docs/en/build-with-claude
 """
 
 import re
 from collections.abc import Mapping
 
-from rightseat.core.model import Begun, CannotContinue
+from rightseat.core.model import CannotContinue, PartialOutput
+from rightseat.models.anthropic.encoder import text_block
 from rightseat.models.anthropic.options import Options
-from rightseat.models.anthropic.request import Request
-from rightseat.models.anthropic.writing import text_block
+from rightseat.models.anthropic.request import AnthropicRequest
 
-TAKERS = re.compile(
+PREFILL_MODELS = re.compile(
     r"claude-(3(-[57])?-(opus|sonnet|haiku)|(opus|sonnet|haiku)-4(-[0-5])?)(-latest)?([-@]\d{8})?", re.IGNORECASE
 )
-"""Models that are documented to take one."""
-COUNTED = ("model", "messages", "system", "tools", "tool_choice", "thinking")
-"""What of a request has to do with how many tokens it has."""
+"""Models that support prefill, as documented."""
+COUNTED_FIELDS = ("model", "messages", "system", "tools", "tool_choice", "thinking")
+"""Fields of a request that the token count depends on."""
 
 
-def takes_prefill(options: Options, model: str) -> bool:
-    return TAKERS.fullmatch(model) is not None if options.prefill is None else options.prefill
+def supports_prefill(options: Options, model: str) -> bool:
+    return PREFILL_MODELS.fullmatch(model) is not None if options.prefill is None else options.prefill
 
 
-def write_prefill(options: Options, request: Request, begun: Begun) -> dict[str, object]:
-    """The body of the request with what was said at its end. Raises `CannotContinue` where none would be taken."""
+def write_prefill(options: Options, request: AnthropicRequest, begun: PartialOutput) -> dict[str, object]:
+    """Return the body with the text so far as its last message. Raises `CannotContinue` if that is not supported."""
     body, text = request.body, begun.text.rstrip()
     if options.platform != "anthropic":
-        raise CannotContinue(f"its tokens are not counted on the platform {options.platform}")
-    if not takes_prefill(options, request.model):
-        raise CannotContinue(f"the model {request.model} takes no prefill")
-    if begun.thought or is_thinking(body):
-        raise CannotContinue("thoughts are not continued by this provider")
+        raise CannotContinue(f"the platform {options.platform} does not count tokens")
+    if not supports_prefill(options, request.model):
+        raise CannotContinue(f"the model {request.model} does not support prefill")
+    if begun.reasoning or has_reasoning(body):
+        raise CannotContinue("this provider does not continue reasoning")
     if isinstance(output := body.get("output_config"), Mapping) and "format" in output:
-        raise CannotContinue("an answer that has a schema is not continued by this provider")
+        raise CannotContinue("this provider does not continue a response with a schema")
     messages = body["messages"]
     if not text or not isinstance(messages, list) or not messages or messages[-1]["role"] != "user":
-        raise CannotContinue("there is nothing that it could be continued from")
+        raise CannotContinue("there is no text to continue")
     return body | {"messages": [*messages, {"role": "assistant", "content": [text_block(text)]}]}
 
 
-def unsent(begun: Begun) -> Begun:
-    """The white space at the end."""
-    return Begun(text=begun.text[len(begun.text.rstrip()) :])
+def trailing_space(begun: PartialOutput) -> PartialOutput:
+    """Return the white space at the end, which is not sent."""
+    return PartialOutput(text=begun.text[len(begun.text.rstrip()) :])
 
 
-def is_thinking(body: Mapping[str, object]) -> bool:
+def has_reasoning(body: Mapping[str, object]) -> bool:
     thinking = body.get("thinking")
     return isinstance(thinking, Mapping) and thinking.get("type") != "disabled"
 
 
-def counted(body: Mapping[str, object]) -> dict[str, object]:
-    return {name: body[name] for name in COUNTED if name in body}
+def select_counted(body: Mapping[str, object]) -> dict[str, object]:
+    return {name: body[name] for name in COUNTED_FIELDS if name in body}

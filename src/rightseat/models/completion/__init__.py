@@ -1,7 +1,7 @@
 """Any model behind a raw completion endpoint, with tool calls that always parse.
 
-`planning` writes a prompt and a grammar in the model's own style (`styles`), an engine (`engines`) goes on with it, and
-`reading` makes chunks of what it says.
+`plan` writes a prompt and a grammar in the model's own style (`styles`), a backend (`backends`) completes the prompt,
+and `parsing` turns its text into chunks.
 """
 
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
-from rightseat.models.completion import engines, explaining
+from rightseat.models.completion import backends, report
 from rightseat.models.completion.model import Completion
 
 TEMPLATE_LIBRARIES = ("minijinja", "jinja2")  # of the extra `local`; imported only in the process that renders
@@ -45,27 +45,27 @@ StyleName = Literal[
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-    engine: engines.EngineOptions
-    """What runs the model: a server at a `url`, or a `model` file that we start one with."""
+    backend: backends.BackendOptions
+    """The server that runs the model: one at a `url`, or one that rightseat starts with a `model` file."""
     style: StyleName = "auto"
-    """How the model calls tools. `auto` goes by its chat template; `rightseat check` says what it found."""
-    signatures: Literal["json_schema", "typescript"] | None = None
-    """How tools are written where the chat template does not print them: TypeScript takes fewer tokens."""
+    """How the model calls tools. `auto` derives it from the chat template; `rightseat check` prints the result."""
+    tool_signature_format: Literal["json_schema", "typescript"] | None = None
+    """How tools are described where the chat template does not print them: TypeScript takes fewer tokens."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """Where a client does not say. Left out: as the engine is set."""
+    """Used unless the request sets it. Unset: the backend's own default."""
     max_tokens: int | None = Field(default=None, gt=0)
-    """The longest answer, in tokens, where a client does not say."""
+    """The longest response in tokens, unless the request sets it."""
 
 
 def build(options: Options) -> Model:
     check_installed()
     return Completion(
-        engines.build(options.engine),
+        backends.build(options.backend),
         style=options.style,
-        signatures=options.signatures,
+        tool_signature_format=options.tool_signature_format,
         temperature=options.temperature,
         max_tokens=options.max_tokens,
-        timeouts=Timeouts(options.engine.patience, options.engine.answer_timeout),
+        timeouts=Timeouts(options.backend.timeout, options.backend.total_timeout),
     )
 
 
@@ -80,4 +80,4 @@ def check_installed() -> None:
 
 def explain(options: Options) -> AsyncIterator[str]:
     """What runs the model, and which style was chosen for it."""
-    return explaining.explain(engines.build(options.engine), options.style)
+    return report.explain(backends.build(options.backend), options.style)

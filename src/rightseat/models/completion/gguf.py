@@ -1,11 +1,11 @@
-"""What a GGUF file says of its model, read from its head alone.
+"""Reads the metadata of a model from the header of its GGUF file.
 
-    "GGUF"  version  how many tensors  how many entries  entry …
-    entry   key  kind  value
+    "GGUF"  version  number of tensors  number of entries  entry …
+    entry   key  type  value
     text    its length in eight bytes, and its bytes
-    array   the kind of its items  how many  item …
+    array   the type of its items  their number  item …
 
-Numbers are little-endian. A vocabulary is an array of a hundred thousand texts, so arrays are walked over, not read.
+Numbers are little-endian. A vocabulary is an array of a hundred thousand texts, so arrays are skipped, not decoded.
 """
 
 import struct
@@ -16,10 +16,10 @@ import msgspec
 
 from rightseat.core.errors import ConfigError
 
-SIZES = (1 << 23, 1 << 26, 1 << 28)  # bytes of the head that are tried, one after another
-MOST_ENTRIES = 10_000
-MOST_ITEMS = 8_000_000  # of all arrays together
-LONGEST = 1 << 24  # bytes of a text that is kept
+HEADER_BYTES = (1 << 23, 1 << 26, 1 << 28)  # read; the next size if the header is longer
+MAX_ENTRIES = 10_000
+MAX_ARRAY_ITEMS = 8_000_000  # in all arrays together
+MAX_TEXT_BYTES = 1 << 24
 
 _NUMBERS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 _TEXT, _ARRAY = 8, 9
@@ -28,47 +28,47 @@ _kind = struct.Struct("<I").unpack_from
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """`template` is empty where the model has none; `context` is what it was trained on."""
+    """`template` is empty if the model has none; `context_window` is the one it was trained with."""
 
     architecture: str = ""
     name: str = ""
     template: str = ""
-    context: int | None = None
+    context_window: int | None = None
     bos: str = ""
     eos: str = ""
     size: int = 0
 
 
 def read(path: Path) -> Header:
-    """Raises `ConfigError` where the file cannot be read, or is none of this kind."""
+    """Raises `ConfigError` if the file cannot be read or is not a GGUF file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
-            for most in SIZES:
+            for max_bytes in HEADER_BYTES:
                 file.seek(0)
                 try:
-                    return _header(_Walk(file.read(most)), size)
-                except (struct.error, OverflowError):  # beyond the end, or beyond what any memory has
-                    if size <= most:
-                        raise ConfigError(f"{path} is no whole GGUF file: it ends within its head.") from None
+                    return _header(_HeaderReader(file.read(max_bytes)), size)
+                except (struct.error, OverflowError):  # beyond the end, or an absurd length
+                    if size <= max_bytes:
+                        raise ConfigError(f"{path} is truncated: it ends inside the GGUF header.") from None
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
-        raise ConfigError(f"{path} is no GGUF file that we can read: {error}.") from None
-    raise ConfigError(f"{path} is no GGUF file that we can read: its head is larger than {SIZES[-1]:,} bytes.")
+        raise ConfigError(f"{path} is not a supported GGUF file: {error}.") from None
+    raise ConfigError(f"{path} is not a supported GGUF file: its header is larger than {HEADER_BYTES[-1]:,} bytes.")
 
 
-def _header(walk: "_Walk", size: int) -> Header:
-    entries, vocabulary = walk.entries()
+def _header(reader: "_HeaderReader", size: int) -> Header:
+    entries, vocabulary = reader.entries()
     architecture = _text(entries.get("general.architecture"))
     context = entries.get(f"{architecture}.context_length")
     return Header(
         architecture=architecture,
         name=_text(entries.get("general.name")),
         template=_text(entries.get("tokenizer.chat_template")),
-        context=context if isinstance(context, int) and context > 0 else None,
-        bos=walk.token(vocabulary, entries.get("tokenizer.ggml.bos_token_id")),
-        eos=walk.token(vocabulary, entries.get("tokenizer.ggml.eos_token_id")),
+        context_window=context if isinstance(context, int) and context > 0 else None,
+        bos=reader.token(vocabulary, entries.get("tokenizer.ggml.bos_token_id")),
+        eos=reader.token(vocabulary, entries.get("tokenizer.ggml.eos_token_id")),
         size=size,
     )
 
@@ -77,26 +77,26 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-class _Walk:
-    """Through the bytes of a head. Beyond their end is a `struct.error`."""
+class _HeaderReader:
+    """Reads values in order. Raises `struct.error` beyond the end of the data."""
 
     def __init__(self, data: bytes) -> None:
         if data[:4] != b"GGUF":
-            raise ValueError("it does not begin with GGUF")
+            raise ValueError("it does not start with GGUF")
         (version,) = _kind(data, 4)
         if version not in (2, 3):
-            raise ValueError(f"its version is {version}, and we know 2 and 3")
+            raise ValueError(f"its version is {version}, supported are 2 and 3")
         self._data = data
         self._at = 8
         self._items = 0
 
     def entries(self) -> tuple[dict[str, Any], tuple[int, int]]:
-        """Plain values by their keys, and where the texts of the vocabulary begin, and how many there are."""
+        """Return the plain values by key, and the position and number of the vocabulary's texts."""
         self._number("<Q")  # tensors
         count = self._number("<Q")
-        if count > MOST_ENTRIES:
+        if count > MAX_ENTRIES:
             raise ValueError(f"it claims {count:,} entries")
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         vocabulary = (0, 0)
         for _ in range(count):
             key, kind = self._string(), self._number("<I")
@@ -104,11 +104,11 @@ class _Walk:
                 begin, items = self._skip_array()
                 vocabulary = (begin, items) if key == "tokenizer.ggml.tokens" else vocabulary
             else:
-                found[key] = self._string() if kind == _TEXT else self._number(_form(kind))
-        return found, vocabulary
+                values[key] = self._string() if kind == _TEXT else self._number(_form(kind))
+        return values, vocabulary
 
     def token(self, vocabulary: tuple[int, int], number: Any) -> str:
-        """The text of a token; empty where there is none of that number."""
+        """Return the text of a token, empty if there is none of that number."""
         begin, count = vocabulary
         if not isinstance(number, int) or not 0 <= number < count:
             return ""
@@ -123,7 +123,7 @@ class _Walk:
 
     def _string(self) -> str:
         length = self._number("<Q")
-        if length > LONGEST:
+        if length > MAX_TEXT_BYTES:
             raise ValueError(f"it claims a text of {length:,} bytes")
         end = self._at + length
         if end > len(self._data):
@@ -135,7 +135,7 @@ class _Walk:
     def _skip_array(self) -> tuple[int, int]:
         kind, count = self._number("<I"), self._number("<Q")
         self._items += count
-        if self._items > MOST_ITEMS:
+        if self._items > MAX_ARRAY_ITEMS:
             raise ValueError(f"it claims {self._items:,} items in its arrays")
         begin = self._at
         if kind == _TEXT:
@@ -153,5 +153,5 @@ class _Walk:
 
 def _form(kind: int) -> str:
     if kind not in _NUMBERS:
-        raise ValueError(f"it has a value of the kind {kind}, which we do not know")
+        raise ValueError(f"it has a value of the unknown type {kind}")
     return _NUMBERS[kind]

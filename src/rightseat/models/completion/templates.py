@@ -1,8 +1,8 @@
-"""Chat templates: messages → the text that a model was trained on.
+"""Renders chat templates in a sandboxed process: messages → the text format that a model was trained with.
 
-A template comes with a model, from a stranger, and is a program. So it is rendered in a process of its own
-(`rendering.py`), which may use little memory and little time, knows nothing of ours, and is replaced when it dies.
-docs/decisions/0006 says why.
+A template comes with a model, from an untrusted source, and is a program. So a separate process renders it
+(`template_worker.py`), with limited memory and time and no access to this one; it is replaced when it exits
+(docs/decisions/0006).
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from typing import Any, Self
 import msgspec
 
 from rightseat.core import parent_death
-from rightseat.core.errors import BadAsk, BadTemplate
+from rightseat.core.errors import BadRequest, BadTemplate
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = 1.5  # seconds for one prompt; a typical one takes a ten-thousandth of that
-STARTING = 30.0  # seconds for the process to start, on a machine that is busy
-PROGRAM = Path(__file__).with_name("rendering.py")
+RENDER_TIMEOUT_S = 1.5  # for one prompt; a typical one takes 0.2 ms
+START_TIMEOUT_S = 30.0  # for the process, on a busy machine
+WORKER = Path(__file__).with_name("template_worker.py")
 
 PLAIN = """\
 {%- for message in messages %}
@@ -36,19 +36,19 @@ PLAIN = """\
 {% else %}User: {{ message.content | trim }}
 {% endif %}
 {%- endfor %}Assistant:"""
-"""For models that have none, which were trained on plain text: the form of a printed conversation is known to all."""
+"""For models without a template, which were trained on plain text: they know printed conversations."""
 
 PLAIN_STOPS = ("\nUser:", "\nAssistant:")
 
 
 class Template:
-    """One model's template. `stop` are words that end its answers, beside the model's own last token."""
+    """One model's template. `stop` are words that end a response, besides the EOS token."""
 
     def __init__(self, renderer: "Renderer", source: str, bos: str, eos: str) -> None:
         self.source = source or PLAIN
         self.stop = () if source else PLAIN_STOPS
         self._renderer = renderer
-        self._always = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
+        self._constants = {"bos_token": bos, "eos_token": eos, "add_generation_prompt": True}
 
     async def render(
         self,
@@ -56,16 +56,16 @@ class Template:
         tools: Sequence[Mapping[str, Any]] | None = None,
         more: Mapping[str, Any] | None = None,
     ) -> str:
-        """Messages and tools in OpenAI's form, up to where the assistant speaks.
+        """Render messages and tools in OpenAI's format, up to the assistant's turn.
 
-        Raises `BadTemplate`, and `BadAsk` where it is the template that refuses the messages.
+        Raises `BadTemplate`, or `BadRequest` if the template rejects the messages.
         """
-        names = {**self._always, "messages": messages, "tools": tools or None, **(more or {})}
+        names = {**self._constants, "messages": messages, "tools": tools or None, **(more or {})}
         return await self._renderer.render(self.source, names)
 
 
 class Templates:
-    """Every template of one model, or of many: they share a process, which is started when it is first needed."""
+    """Makes templates that share one process, which is started when it is first needed."""
 
     def __init__(self) -> None:
         self._renderer = Renderer()
@@ -83,56 +83,58 @@ class Templates:
 
 
 class Renderer:
-    """The process that renders, one prompt after another. Each way a text with its length before it, as JSON."""
+    """The rendering process, one prompt at a time. Both directions carry JSON with its length before it."""
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
 
     async def render(self, source: str, names: Mapping[str, Any]) -> str:
-        order = _encode({"source": source, "names": names})
-        async with self._turn:
+        request = _encode({"source": source, "names": names})
+        async with self._lock:
             try:
                 process = await self._started()
-                async with asyncio.timeout(PATIENCE):
-                    answer = await _exchange(process, order)
+                async with asyncio.timeout(RENDER_TIMEOUT_S):
+                    response = await _exchange(process, request)
             except TimeoutError:
-                await self._end()
-                raise BadTemplate(f"The model's chat template took longer than {PATIENCE:g} s.") from None
+                await self._stop()
+                raise BadTemplate(
+                    f"The model's chat template took longer than {RENDER_TIMEOUT_S:g} s to render."
+                ) from None
             except (OSError, asyncio.IncompleteReadError):
-                await self._end()
-                raise BadTemplate("The model's chat template took more memory than it may.") from None
+                await self._stop()
+                raise BadTemplate("The model's chat template exceeded its memory limit.") from None
             except BaseException:
-                await self._end()  # half an order, or an answer that nobody took
+                await self._stop()  # the pipe holds half a request or an unread response
                 raise
-        match _decode(answer):
+        match _decode(response):
             case {"text": str(text)}:
                 return text
-            case {"refused": str(said)}:
-                raise BadAsk(f"The model's chat template refuses the messages: {said}")
-            case {"failed": str(said)}:
-                logger.warning("a chat template cannot be rendered: %s", said)
-                raise BadTemplate(f"The model's chat template cannot be rendered: {said}")
+            case {"refused": str(text)}:
+                raise BadRequest(f"The model's chat template rejects the messages: {text}")
+            case {"failed": str(text)}:
+                logger.warning("a chat template cannot be rendered: %s", text)
+                raise BadTemplate(f"The model's chat template cannot be rendered: {text}")
             case other:
-                raise BadTemplate(f"The model's chat template gave no text, but {type(other).__name__}.")
+                raise BadTemplate(f"The model's chat template returned {type(other).__name__} instead of text.")
 
     async def _started(self) -> asyncio.subprocess.Process:
-        """The process, ready for an order: a new one where the last has died, by whatever hand."""
+        """Return a ready process; a new one if the last has exited."""
         if self._process is not None and self._process.returncode is None:
             return self._process
         process = self._process = await self._start()
         try:
-            async with asyncio.timeout(STARTING):
+            async with asyncio.timeout(START_TIMEOUT_S):
                 await _exchange(process, _encode({"source": "", "names": {}}))
         except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
-            await self._end()
-            raise BadTemplate("The process that renders chat templates does not start.") from error
+            await self._stop()
+            raise BadTemplate("The process that renders chat templates did not start.") from error
         return process
 
     async def _start(self) -> asyncio.subprocess.Process:
         return await asyncio.create_subprocess_exec(
             *parent_death.launcher(),
-            *(sys.executable, "-I", str(PROGRAM)),
+            *(sys.executable, "-I", str(WORKER)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -140,28 +142,28 @@ class Renderer:
             start_new_session=True,
         )
 
-    async def _end(self) -> None:
+    async def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
-            with suppress(ProcessLookupError):  # `process.kill()` would take the code of a dead one from `wait`
+            with suppress(ProcessLookupError):  # `process.kill()` would take the exit code of a dead one from `wait`
                 os.kill(process.pid, getattr(signal, "SIGKILL", signal.SIGTERM))
             await process.wait()
 
     async def aclose(self) -> None:
-        await self._end()
+        await self._stop()
 
 
-async def _exchange(process: asyncio.subprocess.Process, order: bytes) -> bytes:
-    orders, answers = process.stdin, process.stdout
-    if orders is None or answers is None:
+async def _exchange(process: asyncio.subprocess.Process, request: bytes) -> bytes:
+    stdin, stdout = process.stdin, process.stdout
+    if stdin is None or stdout is None:
         raise BrokenPipeError
     try:
-        orders.write(struct.pack(">I", len(order)) + order)
-        await orders.drain()
-    except RuntimeError as error:  # uvloop's word for a pipe that is closed
+        stdin.write(struct.pack(">I", len(request)) + request)
+        await stdin.drain()
+    except RuntimeError as error:  # raised by uvloop for a closed pipe
         raise BrokenPipeError from error
-    (size,) = struct.unpack(">I", await answers.readexactly(4))
-    return await answers.readexactly(size)
+    (size,) = struct.unpack(">I", await stdout.readexactly(4))
+    return await stdout.readexactly(size)
 
 
 _encode = msgspec.json.Encoder().encode

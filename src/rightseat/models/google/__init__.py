@@ -1,6 +1,6 @@
-"""Google's Gemini, streamed: from the Gemini API with a key, or from Google Cloud (Vertex AI).
+"""Client of Google's Gemini models, at the Gemini API or Google Cloud (Vertex AI).
 
-The connection and the reading are our own (docs/decisions/0008); the tests hold both against google-genai.
+It does not use google-genai (docs/decisions/0008); the tests compare it with that SDK.
 """
 
 from collections.abc import Iterator

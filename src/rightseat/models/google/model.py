@@ -1,6 +1,7 @@
-"""The model itself: a request, and its answer read as it comes."""
+"""The adapter of Google's models: sends requests and streams responses."""
 
 from collections.abc import AsyncIterator
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -10,10 +11,10 @@ import msgspec
 from rightseat.core.deadlines import Timeouts
 from rightseat.core.model import Chunk, NoteChunk, Prompt
 from rightseat.egress.credentials import google_cloud
-from rightseat.egress.redaction import secrets_in
+from rightseat.egress.redaction import find_secrets
+from rightseat.models.google.decoder import GeminiDecoder
+from rightseat.models.google.encoder import write_request
 from rightseat.models.google.options import Options
-from rightseat.models.google.reading import Reader
-from rightseat.models.google.writing import write_request
 from rightseat.models.upstream import Upstream
 
 _encode = msgspec.json.Encoder().encode
@@ -28,12 +29,12 @@ class Google:
         key = options.api_key.get_secret_value() if options.api_key else ""
         headers = {name.lower(): value.get_secret_value() for name, value in options.headers.items()}
         needs_token = options.platform == "vertex" and not key and "authorization" not in headers
-        tokens = google_cloud.credentials(options.credentials, network=options) if needs_token else None
-        ours = {"x-goog-api-key": key} if key else {}
-        timeouts = Timeouts(options.patience, options.answer_timeout)
-        secrets = (key, *headers.values(), *secrets_in(options.extra))
+        credentials = google_cloud.credentials(options.credentials, network=options) if needs_token else None
+        auth = {"x-goog-api-key": key} if key else {}
+        timeouts = Timeouts(options.timeout, options.total_timeout)
+        secrets = (key, *headers.values(), *find_secrets(options.extra))
         self._upstream = Upstream(
-            options.address, ours | headers, secrets, timeouts, tokens, model=options.model, network=options
+            options.address, auth | headers, secrets, timeouts, credentials, model=options.model, network=options
         )
 
     async def __aenter__(self) -> Self:
@@ -48,14 +49,14 @@ class Google:
         request = write_request(self.options, prompt)
         return self._upstream.stream(
             write_path(self.options, request.model),
-            _encode(request.body),
-            Reader(request.model),
+            partial(_encode, request.body),
+            GeminiDecoder(request.model),
             first=[NoteChunk("warning", note) for note in request.notes],
         )
 
 
 def write_path(options: Options, model: str) -> str:
-    place = ""
+    prefix = ""
     if options.platform == "vertex":
-        place = f"/projects/{options.project}/locations/{options.region}/publishers/google"
-    return f"{place}/models/{quote(model, safe='@')}:streamGenerateContent?alt=sse"
+        prefix = f"/projects/{options.project}/locations/{options.region}/publishers/google"
+    return f"{prefix}/models/{quote(model, safe='@')}:streamGenerateContent?alt=sse"

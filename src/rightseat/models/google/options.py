@@ -1,4 +1,4 @@
-"""What can be said of a model of Google's, and where it is found."""
+"""Options of Google's models, and the address of each platform."""
 
 from typing import Literal, Self
 
@@ -7,7 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.network import NetworkOptions
-from rightseat.models.upstream import Address, HeaderName, Sendable
+from rightseat.models.upstream import BaseUrl, HeaderName, HeaderSecret
 from rightseat.parts import BesidePath
 
 GEMINI = "https://generativelanguage.googleapis.com/v1"
@@ -18,39 +18,39 @@ class Options(NetworkOptions):
     model: str
     """The name of the model, for example `gemini-3.8-flash`."""
     platform: Literal["gemini", "vertex"] = "gemini"
-    """The Gemini API, or Vertex AI of Google Cloud."""
-    api_key: Sendable | None = None
-    """Of the Gemini API. Google Cloud has credentials instead."""
+    """The Gemini API, or Google Cloud's Vertex AI."""
+    api_key: HeaderSecret | None = None
+    """The key of the Gemini API. Google Cloud uses `credentials` instead."""
     region: str | None = Field(default=None, pattern=r"^[a-z0-9-]+$")
-    """Of Google Cloud, for example `europe-west1` or `global`."""
+    """The region of Google Cloud, for example `europe-west1` or `global`."""
     project: str | None = Field(default=None, pattern=r"^[a-z0-9:.-]+$")
-    """Of Google Cloud."""
+    """The Google Cloud project."""
     credentials: BesidePath | None = None
-    """A file of Google Cloud's with a service account. Without one, the machine's own credentials are used."""
-    base_url: Address | None = None
-    """Another address than the platform's own: everything before `/models`, or before `/projects`."""
+    """A service account file of Google Cloud. Unset: the machine's own credentials."""
+    base_url: BaseUrl | None = None
+    """The URL before `/models`, or before `/projects`, where it is not the platform's own."""
     client_models: tuple[str, ...] = ()
-    """Models that a client may ask for by name instead of `model`; `*` lets it ask for any."""
+    """Models that clients may request by name instead of `model`; `*` allows any."""
     temperature: float | None = None
     max_tokens: int | None = None
-    """The longest answer, thoughts included, for asks that do not say."""
+    """The longest response in tokens, reasoning included, unless the request sets it."""
     thinking: Literal["minimal", "low", "medium", "high"] | int | None = None
-    """How much the model thinks: a level, or for models before Gemini 3 a budget of tokens. Thoughts are then shown."""
-    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
+    """How much the model reasons: a level, or a token budget for models before Gemini 3. Reasoning is then shown."""
+    headers: dict[HeaderName, HeaderSecret] = Field(default_factory=dict)
     """Sent with every request."""
     extra: dict[str, JsonValue] = Field(default_factory=dict)
-    """Fields added to every request, for example `safetySettings`; mappings are merged with ours."""
-    patience: float = Field(default=SILENCE_SECONDS, gt=0)
-    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
-    chunks without content are silence."""
-    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
-    """The longest that one answer may take, in seconds, before it is ended with an error."""
+    """Fields added to every request, for example `safetySettings`; mappings are merged with our own."""
+    timeout: float = Field(default=SILENCE_SECONDS, gt=0)
+    """Seconds without content from the provider before the response is ended with an error. Comments and chunks
+    without content do not count as content."""
+    total_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """Seconds that one response may take in total before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_platform(self) -> Self:
-        lacking = [name for name in ("region", "project") if getattr(self, name) is None]
-        if self.platform == "vertex" and lacking:
-            text = f"the platform vertex needs {' and '.join(f'`{name}`' for name in lacking)}"
+        missing = [name for name in ("region", "project") if getattr(self, name) is None]
+        if self.platform == "vertex" and missing:
+            text = f"the platform vertex needs {' and '.join(f'`{name}`' for name in missing)}"
             raise PydanticCustomError("platform", "{text}", {"text": text})
         return self
 

@@ -1,6 +1,6 @@
-"""Any chat model of LangChain's: an object of yours, or one that LangChain makes from a name.
+"""Adapter of LangChain's chat models: your own object, or one that LangChain makes from a name.
 
-LangChain is imported when such a model is built, and not before: it is large.
+LangChain is imported only when such a model is built: it is large.
 """
 
 from importlib import import_module
@@ -13,55 +13,55 @@ from rightseat import parts
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
-from rightseat.egress.options import Sendable
-from rightseat.egress.redaction import secrets_in
+from rightseat.egress.options import HeaderSecret
+from rightseat.egress.redaction import find_secrets
 from rightseat.parts import Reference
 
 
 class Options(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     model: str | None = None
-    """What LangChain's `init_chat_model` makes a model of, for example `mistralai:mistral-large-latest`."""
+    """The name passed to LangChain's `init_chat_model`, for example `mistralai:mistral-large-latest`."""
     object: Reference | None = None
-    """A chat model of yours instead, or a function that makes one, as `module:name`."""
-    api_key: Sendable | None = None
-    """Given to `init_chat_model` as `api_key`."""
+    """Your own chat model instead, or a function that makes one, as `module:name`."""
+    api_key: HeaderSecret | None = None
+    """Passed to `init_chat_model` as `api_key`."""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
-    """What else `init_chat_model` is given, for example `{temperature: 0}`."""
+    """More arguments of `init_chat_model`, for example `{temperature: 0}`."""
     accepts: tuple[str, ...] = ()
-    """Parameters of an ask that the model takes with a call: `temperature`, `max_tokens`, `response_format`, …"""
+    """Request parameters that the model supports: `temperature`, `max_tokens`, `response_format`, …"""
 
-    patience: float = Field(default=SILENCE_SECONDS, gt=0)
-    """The longest silence of the model's server, in seconds, before an answer is ended with an error. Comments and
-    chunks without content are silence."""
-    answer_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
-    """The longest that one answer may take, in seconds, before it is ended with an error."""
+    timeout: float = Field(default=SILENCE_SECONDS, gt=0)
+    """Seconds without content from the provider before the response is ended with an error. Comments and chunks
+    without content do not count as content."""
+    total_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
+    """Seconds that one response may take in total before it is ended with an error."""
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
         if (self.model is None) == (self.object is None):
-            raise PydanticCustomError("one_of", "either `model` or `object` should be there")
+            raise PydanticCustomError("one_of", "set either `model` or `object`")
         return self
 
 
 def build(options: Options) -> Model:
     try:
-        model = make(options)
+        model = make_model(options)
         adapter = import_module("rightseat.models.langchain.model")
     except ImportError as error:
         raise ConfigError(f"The model 'langchain' needs a package that is not installed: {error}") from error
-    except ValueError as error:  # of `init_chat_model`: a provider that it does not know, a key that is missing
-        raise ConfigError(f"LangChain makes no model of {options.model!r}: {_said(options, error)}") from None
+    except ValueError as error:  # an unknown provider, or a missing key
+        raise ConfigError(f"LangChain cannot make the model {options.model!r}: {_redact(options, error)}") from None
     if not hasattr(model, "astream"):
-        raise ConfigError(f"{options.object!r} is no chat model of LangChain's: it cannot be streamed.")
+        raise ConfigError(f"{options.object!r} is not a LangChain chat model: it has no `astream`.")
     key = options.api_key.get_secret_value() if options.api_key else ""
-    timeouts = Timeouts(options.patience, options.answer_timeout)
+    timeouts = Timeouts(options.timeout, options.total_timeout)
     name = options.model or options.object or ""
-    built: Model = adapter.LangChain(model, options.accepts, (key, *secrets_in(options.arguments)), timeouts, name)
+    built: Model = adapter.LangChain(model, options.accepts, (key, *find_secrets(options.arguments)), timeouts, name)
     return built
 
 
-def make(options: Options) -> Any:
+def make_model(options: Options) -> Any:
     if options.object is not None:
         found = parts.load(options.object)
         return found if hasattr(found, "astream") and not isinstance(found, type) else found()
@@ -71,7 +71,7 @@ def make(options: Options) -> Any:
     return import_module("langchain.chat_models").init_chat_model(options.model, **arguments)
 
 
-def _said(options: Options, error: ValueError) -> str:
-    """In one line, and without the key."""
+def _redact(options: Options, error: ValueError) -> str:
+    """Return the error on one line with the key masked."""
     text = " ".join(str(error).split())[:500]
     return text.replace(options.api_key.get_secret_value(), "[key]") if options.api_key else text

@@ -1,4 +1,4 @@
-"""The model itself: our messages → LangChain's, and the chunks of its answer → ours."""
+"""Converts messages to LangChain's and its response chunks to `Chunk`s."""
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from rightseat.core.ask import Named, Parameters, ToolChoice
-from rightseat.core.calling import read_arguments
-from rightseat.core.closing import closing
+from rightseat.core.ask import NamedTool, Parameters, ToolChoice
+from rightseat.core.concurrency import aclosing
 from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
 from rightseat.core.events import StopReason
+from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, File, Image, Message, Result
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, StopChunk, TextChunk, ThoughtChunk, UsageChunk
+from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
 from rightseat.egress.redaction import Redactor
 from rightseat.wire.openai_chat import write_format, write_tool
 
@@ -33,12 +33,12 @@ REASONS: dict[str, StopReason] = {
 }
 
 
-CALLS = {"tool_call", "tool_call_chunk", "invalid_tool_call", "tool_use", "input_json_delta", "function_call"}
-"""Blocks of a content that say what the calls beside it say."""
+CALL_BLOCKS = {"tool_call", "tool_call_chunk", "invalid_tool_call", "tool_use", "input_json_delta", "function_call"}
+"""Content blocks that repeat the tool calls of the same chunk."""
 
 
 class LangChain:
-    """`LangChain(ChatMistralAI(…))` in Python. `accepts` are parameters that the model takes with a call."""
+    """`LangChain(ChatMistralAI(…))` in Python. `accepts` are the request parameters that the model supports."""
 
     def __init__(
         self,
@@ -60,29 +60,31 @@ class LangChain:
         model = bind(self.model, prompt, self._accepts, notes)
         for note in notes:
             yield NoteChunk("warning", note)
-        reader = Reader()
+        reader = LangChainDecoder()
         try:
             with Deadlines(self._timeouts, self._timeout) as deadlines:
-                async with closing(model.astream(write_messages(prompt.messages), **arguments)) as chunks:
+                async with aclosing(model.astream(write_messages(prompt.messages), **arguments)) as chunks:
                     async for chunk in chunks:
                         deadlines.pause()
-                        heard = False
+                        has_progress = False
                         for read in reader.read(chunk):
-                            heard = heard or has_content(read)
+                            has_progress = has_progress or has_content(read)
                             yield read
-                        deadlines.resume(heard)
+                        deadlines.resume(has_progress)
         except ModelError:
             raise
         except Exception as error:  # whatever the provider's own package raises
             logger.warning("the LangChain model failed: %s", type(error).__name__)
-            logger.debug("the LangChain model failed: %s", self._redactor.text(str(error)))  # it may repeat the prompt
-            raise read_failure(error) from None
+            logger.debug(
+                "the LangChain model failed: %s", self._redactor.redact_text(str(error))
+            )  # it may repeat the prompt
+            raise map_exception(error) from None
         for read in reader.end():
             yield read
 
 
 def bind(model: Any, prompt: Prompt, accepts: Sequence[str], notes: list[str]) -> Any:
-    """The model with its tools."""
+    """Return the model with the tools bound to it."""
     if not prompt.tools:
         return model
     more: dict[str, Any] = {}
@@ -92,16 +94,16 @@ def bind(model: Any, prompt: Prompt, accepts: Sequence[str], notes: list[str]) -
         if "parallel_tool_calls" in accepts:
             more["parallel_tool_calls"] = prompt.parameters.parallel_calls
         elif not prompt.parameters.parallel_calls:
-            notes.append(unknown("parallel_tool_calls"))
+            notes.append(not_sent("parallel_tool_calls"))
     try:
         return model.bind_tools([write_tool(tool) for tool in prompt.tools], **more)
     except NotImplementedError:
-        notes.append("This LangChain model cannot call tools, so it was offered none.")
+        notes.append("This LangChain model does not support tools, so it got none.")
         return model
 
 
 def write_choice(choice: ToolChoice) -> str:
-    if isinstance(choice, Named):
+    if isinstance(choice, NamedTool):
         return choice.name
     return "any" if choice == "required" else choice
 
@@ -110,17 +112,19 @@ def write_arguments(parameters: Parameters, accepts: Sequence[str], notes: list[
     arguments: dict[str, Any] = {"stop": list(parameters.stop)} if parameters.stop else {}
     wanted: dict[str, Any] = {name: getattr(parameters, name) for name in SETTINGS}
     if parameters.response_schema is not None:
-        wanted["response_format"] = write_format(parameters.response_schema, parameters.response_strict)
+        wanted["response_format"] = write_format(
+            parameters.response_schema, parameters.response_strict, parameters.response_name
+        )
     for name, value in wanted.items():
         if value is not None and name in accepts:
             arguments[name] = value
         elif value is not None:
-            notes.append(unknown(name))
+            notes.append(not_sent(name))
     return arguments
 
 
-def unknown(name: str) -> str:
-    return f"`{name}` was left out: this LangChain model is not known to take it. If it does, name it in `accepts`."
+def not_sent(name: str) -> str:
+    return f"`{name}` was not sent: add it to `accepts` if this LangChain model supports it."
 
 
 def write_messages(messages: Iterable[Message]) -> list[BaseMessage]:
@@ -144,7 +148,7 @@ def write_message(message: Message) -> Iterable[BaseMessage]:
 
 
 def write_content(message: Message) -> Any:
-    """Plain text where that is all there is; else LangChain's own blocks, which it writes in each provider's way."""
+    """Return plain text if there is nothing else, else LangChain's own blocks, which it translates per provider."""
     if not any(isinstance(part, Image | File) for part in message.parts):
         return message.text
     return [block for part in message.parts for block in write_block(part)]
@@ -164,11 +168,11 @@ def write_call(call: Call) -> Any:
     return {"name": call.name, "args": {"broken_json": call.arguments} if read is None else read, "id": call.id}
 
 
-class Reader:
-    """Feed it the chunks of one answer; at the end it says why it ended and what it cost."""
+class LangChainDecoder:
+    """Reads the chunks of one response; `end` returns the stop reason and the usage."""
 
     def __init__(self) -> None:
-        self._places: dict[object, int] = {}  # providers count calls in numbers, in texts, or not at all
+        self._indexes: dict[object, int] = {}  # providers index calls by number, by text, or not at all
         self._reason: str | None = None
         self._usage: list[int] | None = None
         self._unshown: set[str] = set()
@@ -178,14 +182,14 @@ class Reader:
         if isinstance(chunk, AIMessageChunk):
             for position, piece in enumerate(chunk.tool_call_chunks):
                 index = piece.get("index")
-                place = self._place(index if index is not None else piece.get("id") or f"position {position}")
+                place = self._index(index if index is not None else piece.get("id") or f"position {position}")
                 yield CallChunk(place, piece.get("args") or "", piece.get("id") or "", piece.get("name") or "")
-        else:  # a model that cannot stream
+        else:  # a model without streaming
             for call in chunk.tool_calls:
                 arguments = msgspec.json.encode(call["args"]).decode()
-                yield CallChunk(self._place(len(self._places)), arguments, call.get("id") or "", call["name"])
+                yield CallChunk(self._index(len(self._indexes)), arguments, call.get("id") or "", call["name"])
             for broken in chunk.invalid_tool_calls:
-                place, id, name = self._place(len(self._places)), broken.get("id") or "", broken.get("name") or ""
+                place, id, name = self._index(len(self._indexes)), broken.get("id") or "", broken.get("name") or ""
                 yield CallChunk(place, broken.get("args") or "", id, name)
         if usage := chunk.usage_metadata:
             details = usage.get("input_token_details", {})
@@ -197,17 +201,17 @@ class Reader:
             )
             before = self._usage or [0] * len(now)
             self._usage = [one + (more or 0) for one, more in zip(before, now, strict=True)]
-        told = chunk.response_metadata
-        self._reason = told.get("finish_reason") or told.get("stop_reason") or told.get("done_reason") or self._reason
+        data = chunk.response_metadata
+        self._reason = data.get("finish_reason") or data.get("stop_reason") or data.get("done_reason") or self._reason
 
     def end(self) -> Iterable[Chunk]:
-        found: StopReason = "calls" if self._places else "stop"
-        yield StopChunk(REASONS.get(str(self._reason).lower(), found))
+        default: StopReason = "tool_calls" if self._indexes else "stop"
+        yield StopChunk(REASONS.get(str(self._reason).lower(), default))
         if self._usage is not None:
             yield UsageChunk(*self._usage)
 
-    def _place(self, key: object) -> int:
-        return self._places.setdefault(key, len(self._places))
+    def _index(self, key: object) -> int:
+        return self._indexes.setdefault(key, len(self._indexes))
 
     def _content(self, content: str | list[Any]) -> Iterable[Chunk]:
         if isinstance(content, str):
@@ -220,36 +224,36 @@ class Reader:
                 case {"type": "text", "text": str(text), **more}:
                     yield TextChunk(text)
                     if more.get("annotations") or more.get("citations"):
-                        yield from self._leave_out("citations")
+                        yield from self._warn_unshown("citations")
                 case {"type": "reasoning", "reasoning": str(text)} | {"type": "thinking", "thinking": str(text)}:
-                    yield ThoughtChunk(text)
+                    yield ReasoningChunk(text)
                 case {"type": "reasoning", "summary": list(summary)}:
                     for part in summary:
-                        yield ThoughtChunk(str(part.get("text", "")))
+                        yield ReasoningChunk(str(part.get("text", "")))
                 case {"type": "reasoning" | "thinking"}:
-                    pass  # the id or the signature of a thought: nothing that could be shown
-                case {"type": str(kind)} if kind not in CALLS:
-                    yield from self._leave_out(kind)
+                    pass  # the id or the signature of a reasoning block: nothing to show
+                case {"type": str(kind)} if kind not in CALL_BLOCKS:
+                    yield from self._warn_unshown(kind)
 
-    def _leave_out(self, kind: str) -> Iterable[Chunk]:
+    def _warn_unshown(self, kind: str) -> Iterable[Chunk]:
         if kind not in self._unshown:
             self._unshown.add(kind)
-            yield NoteChunk("warning", f"The answer holds {kind!r} of the provider's, which is not shown.")
+            yield NoteChunk("warning", f"The response contains {kind!r}, which is not shown.")
 
 
-def read_failure(error: Exception) -> ModelError:
-    """Most packages keep the status of an answer with their errors. Their words stay in our log, and out of answers."""
-    status = next((value for value in statuses(error) if isinstance(value, int) and 400 <= value < 600), None)
+def map_exception(error: Exception) -> ModelError:
+    """Map an exception of a provider's package by the HTTP status it carries. Its text goes to the log only."""
+    status = next((value for value in find_statuses(error) if isinstance(value, int) and 400 <= value < 600), None)
     if status in (401, 403):
-        return ModelRefusedKey(f"The model's server does not accept our key (HTTP {status}).")
+        return ModelRefusedKey(f"The model provider returned HTTP {status}: it does not accept the API key.")
     if status in (429, 529):
-        return ModelBusy(f"The model's server has too much to do for us right now (HTTP {status}). Try again later.")
+        return ModelBusy(f"The model provider returned HTTP {status} (rate limited). Try again later.")
     if status is not None and status < 500:
-        return ModelRefused(f"The model's server does not accept the request (HTTP {status}).", status)
-    return ModelUnreachable(f"The LangChain model failed ({type(error).__name__}); the server's log has more.")
+        return ModelRefused(f"The model provider returned HTTP {status}.", status)
+    return ModelUnreachable(f"The LangChain model failed with {type(error).__name__}; see the server's log.")
 
 
-def statuses(error: Exception) -> Iterable[object]:
+def find_statuses(error: Exception) -> Iterable[object]:
     yield getattr(error, "status_code", None)
     yield getattr(getattr(error, "response", None), "status_code", None)
     yield getattr(error, "code", None)

@@ -1,7 +1,7 @@
-"""`call_type: render`: charts as options of ECharts, and as pictures where somebody asks for one."""
+"""`call_type: render`: charts as ECharts options, and as SVG or PNG on request."""
 
-from rightseat.plugins.charts.png import png
-from rightseat.plugins.charts.rendering import render
-from rightseat.plugins.charts.svg import svg
+from rightseat.plugins.charts.png import render_png
+from rightseat.plugins.charts.render import render
+from rightseat.plugins.charts.svg import render_svg
 
-__all__ = ["png", "render", "svg"]
+__all__ = ["render", "render_png", "render_svg"]

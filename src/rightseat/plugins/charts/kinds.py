@@ -1,4 +1,4 @@
-"""The kinds of charts, and how they differ: everything else asks here.
+"""The kinds of charts and how they differ, declared once.
 
 To add a kind, add an entry; where none of the marks that `svg.py` draws fits it, add one there. Its name is the type of
 the series in ECharts.
@@ -10,10 +10,10 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class ChartKind:
-    """`purpose` is read by the model that chooses a kind.
+    """`purpose` is shown to the model that chooses a kind.
 
-    `shape`: `categories` have an axis of them, and can be stacked; `numbers` have an axis of numbers for x; `slices`
-    have no axes, and one column. `is_continuous`: too many rows are thinned out; otherwise the smallest are summed.
+    `shape`: `categories` have a category axis and can be stacked; `numbers` have a numeric x axis; `slices` have no
+    axes and one column. `is_continuous`: too many rows are sampled evenly; otherwise the smallest are summed.
     """
 
     purpose: str

@@ -1,20 +1,20 @@
-"""A chart as PNG."""
+"""Renders a chart as PNG."""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from rightseat.core.errors import Misuse
-from rightseat.plugins.charts.svg import svg
+from rightseat.core.errors import NotConfigured
+from rightseat.plugins.charts.svg import render_svg
 
-ZOOM = 2  # for screens that show two points where one was
+ZOOM = 2  # for high-density screens
 
 
-async def png(option: Mapping[str, Any]) -> bytes:
-    """Raises `Misuse` where the package is not installed that paints it, and `ValueError` as `svg` does."""
+async def render_png(option: Mapping[str, Any]) -> bytes:
+    """Raises `NotConfigured` if the package resvg_py is not installed, and `ValueError` like `render_svg`."""
     try:
         import resvg_py
     except ImportError:
-        raise Misuse("A chart as PNG needs a package: pip install 'rightseat[png]'. SVG needs none.") from None
-    drawn = svg(option)
+        raise NotConfigured("A chart as PNG needs a package: pip install 'rightseat[png]'. SVG needs none.") from None
+    drawn = render_svg(option)
     return bytes(await asyncio.to_thread(lambda: resvg_py.svg_to_bytes(svg_string=drawn, zoom=ZOOM)))

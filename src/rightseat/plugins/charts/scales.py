@@ -1,15 +1,15 @@
-"""Where values stand on an axis, and which of them are written beside it."""
+"""Axis scales: positions of values, and round tick values."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-SMALLEST = 1e-200  # what is less is drawn as nothing
+MIN_MAGNITUDE = 1e-200  # smaller values are drawn as zero
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From values to a share of the axis, 0 at its start and 1 at its end."""
+    """Maps values to a position on the axis, 0 at its start and 1 at its end."""
 
     low: float
     high: float
@@ -23,24 +23,24 @@ class Scale:
         return (value - self.low) / (self.high - self.low)
 
 
-def linear(values: Sequence[float], with_zero: bool, most: int = 6) -> Scale:
-    """Ends and ticks on round numbers. Bars begin at zero, or they lie about their length."""
+def build_linear_scale(values: Sequence[float], with_zero: bool, max_ticks: int = 6) -> Scale:
+    """Ends and ticks are round numbers. Bars need zero on the scale, or their lengths would mislead."""
     low, high = min(values), max(values)
     if with_zero:
         low, high = min(low, 0), max(high, 0)
     largest = max(abs(low), abs(high))
-    if largest < SMALLEST:
+    if largest < MIN_MAGNITUDE:
         low, high = 0, 1
     elif high - low <= largest * 1e-9:  # as good as one value
         low, high = low - largest / 10, high + largest / 10
-    step = nice((high - low) / max(1, most - 1))
+    step = round_up_step((high - low) / max(1, max_ticks - 1))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     digits = 2 - math.floor(math.log10(step))
     ticks = tuple(round(at * step, digits) for at in range(first, last + 1))
     return Scale(ticks[0], ticks[-1], ticks)
 
 
-def logarithmic(values: Sequence[float]) -> Scale:
+def build_log_scale(values: Sequence[float]) -> Scale:
     first = math.floor(math.log10(min(values)))
     last = math.ceil(math.log10(max(values)))
     last += first == last
@@ -48,14 +48,14 @@ def logarithmic(values: Sequence[float]) -> Scale:
     return Scale(10.0**first, 10.0**last, tuple(10.0**at for at in range(first, last + 1, every)), is_log=True)
 
 
-def nice(rough: float) -> float:
-    """The next 1, 2, 2.5 or 5 with noughts."""
+def round_up_step(rough: float) -> float:
+    """Return the next 1, 2, 2.5 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(step * power for step in (1, 2, 2.5, 5, 10) if step * power >= rough * 0.999)
 
 
-def written(value: float) -> str:
-    """As short as it can be said: 1,200 and 3.5M, not 1200.0 and 3500000."""
+def format_number(value: float) -> str:
+    """Return a short form: 1,200 and 3.5M, not 1200.0 and 3500000."""
     for size, letter in ((1e12, "T"), (1e9, "B"), (1e6, "M")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"

@@ -1,24 +1,24 @@
-"""The rows that a chart is made of: a list of flat objects, whichever step gave it."""
+"""The table behind a chart: rows are flat objects, and columns are numeric, text or empty."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.plugins.results import StepFailed
 
 Scalar = str | int | float | bool | None
-Kind = Literal["number", "text", "empty"]
+ColumnKind = Literal["number", "text", "empty"]
 
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """`kinds` are by column, in the order in which columns first appear."""
+class ChartTable:
+    """`kinds` maps columns to their kind, in order of first appearance."""
 
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ColumnKind]
     rows: Sequence[Mapping[str, Scalar]]
 
     @property
@@ -29,24 +29,26 @@ class Table:
         return [row.get(name) for row in self.rows]
 
 
-def read(data: JsonValue) -> Table:
+def read(data: JsonValue) -> ChartTable:
     """Raises `StepFailed("render_input")`."""
     if not isinstance(data, list) or not data:
-        raise StepFailed("render_input", f"A chart needs a list of rows, and was given {said(data)}.")
+        raise StepFailed("render_input", f"A chart needs a list of rows, not {describe_value(data)}.")
     rows: list[dict[str, Scalar]] = []
     for number, row in enumerate(data, 1):
         if not isinstance(row, dict) or not row:
-            raise StepFailed("render_input", f"A chart needs rows that are objects, and row {number} is {said(row)}.")
+            raise StepFailed(
+                "render_input", f"A chart needs rows that are objects, and row {number} is {describe_value(row)}."
+            )
         for column, value in row.items():
             if isinstance(value, list | dict):
-                message = f"A chart needs plain values, and {column!r} in row {number} is {said(value)}."
+                message = f"A chart needs plain values, and {column!r} in row {number} is {describe_value(value)}."
                 raise StepFailed("render_input", message)
-        rows.append(dict(row))  # type: ignore[arg-type]  # what is no scalar was refused
+        rows.append(dict(row))  # type: ignore[arg-type]  # other values were rejected above
     columns = dict.fromkeys(column for row in rows for column in row)
-    return Table({column: kind([row.get(column) for row in rows]) for column in columns}, rows)
+    return ChartTable({column: classify_column([row.get(column) for row in rows]) for column in columns}, rows)
 
 
-def said(value: JsonValue) -> str:
+def describe_value(value: JsonValue) -> str:
     match value:
         case None:
             return "nothing"
@@ -60,15 +62,15 @@ def said(value: JsonValue) -> str:
             return f"the value {str(value)[:40]!r}"
 
 
-def kind(values: Sequence[Scalar]) -> Kind:
+def classify_column(values: Sequence[Scalar]) -> ColumnKind:
     known = [value for value in values if value is not None and value != ""]
     if not known:
         return "empty"
-    return "number" if all(number(value) is not None for value in known) else "text"
+    return "number" if all(parse_number(value) is not None for value in known) else "text"
 
 
-def number(value: Scalar) -> int | float | None:
-    """Also of text that is written as a number; None where it is none."""
+def parse_number(value: Scalar) -> int | float | None:
+    """Accept numbers and text that is a number; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):

@@ -1,7 +1,7 @@
 """Flows: the procedures of a plugin, run step by step."""
 
-from rightseat.plugins.flows.means import Means
-from rightseat.plugins.flows.progress import Progress, read
-from rightseat.plugins.flows.running import Suggest, run
+from rightseat.plugins.flows.checkpoint import FlowCheckpoint, read_checkpoint
+from rightseat.plugins.flows.dependencies import Dependencies
+from rightseat.plugins.flows.runner import Suggest, run
 
-__all__ = ["Means", "Progress", "Suggest", "read", "run"]
+__all__ = ["Dependencies", "FlowCheckpoint", "Suggest", "read_checkpoint", "run"]

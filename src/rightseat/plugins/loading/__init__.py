@@ -1,10 +1,10 @@
-"""Reads the folder of a plugin: all of it or, where anything is an error, nothing; and says what it thinks of it.
+"""Loads a plugin folder into a `Plugin` and reports diagnostics; a single error means that nothing is loaded.
 
-    loaded = load(Path("plugins/weather"))
-    for one in loaded.diagnostics:
-        print(one)
+    result = load(Path("plugins/weather"))
+    for diagnostic in result.diagnostics:
+        print(diagnostic)
 
-Nothing of a plugin is run, imported or downloaded here.
+The loader never runs or imports plugin code and never downloads anything.
 """
 
 from collections.abc import Iterator
@@ -13,25 +13,25 @@ from pathlib import Path
 
 from rightseat.plugins.definition import Flow, Identity, Plugin
 from rightseat.plugins.diagnostics import Diagnostic, Mode
-from rightseat.plugins.loading import automatic, flows, metadata, openapi, reading, tools
+from rightseat.plugins.loading import automatic, flows, metadata, openapi, tools, yaml_json
 from rightseat.plugins.loading import files as folders
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.files import Files
-from rightseat.plugins.loading.limits import Limits, Operator
-from rightseat.plugins.loading.notes import Node, Notes
-from rightseat.plugins.loading.params import Surroundings
+from rightseat.plugins.loading.limits import OperatorSettings, PluginLimits
+from rightseat.plugins.loading.nodes import DiagnosticReport, SourceNode
 
-__all__ = ["Limits", "Loaded", "Operator", "load", "load_files"]
+__all__ = ["LoadResult", "OperatorSettings", "PluginLimits", "load", "load_files"]
 
-LIMITS = Limits()
-OPERATOR = Operator()
-CASES = "tests/cases.yaml"
-_FOLDERS = ("lib/", "data/", "demo/", "flows/", "tests/")
-_BESIDE = ("readme", "license", "icon.")
+LIMITS = PluginLimits()
+OPERATOR = OperatorSettings()
+CASES_FILE = "tests/cases.yaml"
+_KNOWN_FOLDERS = ("lib/", "data/", "demo/", "flows/", "tests/")
+_KNOWN_FILE_PREFIXES = ("readme", "license", "icon.")
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
-    """`plugin` is None where a diagnostic is an error."""
+class LoadResult:
+    """`plugin` is None if any diagnostic is an error."""
 
     plugin: Plugin | None
     diagnostics: tuple[Diagnostic, ...]
@@ -41,139 +41,151 @@ class Loaded:
         return [one for one in self.diagnostics if one.severity == "error"]
 
 
-def load(folder: Path, mode: Mode = "compat", limits: Limits = LIMITS, operator: Operator = OPERATOR) -> Loaded:
-    """The name of the folder is the plugin's id. Raises `OSError` where there is no such folder."""
-    notes = Notes(mode)
+def load(
+    folder: Path, mode: Mode = "compat", limits: PluginLimits = LIMITS, operator: OperatorSettings = OPERATOR
+) -> LoadResult:
+    """Load a folder, whose name is the plugin's id. Raises `OSError` if it does not exist."""
+    report = DiagnosticReport(mode)
     folder = folder.resolve()
-    files = folders.gather(folder, limits, notes)
-    return _load(folder, files, limits, operator, notes)
+    files = folders.read_folder(folder, limits, report)
+    return _load(folder, files, limits, operator, report)
 
 
 def load_files(
-    folder: Path, files: Files, mode: Mode = "compat", limits: Limits = LIMITS, operator: Operator = OPERATOR
-) -> Loaded:
-    """As if `files` stood in `folder`, which need not be there yet."""
-    return _load(folder, files, limits, operator, Notes(mode))
+    folder: Path,
+    files: Files,
+    mode: Mode = "compat",
+    limits: PluginLimits = LIMITS,
+    operator: OperatorSettings = OPERATOR,
+) -> LoadResult:
+    """Load `files` as if they were in `folder`, which need not exist yet."""
+    return _load(folder, files, limits, operator, DiagnosticReport(mode))
 
 
-def _load(folder: Path, files: Files, limits: Limits, operator: Operator, notes: Notes) -> Loaded:
-    if reading.METADATA not in files and notes.has_error:
-        return Loaded(None, notes.found)  # it may be among what was not read
-    if reading.METADATA not in files:
-        notes.add_file("E106", reading.METADATA, "there is no plugin.json.", "`rightseat plugin new` writes one")
-        return Loaded(None, notes.found)
-    node = reading.read(reading.METADATA, files, limits, notes)
+def _load(
+    folder: Path, files: Files, limits: PluginLimits, operator: OperatorSettings, report: DiagnosticReport
+) -> LoadResult:
+    if yaml_json.METADATA not in files and report.has_error:
+        return LoadResult(None, report.diagnostics)  # plugin.json may be one of the files that could not be read
+    if yaml_json.METADATA not in files:
+        report.add_file("E106", yaml_json.METADATA, "plugin.json is missing.", "create one with `rightseat plugin new`")
+        return LoadResult(None, report.diagnostics)
+    node = yaml_json.read(yaml_json.METADATA, files, limits, report)
     if node is None:
-        return Loaded(None, notes.found)
-    plugin = _Assembly(folder, files, limits, operator, notes).build(node)
-    return Loaded(None if notes.has_error else plugin, notes.found)
+        return LoadResult(None, report.diagnostics)
+    plugin = _Assembly(folder, files, limits, operator, report).build(node)
+    return LoadResult(None if report.has_error else plugin, report.diagnostics)
 
 
 class _Assembly:
-    def __init__(self, folder: Path, files: Files, limits: Limits, operator: Operator, notes: Notes) -> None:
+    def __init__(
+        self, folder: Path, files: Files, limits: PluginLimits, operator: OperatorSettings, report: DiagnosticReport
+    ) -> None:
         self._folder = folder
         self._files = files
         self._limits = limits
         self._operator = operator
-        self._notes = notes
+        self._report = report
 
-    def build(self, node: Node) -> Plugin:
-        about = metadata.read(node, self._folder.name, self._files, self._operator, self._notes)
-        api = self._read_api(about)
-        lib = tools.digest(self._files, self._notes)
-        around = Surroundings(api.operations, about.databases, tools.words(self._files, self._notes))
-        own = self._read_flows(around)
-        made = automatic.flows(api.operations) if about.is_automatic else {}
-        if about.is_automatic:
+    def build(self, node: SourceNode) -> Plugin:
+        manifest = metadata.read(node, self._folder.name, self._files, self._operator, self._report)
+        api = self._read_api(manifest)
+        lib = tools.compute_digest(self._files, self._report)
+        context = LoadContext(api.operations, manifest.databases, tools.find_identifiers(self._files, self._report))
+        own = self._read_flows(context)
+        made = automatic.build_flows(api.operations) if manifest.is_automatic else {}
+        if manifest.is_automatic:
             self._check_automatic(node, made, own)
         every = made | {flow.name: flow for flow, _ in own}
         every = {name: flow for name, flow in every.items() if not _is_replaced(flow, made, own)}
         for flow, written in own:
-            flows.check_next(flow, written, self._folder.name, every, self._notes)
+            flows.check_next_flows(flow, written, self._folder.name, every, self._report)
         self._check_rest(node, api, every, lib)
-        self._check_data(about)
+        self._check_data(manifest)
         return Plugin(
-            Identity(self._folder.name.lower(), about.version, folders.digest(self._files)),
+            Identity(self._folder.name.lower(), manifest.version, folders.compute_digest(self._files)),
             self._folder,
-            about.words,
-            about.i18n,
-            about.auth,
-            about.allow_private,
-            metadata.placed(about.databases, self._folder),
+            manifest.words,
+            manifest.i18n,
+            manifest.auth,
+            manifest.allow_private,
+            metadata.resolve_database_paths(manifest.databases, self._folder),
             api.server,
             api.operations,
-            self._enabled(every, lib, node),
+            self._disable_lib_flows(every, lib, node),
             lib,
         )
 
-    def _read_api(self, about: metadata.Metadata) -> openapi.Api:
-        there = [name for name in openapi.NAMES if name in self._files]
-        if len(there) > 1:
-            self._notes.add_file("E105", there[1], f"there are {' and '.join(there)}.", "keep one")
-        document = reading.read(there[0], self._files, self._limits, self._notes) if there else None
+    def _read_api(self, manifest: metadata.Metadata) -> openapi.ApiDefinition:
+        names = [name for name in openapi.FILE_NAMES if name in self._files]
+        if len(names) > 1:
+            self._report.add_file("E105", names[1], f"the folder has both {' and '.join(names)}.", "keep one")
+        document = yaml_json.read(names[0], self._files, self._limits, self._report) if names else None
         if document is None:
-            return openapi.Api()
-        return openapi.read(document, self._files, about.auth, self._limits, self._operator, self._notes)
+            return openapi.ApiDefinition()
+        return openapi.read(document, self._files, manifest.auth, self._limits, self._operator, self._report)
 
-    def _read_flows(self, around: Surroundings) -> list[tuple[Flow, Node]]:
+    def _read_flows(self, context: LoadContext) -> list[tuple[Flow, SourceNode]]:
         paths = sorted(path for path in self._files if _is_flow(path))
-        if len(paths) > self._limits.flows:
-            self._notes.add_file("E108", paths[-1], f"there are more than {self._limits.flows} flows.")
+        if len(paths) > self._limits.max_flows:
+            self._report.add_file("E108", paths[-1], f"the plugin has more than {self._limits.max_flows} flows.")
             return []
-        found: list[tuple[Flow, Node]] = []
+        found: list[tuple[Flow, SourceNode]] = []
         names: dict[str, str] = {}
         for path in paths:
-            node = reading.read(path, self._files, self._limits, self._notes)
-            flow = None if node is None else flows.read(node, around, self._limits, self._notes)
+            node = yaml_json.read(path, self._files, self._limits, self._report)
+            flow = None if node is None else flows.read(node, context, self._limits, self._report)
             if flow is None or node is None:
                 continue
             first = names.setdefault(flow.name.casefold(), path)
             if first != path:
-                said = f"the flow {flow.name!r} is in {first} already."
-                self._notes.add("E301", node.get("name") or node, said, "upper and lower case are one")
+                message = f"the flow {flow.name!r} is already defined in {first}."
+                self._report.add("E301", node.get("name") or node, message, "names ignore upper and lower case")
             found.append((flow, node))
         return found
 
-    def _check_automatic(self, node: Node, made: dict[str, Flow], own: list[tuple[Flow, Node]]) -> None:
+    def _check_automatic(self, node: SourceNode, made: dict[str, Flow], own: list[tuple[Flow, SourceNode]]) -> None:
         place = node.get("automatic_flow") or node
         if not made:
-            self._notes.add("W601", place, "`automatic_flow` makes nothing: there are no operations.")
-        if len(made) > automatic.MANY:
-            said = f"{len(made)} flows are made of operations; choosing among so many goes wrong more often."
-            self._notes.add("W602", place, said, "write flows for what is asked")
+            self._report.add("W601", place, "`automatic_flow` has no effect: there are no operations.")
+        if len(made) > automatic.MANY_FLOWS:
+            message = f"{len(made)} flows are generated from operations; models choose less reliably among so many."
+            self._report.add("W602", place, message, "write flows for the questions that users ask")
         names = {name.casefold() for name in made}
         for flow, written in own:
             if flow.name.casefold() in names:
-                said = f"this file replaces the flow {flow.name!r} made of an operation."
-                self._notes.add("I601", written.get("name") or written, said)
+                message = f"this file replaces the flow {flow.name!r} that was generated from an operation."
+                self._report.add("I601", written.get("name") or written, message)
 
-    def _enabled(self, every: dict[str, Flow], lib: str | None, node: Node) -> dict[str, Flow]:
+    def _disable_lib_flows(self, every: dict[str, Flow], lib: str | None, node: SourceNode) -> dict[str, Flow]:
         if lib is None or lib in self._operator.lib:
             return every
-        said = "lib/ is not allowed to run yet; flows that use it are disabled."
-        self._notes.add_file("W702", tools.PACKAGE, said, f"allow the digest {lib}")
+        message = "lib/ is not allowed to run yet; flows that use it are disabled."
+        self._report.add_file("W702", tools.PACKAGE, message, f"allow the digest {lib}")
         return {name: replace(flow, enabled=not _uses_lib(flow)) for name, flow in every.items()}
 
-    def _check_rest(self, node: Node, api: openapi.Api, every: dict[str, Flow], lib: str | None) -> None:
+    def _check_rest(
+        self, node: SourceNode, api: openapi.ApiDefinition, every: dict[str, Flow], lib: str | None
+    ) -> None:
         if not api.operations and not every and lib is None:
-            said = "the plugin does nothing: it has no operation, no flow and no tool."
-            self._notes.add("W102", node, said)
+            message = "the plugin does nothing: it has no operation, no flow and no tool."
+            self._report.add("W102", node, message)
         for path in self._files:
-            if not _is_known(path):
-                self._notes.add_file("I100", path, f"{path} is not part of the format; it is not read.")
+            if not _is_known_path(path):
+                self._report.add_file("I100", path, f"{path} is not part of the plugin format; it is ignored.")
 
-    def _check_data(self, about: metadata.Metadata) -> None:
-        """What others read later can be read: catalogs and cases as YAML, the rest as text."""
-        catalogs = {str(one.catalog) for one in about.databases.values() if one.catalog}
+    def _check_data(self, manifest: metadata.Metadata) -> None:
+        """Report files that later stages could not parse: catalogs and cases as YAML, the others as text."""
+        catalogs = {str(one.catalog) for one in manifest.databases.values() if one.catalog}
         for path in self._files:
-            if path == CASES or (path in catalogs and path.endswith((".yaml", ".yml", ".json"))):
-                reading.read(path, self._files, self._limits, self._notes)
+            if path == CASES_FILE or (path in catalogs and path.endswith((".yaml", ".yml", ".json"))):
+                yaml_json.read(path, self._files, self._limits, self._report)
             elif path.startswith(("data/", "tests/")) and path.endswith((".yaml", ".yml", ".json", ".sql")):
-                reading.decode(path, self._files[path], self._notes)
+                yaml_json.decode(path, self._files[path], self._report)
 
 
-def _is_replaced(flow: Flow, made: dict[str, Flow], own: list[tuple[Flow, Node]]) -> bool:
-    """A flow made of an operation gives way to a file's, also where only upper and lower case differ."""
+def _is_replaced(flow: Flow, made: dict[str, Flow], own: list[tuple[Flow, SourceNode]]) -> bool:
+    """A flow file replaces the generated flow of the same name; names ignore upper and lower case."""
     names = {one.name.casefold() for one, _ in own}
     return made.get(flow.name) is flow and flow.name.casefold() in names
 
@@ -187,8 +199,8 @@ def _is_flow(path: str) -> bool:
     return path.startswith("flows/") and path.count("/") == 1 and path.endswith((".yaml", ".yml"))
 
 
-def _is_known(path: str) -> bool:
+def _is_known_path(path: str) -> bool:
     name = path.lower()
     if "/" not in path:
-        return path in (reading.METADATA, *openapi.NAMES) or name.startswith(_BESIDE)
-    return _is_flow(path) if path.startswith("flows/") else path.startswith(_FOLDERS)
+        return path in (yaml_json.METADATA, *openapi.FILE_NAMES) or name.startswith(_KNOWN_FILE_PREFIXES)
+    return _is_flow(path) if path.startswith("flows/") else path.startswith(_KNOWN_FOLDERS)

@@ -1,22 +1,22 @@
-"""Flows made of operations, one each (`automatic_flow`)."""
+"""Generates one flow per API operation, for plugins with `automatic_flow`."""
 
 import re
 from collections.abc import Mapping
 
 from rightseat.plugins.definition import Flow, Operation, Step
 
-MANY = 20
+MANY_FLOWS = 20
 
 
-def flows(operations: Mapping[str, Operation]) -> dict[str, Flow]:
+def build_flows(operations: Mapping[str, Operation]) -> dict[str, Flow]:
     found: dict[str, Flow] = {}
     for operation in operations.values():
-        flow = _flow(operation, {name.casefold() for name in found})
+        flow = _build_flow(operation, {name.casefold() for name in found})
         found[flow.name] = flow
     return found
 
 
-def _flow(operation: Operation, taken: set[str]) -> Flow:
+def _build_flow(operation: Operation, taken: set[str]) -> Flow:
     base = re.sub(r"[^A-Za-z0-9_-]+", "_", operation.id or f"{operation.method.lower()}_{operation.path}")
     base = re.sub(r"_{2,}", "_", base) if operation.id is None else base
     base = base.strip("_-")[:60] or operation.method.lower()

@@ -1,16 +1,16 @@
-"""Which steps of a flow lead where: what cannot be reached, and what never ends."""
+"""Finds unreachable steps and endless loops in the graph of a flow's steps."""
 
 from collections.abc import Iterator, Mapping
 
 from rightseat.plugins.definition import Step
 
-FIRST = "start"
-LAST = "end"
+FIRST_STEP = "start"
+LAST_STEP = "end"
 
 
-def targets(step: Step) -> list[str]:
-    """The steps that can follow."""
-    if step.name == LAST:
+def list_successors(step: Step) -> list[str]:
+    """Return the names of the steps that can follow."""
+    if step.name == LAST_STEP:
         return []
     if step.call != "choice":
         return [step.next] if step.next else []
@@ -19,42 +19,42 @@ def targets(step: Step) -> list[str]:
     return [name for name in (*named, step.params.get("default")) if isinstance(name, str)]
 
 
-def unreachable(steps: Mapping[str, Step]) -> list[str]:
+def find_unreachable(steps: Mapping[str, Step]) -> list[str]:
     seen: set[str] = set()
-    todo = [FIRST]
+    todo = [FIRST_STEP]
     while todo:
         name = todo.pop()
         if name in steps and name not in seen:
             seen.add(name)
-            todo += targets(steps[name])
+            todo += list_successors(steps[name])
     return [name for name in steps if name not in seen]
 
 
-def endless(steps: Mapping[str, Step]) -> Iterator[str]:
-    """One step of each circle that has no choice in it, from which nothing leads out."""
+def find_endless_loops(steps: Mapping[str, Step]) -> Iterator[str]:
+    """Yield one step of each loop that contains no choice and so never ends."""
     done: set[str] = set()
     for name in steps:
         walked: list[str] = []
-        here: str | None = name
-        while here is not None and here in steps and here not in done and steps[here].call != "choice":
-            done.add(here)
-            walked.append(here)
-            here = next(iter(targets(steps[here])), None)
-        if here is not None and here in walked:
-            yield here
+        current: str | None = name
+        while current is not None and current in steps and current not in done and steps[current].call != "choice":
+            done.add(current)
+            walked.append(current)
+            current = next(iter(list_successors(steps[current])), None)
+        if current is not None and current in walked:
+            yield current
 
 
-def returning(steps: Mapping[str, Step]) -> list[str]:
-    """The choices from which the flow can come back to themselves."""
-    return [name for name, step in steps.items() if step.call == "choice" and name in _after(steps, name)]
+def find_returning_choices(steps: Mapping[str, Step]) -> list[str]:
+    """Return the choices that the flow can reach again from themselves."""
+    return [name for name, step in steps.items() if step.call == "choice" and name in _find_reachable(steps, name)]
 
 
-def _after(steps: Mapping[str, Step], name: str) -> set[str]:
+def _find_reachable(steps: Mapping[str, Step], name: str) -> set[str]:
     seen: set[str] = set()
-    todo = list(targets(steps[name]))
+    todo = list(list_successors(steps[name]))
     while todo:
         one = todo.pop()
         if one in steps and one not in seen:
             seen.add(one)
-            todo += targets(steps[one])
+            todo += list_successors(steps[one])
     return seen

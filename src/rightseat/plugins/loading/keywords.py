@@ -1,11 +1,11 @@
-"""The keywords of one schema: what OpenAPI 3.0 and the original guide say otherwise than JSON Schema does."""
+"""Normalizes the keywords of one schema: where OpenAPI 3.0 and the original guide differ from JSON Schema."""
 
 from typing import Any
 
 from rightseat.plugins.loading import patterns
-from rightseat.plugins.loading.notes import Node, Notes
+from rightseat.plugins.loading.nodes import DiagnosticReport, SourceNode
 
-OF_ONE = frozenset(
+SCHEMA_KEYWORDS = frozenset(
     {
         "items",
         "additionalProperties",
@@ -19,9 +19,9 @@ OF_ONE = frozenset(
         "unevaluatedProperties",
     }
 )
-OF_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-OF_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
-DROPPED = frozenset(
+SCHEMA_LIST_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMA_MAP_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas"})
+DROPPED_KEYWORDS = frozenset(
     {
         "$id",
         "$schema",
@@ -36,25 +36,27 @@ DROPPED = frozenset(
     }
 )
 TYPES = frozenset({"null", "boolean", "integer", "number", "string", "array", "object"})
-_MERGED = frozenset({"type", "properties", "required", "description", "title"})
+_MERGEABLE_KEYWORDS = frozenset({"type", "properties", "required", "description", "title"})
 
 
-def settle(node: Node, schema: dict[str, Any], notes: Notes, *, is_old: bool, is_request: bool) -> None:
-    """Changes `schema`, which is this node's own, into JSON Schema."""
-    _settle_type(node, schema, notes)
-    if is_old:
-        _settle_bounds(schema)
-        _settle_nullable(schema)
+def normalize(
+    node: SourceNode, schema: dict[str, Any], report: DiagnosticReport, *, is_openapi_30: bool, is_request: bool
+) -> None:
+    """Change `schema`, a copy that belongs to this node, into JSON Schema in place."""
+    _normalize_type(node, schema, report)
+    if is_openapi_30:
+        _normalize_bounds(schema)
+        _normalize_nullable(schema)
     if "example" in schema:
         schema.setdefault("examples", [schema.pop("example")])
     if not isinstance(schema.get("examples", []), list):
         schema["examples"] = [schema["examples"]]
     if "pattern" in schema:
-        _settle_pattern(node, schema, notes, is_request=is_request)
+        _normalize_pattern(node, schema, report, is_request=is_request)
 
 
-def merged(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without `allOf` where its parts are objects that say nothing against each other."""
+def merge_all_of(schema: dict[str, Any]) -> dict[str, Any]:
+    """Merge `allOf` into one object if its parts do not conflict; otherwise return the schema unchanged."""
     parts = schema.get("allOf")
     if not isinstance(parts, list) or not parts:
         return schema
@@ -64,7 +66,7 @@ def merged(schema: dict[str, Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     required: dict[str, None] = {}
     for part in (*parts, rest):
-        if not set(part) <= _MERGED or part.get("type", "object") != "object":
+        if not set(part) <= _MERGEABLE_KEYWORDS or part.get("type", "object") != "object":
             return schema
         if not isinstance(part.get("properties", {}), dict) or not _are_texts(part.get("required", [])):
             return schema
@@ -72,46 +74,48 @@ def merged(schema: dict[str, Any]) -> dict[str, Any]:
             if properties.setdefault(name, one) != one:
                 return schema
         required |= dict.fromkeys(part.get("required", ()))
-    whole: dict[str, Any] = {**rest, "type": "object", "properties": properties}
-    return {**whole, "required": list(required)} if required else whole
+    merged: dict[str, Any] = {**rest, "type": "object", "properties": properties}
+    return {**merged, "required": list(required)} if required else merged
 
 
 def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
-def _settle_type(node: Node, schema: dict[str, Any], notes: Notes) -> None:
-    said = schema.get("type")
+def _normalize_type(node: SourceNode, schema: dict[str, Any], report: DiagnosticReport) -> None:
+    declared = schema.get("type")
     place = node.get("type")
-    if said is None or place is None:
+    if declared is None or place is None:
         schema.pop("type", None)
         return
     types: list[str] = []
-    for one in said if isinstance(said, list) else [said]:
+    for one in declared if isinstance(declared, list) else [declared]:
         match one:
             case "any":
-                notes.add("W220", place, "the type `any` is read as no type.", "leave `type` out")
+                report.add("W220", place, "the type `any` is read as no type.", "leave `type` out")
                 schema.pop("type")
                 return
             case "timestamp":
-                notes.add("W221", place, "the type `timestamp` is read as a number or a text.", "use integer or string")
+                report.add(
+                    "W221", place, "the type `timestamp` is read as a number or a string.", "use integer or string"
+                )
                 schema["x-timestamp"] = True
                 types += ["integer", "string"]
             case "date":
-                notes.add("W222", place, "the type `date` is read as text.", "use type: string, format: date")
+                report.add("W222", place, "the type `date` is read as text.", "use type: string, format: date")
                 schema.setdefault("format", "date")
                 types.append("string")
             case str() if one in TYPES:
                 types.append(one)
             case _:
                 known = ", ".join(sorted(TYPES))
-                notes.add("E220", place, f"unknown type {str(one)[:60]!r}.", f"one of: {known}")
+                report.add("E220", place, f"unknown type {str(one)[:60]!r}.", f"one of: {known}")
                 schema.pop("type", None)
                 return
     schema["type"] = types[0] if len(types) == 1 else list(dict.fromkeys(types))
 
 
-def _settle_bounds(schema: dict[str, Any]) -> None:
+def _normalize_bounds(schema: dict[str, Any]) -> None:
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(schema.get(exclusive), bool):
             is_exclusive = schema.pop(exclusive)
@@ -119,7 +123,7 @@ def _settle_bounds(schema: dict[str, Any]) -> None:
                 schema[exclusive] = schema.pop(bound)
 
 
-def _settle_nullable(schema: dict[str, Any]) -> None:
+def _normalize_nullable(schema: dict[str, Any]) -> None:
     if schema.pop("nullable", False) is not True:
         return
     if "type" in schema:
@@ -131,21 +135,21 @@ def _settle_nullable(schema: dict[str, Any]) -> None:
         schema["anyOf"] = [{"allOf": schema.pop("allOf")}, {"type": "null"}]
 
 
-def _settle_pattern(node: Node, schema: dict[str, Any], notes: Notes, *, is_request: bool) -> None:
-    """Of what is no string the JSON text is matched, which a validator of JSON Schema does not do."""
+def _normalize_pattern(node: SourceNode, schema: dict[str, Any], report: DiagnosticReport, *, is_request: bool) -> None:
+    """Match non-strings by their JSON text, which JSON Schema validators do not do."""
     pattern = schema.pop("pattern")
     place = node.get("pattern") or node
     if not is_request:
         return
     if not isinstance(pattern, str):
-        notes.add("E222", place, "a pattern should be text.", "use quotes")
+        report.add("E222", place, "a pattern should be text.", "use quotes")
         return
-    if found := patterns.problem(pattern):
-        notes.add("E222", place, f"the pattern cannot be used: {found}.", "no back-references and no look-around")
+    if found := patterns.find_problem(pattern):
+        report.add("E222", place, f"unsupported pattern: {found}.", "avoid back-references and look-around")
         return
-    said = schema.get("type", list(TYPES))
-    types = set(said if isinstance(said, list) else [said])
+    declared = schema.get("type", list(TYPES))
+    types = set(declared if isinstance(declared, list) else [declared])
     if "string" in types:
-        schema["pattern"] = patterns.anchored(pattern)
+        schema["pattern"] = patterns.anchor(pattern)
     if types == {"null"} or types - {"string", "null"}:
-        schema["x-text-pattern"] = patterns.anchored(pattern)
+        schema["x-text-pattern"] = patterns.anchor(pattern)

@@ -1,30 +1,30 @@
-"""How much a plugin may be, and what the operator has said of it."""
+"""Size limits of a plugin, and the operator's settings for one plugin."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Sizes are in bytes. `values` is how many values aliases and references may make of one file or one schema."""
+class PluginLimits:
+    """`max_values` limits the values of one file or schema after aliases and references are expanded."""
 
-    files: int = 500
-    size: int = 20_000_000
-    file_size: int = 1_000_000
-    flows: int = 200
-    steps: int = 100
-    operations: int = 500
-    depth: int = 64
-    values: int = 100_000
+    max_files: int = 500
+    max_bytes: int = 20_000_000
+    max_file_bytes: int = 1_000_000
+    max_flows: int = 200
+    max_steps: int = 100
+    max_operations: int = 500
+    max_depth: int = 64
+    max_values: int = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
-    """What the operator decides about one plugin.
+class OperatorSettings:
+    """The operator's settings for one plugin.
 
-    `server` is one of the document's servers, by its index or its description; `variables` are values for its
-    placeholders. `secrets` are the names that the store has, None where nobody looked. `lib` are the digests of code
-    that is allowed to run.
+    `server` selects one of the document's servers by index or description; `variables` are values for its
+    placeholders. `secrets` are the names in the secret store, None if they were not checked. `lib` are the digests of
+    code that may run.
     """
 
     server: int | str | None = None

@@ -1,55 +1,43 @@
-"""Checks `params` of a step, by the call that it is for."""
+"""Checks `params` and `args` of a step against its call type."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 from rightseat.plugins.call_types import call_types
-from rightseat.plugins.definition import Database, Operation
 from rightseat.plugins.loading import placeholders
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
-from rightseat.plugins.loading.notes import Node, Notes
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a step can refer to. `lib_words` are the words that a tool of `lib` could be named by."""
-
-    operations: Mapping[str, Operation] = field(default_factory=dict)
-    databases: Mapping[str, Database] = field(default_factory=dict)
-    lib_words: Collection[str] = ()
-    steps: Collection[str] = ()
-    is_on_error: bool = False
+from rightseat.plugins.loading.nodes import DiagnosticReport, SourceNode
 
 
 def check(
-    step: Node,
+    step: SourceNode,
     name: str,
     call: str,
-    params: Node | None,
-    args: Node | None,
-    around: Surroundings,
-    notes: Notes,
+    params: SourceNode | None,
+    args: SourceNode | None,
+    context: LoadContext,
+    report: DiagnosticReport,
     *,
     is_lib: bool,
 ) -> None:
-    node = params or Node(step.source, (*step.path, "params"), {})
-    fields = Fields(node, notes, "E407")
+    node = params or SourceNode(step.source, (*step.path, "params"), {})
+    fields = Fields(node, report, "E407")
     if not is_lib:
         known = call_types()[call]
-        fields.refuse_others("W303", known.params, f"parameter of {call}")
+        fields.report_unknown_keys("W303", known.params, f"parameter of {call}")
         fields.flag("raw")
-        known.check(fields, name, around, notes)
+        known.check(fields, name, context, report)
     texts = _texts(params) if params and (is_lib or call_types()[call].has_templates) else ()
     for text in (*texts, *(_texts(args) if args else ())):
-        placeholders.check(text, around.steps, notes, is_on_error=around.is_on_error)
+        placeholders.check(text, context.steps, report, is_on_error=context.is_on_error)
 
 
-def _texts(node: Node) -> Iterator[Node]:
-    """Every text inside, except in a schema, which is no template."""
+def _texts(node: SourceNode) -> Iterator[SourceNode]:
+    """Yield every text inside, except in `output_schema`, which is not a template."""
     if isinstance(node.value, str):
         yield node
-    children: list[tuple[Any, Node]] = [*node.items(), *((None, one) for one in node.elements())]
+    children: list[tuple[Any, SourceNode]] = [*node.items(), *((None, one) for one in node.elements())]
     for key, child in children:
         if key != "output_schema":
             yield from _texts(child)

@@ -1,4 +1,4 @@
-"""Regular expressions of schemas: whole values, and in linear time."""
+"""Checks and anchors the regular expressions of schemas, which must run in linear time."""
 
 from functools import lru_cache
 
@@ -6,8 +6,8 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 
 @lru_cache(maxsize=1024)
-def problem(pattern: str) -> str | None:
-    """What a linear-time engine has against it; None where it takes it."""
+def find_problem(pattern: str) -> str | None:
+    """Return why the linear-time regex library rejects the pattern; None if it accepts it."""
     try:
         SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except SchemaError as error:
@@ -15,7 +15,7 @@ def problem(pattern: str) -> str | None:
     return None
 
 
-def anchored(pattern: str) -> str:
-    """As written where it says itself where it begins or ends; else it is for the whole value."""
+def anchor(pattern: str) -> str:
+    """Anchor the pattern to the whole value, unless it has an anchor itself."""
     ends = pattern.endswith("$") and not pattern.endswith("\\$")
     return pattern if pattern.startswith("^") or ends else f"^(?:{pattern})$"

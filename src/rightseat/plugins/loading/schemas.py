@@ -1,7 +1,7 @@
-"""Schemas of a document → JSON Schema, draft 2020-12, for requests or for responses.
+"""Translates schemas of an OpenAPI document to JSON Schema draft 2020-12, for requests or for responses.
 
-References are put in place. One that leads back to itself stays, as `#/$defs/NAME`, with `$defs` at the top; names are
-the same in all schemas of a plugin, so that what is put together from several can have all of their `$defs`.
+References are inlined. Recursive ones stay as `#/$defs/NAME`, with `$defs` at the top level; a name has the same
+meaning in all schemas of a plugin, so that a schema combined from several can hold all of their `$defs`.
 """
 
 import re
@@ -10,100 +10,111 @@ from typing import Any, Literal
 from rightseat.core.json_schema import check_schema
 from rightseat.plugins.definition import Schema
 from rightseat.plugins.loading import keywords
-from rightseat.plugins.loading.limits import Limits
-from rightseat.plugins.loading.notes import Node, Notes
-from rightseat.plugins.loading.references import Key, References, has_reference, key_of
+from rightseat.plugins.loading.limits import PluginLimits
+from rightseat.plugins.loading.nodes import DiagnosticReport, SourceNode
+from rightseat.plugins.loading.references import NodeKey, References, has_reference, node_key
 
 Direction = Literal["request", "response"]
 
-DEEPEST = 100
-MOST_ALTERNATIVES = 8
+MAX_DEPTH = 100
+MAX_ALTERNATIVES = 8
 
 
-class Translator:
-    """`is_old` says that the document is OpenAPI 3.0, whose schemas are not quite JSON Schema."""
+class SchemaTranslator:
+    """`is_openapi_30`: schemas of OpenAPI 3.0 differ from JSON Schema in a few keywords."""
 
-    def __init__(self, references: References, limits: Limits, notes: Notes, *, is_old: bool) -> None:
+    def __init__(
+        self, references: References, limits: PluginLimits, report: DiagnosticReport, *, is_openapi_30: bool
+    ) -> None:
         self._references = references
         self._limits = limits
-        self._notes = notes
-        self._is_old = is_old
+        self._report = report
+        self._is_openapi_30 = is_openapi_30
         self._depth = 0
-        self._ready: dict[tuple[Key, Direction], dict[str, Any]] = {}
-        self._names: dict[tuple[Key, Direction], str] = {}
+        self._ready: dict[tuple[NodeKey, Direction], dict[str, Any]] = {}
+        self._names: dict[tuple[NodeKey, Direction], str] = {}
         self._definitions: dict[str, dict[str, Any]] = {}
-        self._whole: dict[tuple[Key, Direction], Schema] = {}
+        self._translated: dict[tuple[NodeKey, Direction], Schema] = {}
 
-    def translate(self, node: Node, direction: Direction) -> Schema:
-        """A schema that many operations refer to is translated and checked once."""
-        shared = self._references.target(node) if has_reference(node) and len(node.value) == 1 else None
-        key = (key_of(shared or node), direction)
-        if key not in self._whole:
-            self._whole[key] = self._translate(node, direction)
-        return self._whole[key]
+    def translate(self, node: SourceNode, direction: Direction) -> Schema:
+        """Translate and check a schema, once for all operations that refer to it."""
+        shared = self._references.find_target(node) if has_reference(node) and len(node.value) == 1 else None
+        key = (node_key(shared or node), direction)
+        if key not in self._translated:
+            self._translated[key] = self._translate(node, direction)
+        return self._translated[key]
 
-    def _translate(self, node: Node, direction: Direction) -> Schema:
-        schema = self._schema(node, direction)
-        used = self._used(schema)
-        whole = {**schema, "$defs": used} if used else schema
-        if weigh(whole) > self._limits.values:
-            self._notes.add("E230", node, f"references make more than {self._limits.values:,} values of this schema.")
+    def _translate(self, node: SourceNode, direction: Direction) -> Schema:
+        schema = self._translate_node(node, direction)
+        used = self._find_used_definitions(schema)
+        full_schema = {**schema, "$defs": used} if used else schema
+        if count_values(full_schema) > self._limits.max_values:
+            message = f"the schema has more than {self._limits.max_values:,} values after references are inlined."
+            self._report.add("E230", node, message)
             return {}
-        self._check(node, whole)
-        return whole
+        self._check(node, full_schema)
+        return full_schema
 
-    def _check(self, node: Node, schema: Schema) -> None:
+    def _check(self, node: SourceNode, schema: Schema) -> None:
         try:
             check_schema(dict(schema))
         except (ValueError, RecursionError) as error:
-            said = getattr(error, "message", "") or type(error).__name__
-            self._notes.add("E231", node, f"this is no JSON Schema: {said[:300]}.")
+            cause = getattr(error, "message", "") or type(error).__name__
+            self._report.add("E231", node, f"invalid JSON Schema: {cause[:300]}.")
 
-    def _schema(self, node: Node, direction: Direction) -> dict[str, Any]:
+    def _translate_node(self, node: SourceNode, direction: Direction) -> dict[str, Any]:
         self._depth += 1
         try:
-            if self._depth > DEEPEST:
-                self._notes.add("E230", node, f"references lead more than {DEEPEST} levels deep.")
+            if self._depth > MAX_DEPTH:
+                self._report.add("E230", node, f"references are nested more than {MAX_DEPTH} levels deep.")
                 return {}
             return self._dispatch(node, direction)
         finally:
             self._depth -= 1
 
-    def _dispatch(self, node: Node, direction: Direction) -> dict[str, Any]:
+    def _dispatch(self, node: SourceNode, direction: Direction) -> dict[str, Any]:
         match node.value:
             case None:
                 return {}
             case bool():
                 return {} if node.value else {"not": {}}
             case [_]:
-                self._notes.add("W223", node, "the schema is a list; its one element is used.", "leave the - out")
-                return self._schema(next(node.elements()), direction)
+                self._report.add(
+                    "W223", node, "the schema is a list; its only element is used.", "remove the leading -"
+                )
+                return self._translate_node(next(node.elements()), direction)
             case [_, _, *_]:
-                self._notes.add("E221", node, "the schema is a list of several.", "give one schema, or use anyOf")
+                self._report.add(
+                    "E221", node, "the schema is a list of several schemas.", "write one schema, or use anyOf"
+                )
                 return {}
             case dict():
-                return self._reference(node, direction) if has_reference(node) else self._plain(node, direction)
-        self._notes.add("E231", node, "a schema should be a mapping.")
+                return (
+                    self._translate_reference(node, direction)
+                    if has_reference(node)
+                    else self._translate_object(node, direction)
+                )
+        self._report.add("E231", node, "a schema should be a mapping.")
         return {}
 
-    def _reference(self, node: Node, direction: Direction) -> dict[str, Any]:
-        target = self._references.target(node)
+    def _translate_reference(self, node: SourceNode, direction: Direction) -> dict[str, Any]:
+        target = self._references.find_target(node)
         if target is None:
             return {}
-        kept = ("description",) if self._is_old else tuple(node.value)
+        kept = ("description",) if self._is_openapi_30 else tuple(node.value)
         beside = {key: node.value[key] for key in kept if key in node.value and key != "$ref"}
         if self._references.is_recursive(target):
             return {"$ref": f"#/$defs/{self._define(target, direction)}", **beside}
-        key = (key_of(target), direction)
+        key = (node_key(target), direction)
         if key not in self._ready:
-            self._ready[key] = self._schema(target, direction)
+            self._ready[key] = self._translate_node(target, direction)
         if not beside:
             return self._ready[key]
-        written = Node(node.source, node.path, beside)
-        return {**self._ready[key], **self._plain(written, direction)}
+        written = SourceNode(node.source, node.path, beside)
+        return {**self._ready[key], **self._translate_object(written, direction)}
 
-    def _define(self, target: Node, direction: Direction) -> str:
-        key = (key_of(target), direction)
+    def _define(self, target: SourceNode, direction: Direction) -> str:
+        key = (node_key(target), direction)
         if key not in self._names:
             last = str(target.path[-1]) if target.path else "document"
             base = re.sub(r"[^A-Za-z0-9_]", "_", last) + ("" if direction == "request" else "_read")
@@ -111,41 +122,43 @@ class Translator:
             name = next(one for one in (base, *(f"{base}_{n}" for n in range(2, 10_000))) if one not in taken)
             self._names[key] = name
             depth, self._depth = self._depth, 0
-            self._definitions[name] = self._schema(target, direction)
+            self._definitions[name] = self._translate_node(target, direction)
             self._depth = depth
         return self._names[key]
 
-    def _used(self, schema: Any) -> dict[str, Any]:
-        """The definitions that a schema leads to, and those that they lead to."""
+    def _find_used_definitions(self, schema: Any) -> dict[str, Any]:
+        """Return the definitions that a schema uses, directly and indirectly."""
         found: dict[str, Any] = {}
-        todo = sorted(names_in(schema))
+        todo = sorted(find_definition_names(schema))
         while todo:
             name = todo.pop()
             if name not in found and name in self._definitions:
                 found[name] = self._definitions[name]
-                todo += sorted(names_in(found[name]))
+                todo += sorted(find_definition_names(found[name]))
         return found
 
-    def _plain(self, node: Node, direction: Direction) -> dict[str, Any]:
+    def _translate_object(self, node: SourceNode, direction: Direction) -> dict[str, Any]:
         schema: dict[str, Any] = {}
         for key, child in node.items():
-            if key in keywords.OF_ONE:
-                schema[key] = self._schema(child, direction)
-            elif key in keywords.OF_LISTS and isinstance(child.value, list):
-                schema[key] = [self._schema(one, direction) for one in child.elements()]
-                if key in ("anyOf", "oneOf") and len(schema[key]) > MOST_ALTERNATIVES:
-                    said = f"{len(schema[key])} alternatives are many for a model."
-                    self._notes.add("W224", child, said, f"at most {MOST_ALTERNATIVES}")
-            elif key in keywords.OF_MAPS and isinstance(child.value, dict):
-                schema[key] = {name: self._schema(one, direction) for name, one in child.items()}
-            elif key not in keywords.DROPPED:
+            if key in keywords.SCHEMA_KEYWORDS:
+                schema[key] = self._translate_node(child, direction)
+            elif key in keywords.SCHEMA_LIST_KEYWORDS and isinstance(child.value, list):
+                schema[key] = [self._translate_node(one, direction) for one in child.elements()]
+                if key in ("anyOf", "oneOf") and len(schema[key]) > MAX_ALTERNATIVES:
+                    message = f"{len(schema[key])} alternatives are too many for a model to choose from reliably."
+                    self._report.add("W224", child, message, f"at most {MAX_ALTERNATIVES}")
+            elif key in keywords.SCHEMA_MAP_KEYWORDS and isinstance(child.value, dict):
+                schema[key] = {name: self._translate_node(one, direction) for name, one in child.items()}
+            elif key not in keywords.DROPPED_KEYWORDS:
                 schema[key] = child.value
-        self._hide(node, schema, direction)
-        keywords.settle(node, schema, self._notes, is_old=self._is_old, is_request=direction == "request")
-        return keywords.merged(schema)
+        self._drop_hidden_properties(node, schema, direction)
+        keywords.normalize(
+            node, schema, self._report, is_openapi_30=self._is_openapi_30, is_request=direction == "request"
+        )
+        return keywords.merge_all_of(schema)
 
-    def _hide(self, node: Node, schema: dict[str, Any], direction: Direction) -> None:
-        """What is only read is not sent, and what is only written does not come back."""
+    def _drop_hidden_properties(self, node: SourceNode, schema: dict[str, Any], direction: Direction) -> None:
+        """Drop `readOnly` properties from requests and `writeOnly` ones from responses."""
         mark = "readOnly" if direction == "request" else "writeOnly"
         properties = schema.get("properties")
         if not isinstance(properties, dict):
@@ -157,8 +170,8 @@ class Translator:
                 schema["required"] = [name for name in required if not isinstance(name, str) or name not in hidden]
 
 
-def names_in(schema: Any) -> set[str]:
-    """The definitions that a schema refers to by itself. Parts that stand in many places are looked at once."""
+def find_definition_names(schema: Any) -> set[str]:
+    """Return the definitions that a schema refers to directly. Shared parts are visited once."""
     found: set[str] = set()
     seen: set[int] = set()
     todo = [schema]
@@ -170,19 +183,19 @@ def names_in(schema: Any) -> set[str]:
         if isinstance(one, list):
             todo += one
             continue
-        said = one.get("$ref")
-        if isinstance(said, str) and said.startswith("#/$defs/"):
-            found.add(said.removeprefix("#/$defs/"))
+        ref = one.get("$ref")
+        if isinstance(ref, str) and ref.startswith("#/$defs/"):
+            found.add(ref.removeprefix("#/$defs/"))
         todo += one.values()
     return found
 
 
-def weigh(value: Any, known: dict[int, int] | None = None) -> int:
-    """How many values it is when written out. Parts that stand in many places are counted once, and weigh each time."""
-    known = {} if known is None else known
+def count_values(value: Any, counts: dict[int, int] | None = None) -> int:
+    """Return the number of values when written out. Shared parts are computed once and counted each time."""
+    counts = {} if counts is None else counts
     if not isinstance(value, dict | list):
         return 1
-    if id(value) not in known:
+    if id(value) not in counts:
         inner = value.values() if isinstance(value, dict) else value
-        known[id(value)] = 1 + sum(weigh(one, known) for one in inner)
-    return known[id(value)]
+        counts[id(value)] = 1 + sum(count_values(one, counts) for one in inner)
+    return counts[id(value)]

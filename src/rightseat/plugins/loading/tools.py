@@ -1,30 +1,30 @@
-"""`lib/`, looked at and not run: its digest, and the words that its tools could be named by."""
+"""Inspects `lib/` without running it: its digest, and the identifiers that could be names of its tools."""
 
 import ast
 
 from rightseat.plugins.loading import files as folder
-from rightseat.plugins.loading import reading
+from rightseat.plugins.loading import yaml_json
 from rightseat.plugins.loading.files import Files
-from rightseat.plugins.loading.notes import Notes
+from rightseat.plugins.loading.nodes import DiagnosticReport
 
 PACKAGE = "lib/__init__.py"
 
 
-def digest(files: Files, notes: Notes) -> str | None:
-    """None where there is no `lib`. What may run is allowed by this, and nothing else of the plugin changes it."""
-    code = folder.below(files, "lib")
+def compute_digest(files: Files, report: DiagnosticReport) -> str | None:
+    """Return the digest by which the operator allows the code to run; None without `lib`."""
+    code = folder.select_folder(files, "lib")
     if not code:
         return None
     if PACKAGE not in code:
-        notes.add_file("E112", "lib", "lib/ has no __init__.py.", "it names the tools: exported = [MyTool]")
-    return folder.digest(code)
+        report.add_file("E112", "lib", "lib/ has no __init__.py.", "it exports the tools: exported = [MyTool]")
+    return folder.compute_digest(code)
 
 
-def words(files: Files, notes: Notes) -> frozenset[str]:
-    """Every text of one word in the code. A tool is named by one of them, whichever way its class says it."""
+def find_identifiers(files: Files, report: DiagnosticReport) -> frozenset[str]:
+    """Return every string in the code that is an identifier; the name of each tool is one of them."""
     found: set[str] = set()
-    for path, content in folder.below(files, "lib").items():
-        text = reading.decode(path, content, notes) if path.endswith(".py") else None
+    for path, content in folder.select_folder(files, "lib").items():
+        text = yaml_json.decode(path, content, report) if path.endswith(".py") else None
         if text is None:
             continue
         try:

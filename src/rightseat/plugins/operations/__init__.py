@@ -1,6 +1,6 @@
-"""Operations of an API: from arguments to a request, through the one door out, to a result."""
+"""Calls API operations of plugins: builds the request from arguments, sends it, and reads the response."""
 
-from rightseat.plugins.operations.sending import Request, Sender
-from rightseat.plugins.operations.tokens import Carrier
+from rightseat.plugins.operations.client import OperationClient, RequestPreview
+from rightseat.plugins.operations.tokens import FetchClient
 
-__all__ = ["Carrier", "Request", "Sender"]
+__all__ = ["FetchClient", "OperationClient", "RequestPreview"]

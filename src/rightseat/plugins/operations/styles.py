@@ -1,84 +1,84 @@
-"""How OpenAPI writes a value into a path, a query, a header or a cookie: `style` and `explode`."""
+"""Formats parameter values for path, query, header and cookie by OpenAPI's `style` and `explode`."""
 
 import json
 from collections.abc import Callable
 from urllib.parse import quote
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Parameter
 
-BETWEEN = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
 
 
-def plain(value: JsonValue) -> str:
-    """A string as it is, any other value as JSON."""
+def format_value(value: JsonValue) -> str:
+    """Return a string unchanged, any other value as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def encoded(value: JsonValue) -> str:
-    """Every character that means something in an address is escaped."""
-    return quote(plain(value), safe="")
+def percent_encode(value: JsonValue) -> str:
+    """Escape every reserved character."""
+    return quote(format_value(value), safe="")
 
 
-def in_path(parameter: Parameter, value: JsonValue) -> str:
-    name, explode = encoded(parameter.name), parameter.explode
+def format_path(parameter: Parameter, value: JsonValue) -> str:
+    name, explode = percent_encode(parameter.name), parameter.explode
     match parameter.style or "simple", value:
         case "label", list():
-            return "." + ("." if explode else ",").join(map(encoded, value))
+            return "." + ("." if explode else ",").join(map(percent_encode, value))
         case "label", dict():
-            return "." + pairs(value, "." if explode else ",", "=" if explode else ",", encoded)
+            return "." + join_pairs(value, "." if explode else ",", "=" if explode else ",", percent_encode)
         case "label", _:
-            return "." + encoded(value)
+            return "." + percent_encode(value)
         case "matrix", list() if explode:
-            return "".join(f";{name}={encoded(item)}" for item in value)
+            return "".join(f";{name}={percent_encode(item)}" for item in value)
         case "matrix", list():
-            return f";{name}={','.join(map(encoded, value))}"
+            return f";{name}={','.join(map(percent_encode, value))}"
         case "matrix", dict() if explode:
-            return ";" + pairs(value, ";", "=", encoded)
+            return ";" + join_pairs(value, ";", "=", percent_encode)
         case "matrix", dict():
-            return f";{name}={pairs(value, ',', ',', encoded)}"
+            return f";{name}={join_pairs(value, ',', ',', percent_encode)}"
         case "matrix", _:
-            return f";{name}={encoded(value)}"
-    return simple(value, explode, encoded)
+            return f";{name}={percent_encode(value)}"
+    return format_simple(value, explode, percent_encode)
 
 
-def in_query(parameter: Parameter, value: JsonValue) -> list[str]:
-    """The pairs, ready to be joined by `&`. Without a style, lists and objects are one pair an element."""
-    name, style = encoded(parameter.name), parameter.style or "form"
+def format_query(parameter: Parameter, value: JsonValue) -> list[str]:
+    """Return encoded pairs, to be joined by `&`. Without a style, lists and objects become one pair per element."""
+    name, style = percent_encode(parameter.name), parameter.style or "form"
     explode = parameter.explode if parameter.style else True
     match value:
         case dict() if style == "deepObject":
-            return [f"{name}[{encoded(key)}]={encoded(item)}" for key, item in value.items()]
-        case list() if explode or style not in BETWEEN:
-            return [f"{name}={encoded(item)}" for item in value]
+            return [f"{name}[{percent_encode(key)}]={percent_encode(item)}" for key, item in value.items()]
+        case list() if explode or style not in SEPARATORS:
+            return [f"{name}={percent_encode(item)}" for item in value]
         case list():
-            return [f"{name}={BETWEEN[style].join(map(encoded, value))}"]
+            return [f"{name}={SEPARATORS[style].join(map(percent_encode, value))}"]
         case dict() if explode:
-            return [f"{encoded(key)}={encoded(item)}" for key, item in value.items()]
+            return [f"{percent_encode(key)}={percent_encode(item)}" for key, item in value.items()]
         case dict():
-            between = BETWEEN.get(style, ",")
-            return [f"{name}={pairs(value, between, between, encoded)}"]
-    return [f"{name}={encoded(value)}"]
+            between = SEPARATORS.get(style, ",")
+            return [f"{name}={join_pairs(value, between, between, percent_encode)}"]
+    return [f"{name}={percent_encode(value)}"]
 
 
-def in_header(parameter: Parameter, value: JsonValue) -> str:
-    return simple(value, parameter.explode, plain)
+def format_header(parameter: Parameter, value: JsonValue) -> str:
+    return format_simple(value, parameter.explode, format_value)
 
 
-def in_cookie(parameter: Parameter, value: JsonValue) -> list[tuple[str, str]]:
-    """Names and values. What would end a cookie is escaped."""
-    written = (pair.partition("=") for pair in in_query(parameter, value))
+def format_cookie(parameter: Parameter, value: JsonValue) -> list[tuple[str, str]]:
+    """Return names and values, escaped so that a value cannot end the cookie."""
+    written = (pair.partition("=") for pair in format_query(parameter, value))
     return [(name, text) for name, _, text in written]
 
 
-def simple(value: JsonValue, explode: bool, write: Callable[[JsonValue], str]) -> str:
+def format_simple(value: JsonValue, explode: bool, write: Callable[[JsonValue], str]) -> str:
     match value:
         case list():
             return ",".join(map(write, value))
         case dict():
-            return pairs(value, ",", "=" if explode else ",", write)
+            return join_pairs(value, ",", "=" if explode else ",", write)
     return write(value)
 
 
-def pairs(value: dict[str, JsonValue], between: str, inside: str, write: Callable[[JsonValue], str]) -> str:
+def join_pairs(value: dict[str, JsonValue], between: str, inside: str, write: Callable[[JsonValue], str]) -> str:
     return between.join(f"{write(key)}{inside}{write(item)}" for key, item in value.items())

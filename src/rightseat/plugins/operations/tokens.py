@@ -1,4 +1,4 @@
-"""Tokens of OIDC servers: one for each plugin, `auth` and user, shared by all requests and renewed before it ends."""
+"""Fetches and caches OIDC tokens, one per plugin, `auth` and user, and renews them before they expire."""
 
 import base64
 import time
@@ -10,37 +10,37 @@ from urllib.parse import quote_plus, urlencode
 
 import msgspec
 
-from rightseat.core.values import JSON_ERRORS
-from rightseat.egress.addresses import Policy, read_url
-from rightseat.egress.credentials.renewing import UNSAID, Renewed, Token, is_sendable
-from rightseat.egress.door import Incoming, Limits, Outgoing
+from rightseat.core.types import JSON_ERRORS
+from rightseat.egress.addresses import AddressPolicy, parse_url
+from rightseat.egress.credentials.cache import DEFAULT_LIFETIME_S, Token, TokenCache, is_sendable
 from rightseat.egress.redaction import Redactor
+from rightseat.egress.untrusted import FetchRequest, FetchResponse, RequestLimits
 from rightseat.plugins.definition import Auth, Identity
-from rightseat.plugins.operations.authorizing import Secrets, place_of, revealed
+from rightseat.plugins.operations.auth import SecretSource, format_host_port, resolve_auth
 from rightseat.plugins.results import StepFailed
 
-LIMITS = Limits(size=2**20, seconds=30.0, silence=30.0)
+LIMITS = RequestLimits(max_bytes=2**20, timeout=30.0, read_timeout=30.0)
 
-NOBODY = (
-    "This API acts for whoever is signed in with a token, and none is here: the request came without one, or the run "
-    "goes on after its server died, and tokens are not kept. Sign in, and ask again."
+MISSING_USER_MESSAGE = (
+    "This API acts on behalf of the signed-in user, and no user token is available: the request had none, or the run "
+    "was resumed after a restart, and tokens are not stored. Sign in and ask again."
 )
 
-EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
-ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 - the name of a kind of token
+EXCHANGE_GRANT_TYPE = "urn:ietf:params:oauth:grant-type:token-exchange"
+ACCESS_TOKEN_TYPE = "urn:ietf:params:oauth:token-type:access_token"  # noqa: S105 - the name of a token type
 
 
-class Carrier(Protocol):
-    """The one door out, or what plays its part. Raises `AddressForbidden` and `Unanswered`."""
+class FetchClient(Protocol):
+    """The outbound client, or a test double. Raises `AddressForbidden` and `UntrustedRequestFailed`."""
 
-    async def send(self, outgoing: Outgoing, policy: Policy, limits: Limits) -> Incoming: ...
+    async def send(self, outgoing: FetchRequest, policy: AddressPolicy, limits: RequestLimits) -> FetchResponse: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
-    """Whose token it is: a plugin's own, or a plugin's for one user, whose own token `subject` is.
+class TokenOwner:
+    """The owner of a token: a plugin, or a plugin on behalf of one user, whose own token is `subject`.
 
-    `places` are the `host:port` that may see that one, as the operator says.
+    `places` are the `host:port` of token servers that may receive `subject`, set by the operator.
     """
 
     plugin: Identity
@@ -49,99 +49,107 @@ class Holder:
     places: tuple[str, ...] = ()
 
 
-class Given(msgspec.Struct):
+class TokenResponse(msgspec.Struct):
     access_token: str
     expires_in: float | str | None = None
 
 
-class Discovered(msgspec.Struct):
+class OidcMetadata(msgspec.Struct):
     issuer: str
     token_endpoint: str
     token_endpoint_auth_methods_supported: list[str] = []
 
 
-Key = tuple[Identity, str | None, tuple[tuple[str, str], ...]]
+TokenKey = tuple[Identity, str | None, tuple[tuple[str, str], ...]]
 
 
-class Tokens:
+class OidcTokens:
     def __init__(
-        self, carrier: Carrier, secrets: Secrets, redactor: Redactor, clock: Callable[[], float] = time.monotonic
+        self,
+        client: FetchClient,
+        secrets: SecretSource,
+        redactor: Redactor,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._carrier = carrier
+        self._client = client
         self._secrets = secrets
         self._redactor = redactor
         self._clock = clock
-        self._held: dict[Key, Renewed[str]] = {}
+        self._held: dict[TokenKey, TokenCache[str]] = {}
 
     def __len__(self) -> int:
         return len(self._held)
 
-    async def get(self, auth: Auth, holder: Holder, policy: Policy) -> str:
-        """Raises `StepFailed`, `SecretMissing`, and what the carrier raises."""
-        key = key_of(auth, holder)
+    async def get(self, auth: Auth, owner: TokenOwner, policy: AddressPolicy) -> str:
+        """Raises `StepFailed`, `SecretMissing`, and the client's errors."""
+        key = build_token_key(auth, owner)
         if key not in self._held:
-            self._held = {old: token for old, token in self._held.items() if not token.is_over}
-            self._held[key] = Renewed(self._clock)
-        return await self._held[key].get(partial(self._fetch, auth, holder, policy))
+            self._held = {old: token for old, token in self._held.items() if not token.is_expired}
+            self._held[key] = TokenCache(self._clock)
+        return await self._held[key].get(partial(self._fetch, auth, owner, policy))
 
-    def discard(self, auth: Auth, holder: Holder, token: str) -> bool:
-        """It was refused. False where a new one would be as well."""
-        held = self._held.get(key_of(auth, holder))
+    def discard(self, auth: Auth, owner: TokenOwner, token: str) -> bool:
+        """Drop a token that the API rejected. False if a new one would be rejected as well."""
+        held = self._held.get(build_token_key(auth, owner))
         return held is None or held.discard(token)
 
-    async def _fetch(self, auth: Auth, holder: Holder, policy: Policy) -> Token[str]:
-        check_subject(auth, holder)
+    async def _fetch(self, auth: Auth, owner: TokenOwner, policy: AddressPolicy) -> Token[str]:
+        check_subject(auth, owner)
         url, is_posted = await self._endpoint(auth, policy)
-        check_place(auth, holder, url)
-        ready = await revealed(auth, self._secrets, self._redactor, place_of(url))
-        incoming = await self._carrier.send(write_request(url, ready, holder, is_posted), policy, LIMITS)
+        check_token_server(auth, owner, url)
+        ready = await resolve_auth(auth, self._secrets, self._redactor, format_host_port(url))
+        incoming = await self._client.send(write_request(url, ready, owner, is_posted), policy, LIMITS)
         token = read_token(url, incoming)
-        self._redactor.learn(token.value, passing=True)
+        self._redactor.add(token.value, is_temporary=True)
         return token
 
-    async def _endpoint(self, auth: Auth, policy: Policy) -> tuple[str, bool]:
-        """Where tokens are given, and whether the secret goes into the form rather than into a header."""
+    async def _endpoint(self, auth: Auth, policy: AddressPolicy) -> tuple[str, bool]:
+        """Return the token endpoint, and whether the secret goes into the form instead of a header."""
         if "token_url" in auth.args:
             return auth.args["token_url"], False
         issuer = auth.args["issuer"]
         url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
-        incoming = await self._carrier.send(Outgoing("GET", read_url(url)), policy, LIMITS)
+        incoming = await self._client.send(FetchRequest("GET", parse_url(url)), policy, LIMITS)
         try:
-            found = msgspec.json.decode(incoming.content if incoming.status == 200 else b"", type=Discovered)
+            found = msgspec.json.decode(incoming.content if incoming.status == 200 else b"", type=OidcMetadata)
         except JSON_ERRORS:
-            message = f"{issuer} does not say where it gives tokens: it answered {incoming.status}."
+            message = f"{url} returned HTTP {incoming.status} without valid OIDC metadata."
             raise StepFailed("http_status", message, status=incoming.status) from None
         if found.issuer.rstrip("/") != issuer.rstrip("/"):
-            raise StepFailed("egress_blocked", f"{issuer} says that it is {found.issuer}: its tokens are not used.")
+            raise StepFailed("egress_blocked", f"The OIDC metadata of {issuer} names another issuer, {found.issuer}.")
         ways = found.token_endpoint_auth_methods_supported
         return found.token_endpoint, bool(ways) and "client_secret_basic" not in ways
 
 
-def key_of(auth: Auth, holder: Holder) -> Key:
-    """The secrets are in it by their names only."""
+def build_token_key(auth: Auth, owner: TokenOwner) -> TokenKey:
+    """Secrets are part of the key by name only."""
     is_for_user = auth.args.get("grant") == "token_exchange"
-    return holder.plugin, holder.user if is_for_user else None, tuple(sorted(auth.args.items()))
+    return owner.plugin, owner.user if is_for_user else None, tuple(sorted(auth.args.items()))
 
 
-def check_subject(auth: Auth, holder: Holder) -> None:
-    if auth.args.get("grant") == "token_exchange" and not holder.subject:
-        raise StepFailed("secret_missing", NOBODY, details={"sent": False})
+def check_subject(auth: Auth, owner: TokenOwner) -> None:
+    if auth.args.get("grant") == "token_exchange" and not owner.subject:
+        raise StepFailed("secret_missing", MISSING_USER_MESSAGE, details={"sent": False})
 
 
-def check_place(auth: Auth, holder: Holder, url: str) -> None:
-    """A user's token is shown to nobody whom the operator has not named: a plugin could name anybody."""
-    if auth.args.get("grant") == "token_exchange" and (place := place_of(url)) not in holder.places:
+def check_token_server(auth: Auth, owner: TokenOwner, url: str) -> None:
+    """Send a user's token only to servers that the operator has listed; a plugin could name any server."""
+    if auth.args.get("grant") == "token_exchange" and (place := format_host_port(url)) not in owner.places:
         message = (
-            f"The plugin {holder.plugin.id} may not show users' tokens to {place}: the operator has to name it in "
+            f"The plugin {owner.plugin.id} may not send user tokens to {place}: the operator has to list it in "
             "`user_tokens`."
         )
         raise StepFailed("egress_blocked", message, details={"sent": False})
 
 
-def write_request(url: str, auth: Auth, holder: Holder, is_posted: bool) -> Outgoing:
+def write_request(url: str, auth: Auth, owner: TokenOwner, is_posted: bool) -> FetchRequest:
     form = {name: auth.args[name] for name in ("scope", "audience") if auth.args.get(name)}
     if auth.args.get("grant") == "token_exchange":
-        form |= {"grant_type": EXCHANGE, "subject_token": holder.subject or "", "subject_token_type": ACCESS_TOKEN}
+        form |= {
+            "grant_type": EXCHANGE_GRANT_TYPE,
+            "subject_token": owner.subject or "",
+            "subject_token_type": ACCESS_TOKEN_TYPE,
+        }
     else:
         form |= {"grant_type": "client_credentials"}
     headers = [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")]
@@ -152,23 +160,29 @@ def write_request(url: str, auth: Auth, holder: Holder, is_posted: bool) -> Outg
         pair = f"{quote_plus(client)}:{quote_plus(secret)}".encode()
         headers.append(("authorization", f"Basic {base64.b64encode(pair).decode()}"))
     body = urlencode(form).encode()
-    return Outgoing("POST", read_url(url), tuple(headers), (body,), len(body))
+    return FetchRequest("POST", parse_url(url), tuple(headers), (body,), len(body))
 
 
-def read_token(url: str, incoming: Incoming) -> Token[str]:
-    host = read_url(url).host
+def read_token(url: str, incoming: FetchResponse) -> Token[str]:
+    host = parse_url(url).host
     if incoming.status != 200:
-        message = f"{host} gives no token: it answered {incoming.status}."
+        message = f"The token server {host} returned HTTP {incoming.status}."
         body = incoming.content[:2000].decode("utf-8", "replace")
         raise StepFailed("http_status", message, status=incoming.status, details={"sent": False, "body": body})
     try:
-        given = msgspec.json.decode(incoming.content, type=Given)
+        response = msgspec.json.decode(incoming.content, type=TokenResponse)
     except JSON_ERRORS:
-        raise StepFailed("http_status", f"{host} gives no token that can be read.", status=200) from None
-    if not is_sendable(given.access_token):
-        raise StepFailed("http_status", f"{host} gives a token that cannot be sent.", status=200)
+        raise StepFailed(
+            "http_status", f"The token server {host} returned no valid token response.", status=200
+        ) from None
+    if not is_sendable(response.access_token):
+        raise StepFailed(
+            "http_status",
+            f"The token of the token server {host} has characters that cannot be sent in a header.",
+            status=200,
+        )
     try:
-        lasts = UNSAID if given.expires_in is None else float(given.expires_in)
+        lifetime = DEFAULT_LIFETIME_S if response.expires_in is None else float(response.expires_in)
     except ValueError:
-        lasts = UNSAID
-    return Token(given.access_token, lasts)
+        lifetime = DEFAULT_LIFETIME_S
+    return Token(response.access_token, lifetime)

@@ -1,6 +1,6 @@
-"""`call_type: lib.<tool>`: Python code of a plugin, in an isolated process of its own."""
+"""`call_type: lib.<tool>`: runs Python code of a plugin in an isolated process."""
 
-from rightseat.plugins.sandbox.process import Limits
+from rightseat.plugins.sandbox.process import SandboxLimits
 from rightseat.plugins.sandbox.runner import LibTool, ToolRunner
 
-__all__ = ["LibTool", "Limits", "ToolRunner"]
+__all__ = ["LibTool", "SandboxLimits", "ToolRunner"]

@@ -1,4 +1,4 @@
-"""Which layers isolate a tool's process on this machine, and what follows from one that is missing."""
+"""The isolation layers of a tool's process on this machine, and whether they suffice to run tools."""
 
 import sys
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 SIGNAL_SCOPE_ABI = 6
-LIMITS = {
+RLIMIT_NAMES = {
     "RLIMIT_AS": "memory",
     "RLIMIT_CPU": "CPU time",
     "RLIMIT_FSIZE": "size of a file",
@@ -16,7 +16,7 @@ LIMITS = {
 
 
 class Layers(msgspec.Struct, frozen=True, kw_only=True):
-    """As the process itself reports them, before it has read any of the plugin's code; see `worker/isolation.py`."""
+    """Reported by the process before it loads any plugin code; see `worker/isolation.py`."""
 
     uid: int
     can_read_python: bool
@@ -27,7 +27,7 @@ class Layers(msgspec.Struct, frozen=True, kw_only=True):
     limits: tuple[str, ...]
 
     def problem(self) -> str | None:
-        """Why no tool can be run here, and what would help; None where it can."""
+        """Why tools cannot run here, with a remedy; None if they can."""
         if not self.seccomp:
             return "this system has no seccomp filters. Run the server on Linux, on x86_64 or aarch64."
         if self.uid == 0:
@@ -49,18 +49,18 @@ class Layers(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def describe(self) -> Iterator[tuple[str, str]]:
-        """The name of each layer, and how it holds."""
+        """(name, state) of each layer."""
         yield "seccomp", "allow list of system calls" if self.seccomp else "missing"
         yield "landlock", self._describe_landlock()
-        yield "user", f"uid {self.uid}" + (", no capabilities" if self.uid else ": root, so no tool is run")
+        yield "user", f"uid {self.uid}" + (", no capabilities" if self.uid else ": root, so tools are not run")
         yield (
             "files",
             "own root" if self.own_root else "no own root: namespaces are not allowed, so paths can be probed",
         )
         network = "own, empty network namespace" if self.network else "no namespace"
         yield "network", f"{network}; seccomp refuses sockets" if self.seccomp else network
-        missing = [text for name, text in LIMITS.items() if name not in self.limits]
-        yield "limits", f"missing: {', '.join(missing)}" if missing else ", ".join(LIMITS.values())
+        missing = [text for name, text in RLIMIT_NAMES.items() if name not in self.limits]
+        yield "limits", f"missing: {', '.join(missing)}" if missing else ", ".join(RLIMIT_NAMES.values())
         yield (
             "disk",
             "tmpfs of fixed size" if self.own_root else "counted by the server every 50 ms: not a hard limit",

@@ -1,4 +1,4 @@
-"""One process for one call of a tool: started empty, isolated, sent lines of JSON, and ended whatever it does."""
+"""Runs one tool call in a fresh isolated process, over lines of JSON, and always ends the process."""
 
 import asyncio
 import contextlib
@@ -16,23 +16,25 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.values import JSON_ERRORS
-from rightseat.data.child import ended
+from rightseat.core.types import JSON_ERRORS
+from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
 
-HERE = Path(__file__).parent
-PROGRAM = f"import sys; sys.path.insert(0, {str(HERE)!r}); from worker.main import main; sys.path.pop(0); main()"
-START_TIMEOUT = 20.0  # seconds, on a machine that is busy
-WATCH_INTERVAL = 0.05  # seconds between two looks at what a tool has written
+SANDBOX_FOLDER = Path(__file__).parent
+PROGRAM = (
+    f"import sys; sys.path.insert(0, {str(SANDBOX_FOLDER)!r}); from worker.main import main; sys.path.pop(0); main()"
+)
+START_TIMEOUT_S = 20.0  # on a busy machine
+DISK_CHECK_INTERVAL_S = 0.05
 
-Message = dict[str, Any]
-Answerer = Callable[[Message], Awaitable[Message]]
+WorkerMessage = dict[str, Any]
+RequestHandler = Callable[[WorkerMessage], Awaitable[WorkerMessage]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """`cpu` is seconds, everything else bytes. `disk` is for all files of a call together, `file` for one of them."""
+class SandboxLimits:
+    """`cpu` is in seconds, the others in bytes. `disk` limits all files of a call together, `file` each one."""
 
     memory: int = 512 * 2**20
     output: int = 10 * 2**20
@@ -40,21 +42,23 @@ class Limits:
     disk: int = 64 * 2**20
     cpu: int = 60
 
-    def written(self) -> dict[str, int]:
+    def rlimits(self) -> dict[str, int]:
         return {"RLIMIT_AS": self.memory, "RLIMIT_FSIZE": self.file, "RLIMIT_CPU": self.cpu}
 
 
-async def call(lib: Path, order: Message, answer: Answerer, *, limits: Limits, seconds: float) -> Message:
-    """The last message of the process. Raises `StepFailed("tool_failed")`, or `timeout`."""
-    async with started(lib, limits) as (process, layers, work):
+async def call(
+    lib: Path, command: WorkerMessage, handle_request: RequestHandler, *, limits: SandboxLimits, seconds: float
+) -> WorkerMessage:
+    """Return the last message of the process. Raises `StepFailed`: `tool_failed` or `timeout`."""
+    async with start_process(lib, limits) as (process, layers, work):
         if problem := layers.problem():
             raise StepFailed("tool_failed", f"The tool is not run: {problem}")
-        async with bounded_disk(process, work, layers, limits) as watch:
+        async with limit_disk(process, work, layers, limits) as watch:
             try:
                 async with asyncio.timeout(seconds):
-                    await send(process, order)
-                    while "ask" in (said := await receive(process, limits.output)):
-                        await send(process, await answer(said))
+                    await send(process, command)
+                    while "ask" in (message := await receive(process, limits.output)):
+                        await send(process, await handle_request(message))
             except TimeoutError:
                 raise StepFailed("timeout", f"The tool took longer than {seconds:g} s.") from None
             except (asyncio.IncompleteReadError, OSError):
@@ -62,29 +66,29 @@ async def call(lib: Path, order: Message, answer: Answerer, *, limits: Limits, s
                 code = await process.wait()
                 if watch is not None and watch.done():
                     raise StepFailed("tool_failed", f"The tool wrote more than {limits.disk:,} bytes.") from None
-                raise StepFailed("tool_failed", f"The tool's process ended before its time (code {code}).") from None
-    if "failed" in said:
-        raise StepFailed("tool_failed", f"The tool failed: {said['failed']}", details=said.get("trace"))
-    return said
+                raise StepFailed("tool_failed", f"The tool's process ended unexpectedly (exit code {code}).") from None
+    if "failed" in message:
+        raise StepFailed("tool_failed", f"The tool failed: {message['failed']}", details=message.get("trace"))
+    return message
 
 
-async def find_layers(limits: Limits | None = None) -> Layers:
-    """Which layers hold on this machine: those of a process that is isolated as for a tool, and runs nothing."""
+async def find_layers(limits: SandboxLimits | None = None) -> Layers:
+    """Start an isolated process that runs no code, and return its layers."""
     empty = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="rightseat-lib-"))
     try:
-        async with started(empty, limits or Limits()) as (_, layers, _):
+        async with start_process(empty, limits or SandboxLimits()) as (_, layers, _):
             return layers
     finally:
         await asyncio.to_thread(shutil.rmtree, empty, True)
 
 
 @asynccontextmanager
-async def started(lib: Path, limits: Limits) -> AsyncIterator[tuple[Process, Layers, Path]]:
-    """The isolated process, what isolates it, and the folder that it may write; all gone afterwards."""
+async def start_process(lib: Path, limits: SandboxLimits) -> AsyncIterator[tuple[Process, Layers, Path]]:
+    """Yield (the isolated process, its layers, its writable folder); all are removed afterwards."""
     folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="rightseat-lib-"))
     process: Process | None = None
     try:
-        copied = await asyncio.to_thread(prepare, lib, folder)
+        code = await asyncio.to_thread(prepare_folder, lib, folder)
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", "-S", "-X", "utf8", "-c", PROGRAM),
             stdin=PIPE,
@@ -95,17 +99,17 @@ async def started(lib: Path, limits: Limits) -> AsyncIterator[tuple[Process, Lay
             start_new_session=True,
             limit=limits.output,
         )
-        first: Message = {"lib": str(copied), "folder": str(folder), "parent": os.getpid()}
+        setup: WorkerMessage = {"lib": str(code), "folder": str(folder), "parent": os.getpid()}
         try:
-            async with asyncio.timeout(START_TIMEOUT):
-                await send(process, {**first, "limits": limits.written(), "disk": limits.disk})
-                said = await receive(process, limits.output)
-                layers = msgspec.convert(said.get("layers"), Layers)
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await send(process, {**setup, "limits": limits.rlimits(), "disk": limits.disk})
+                report = await receive(process, limits.output)
+                layers = msgspec.convert(report.get("layers"), Layers)
         except TimeoutError:
-            message = f"The tool's process did not start within {START_TIMEOUT:g} s. Is the machine overloaded?"
+            message = f"The tool's process did not start within {START_TIMEOUT_S:g} s. Is the machine overloaded?"
             raise StepFailed("tool_failed", message) from None
         except msgspec.ValidationError:
-            message = f"The tool is not run: its process cannot be isolated ({said.get('failed')})."
+            message = f"The tool is not run: its process cannot be isolated ({report.get('failed')})."
             raise StepFailed("tool_failed", message) from None
         except (asyncio.IncompleteReadError, OSError):
             message = f"The tool is not run: its process, {sys.executable}, ended while it was being isolated."
@@ -114,12 +118,12 @@ async def started(lib: Path, limits: Limits) -> AsyncIterator[tuple[Process, Lay
     finally:
         if process is not None:
             kill(process)
-            await asyncio.shield(ended(process))
+            await asyncio.shield(wait_for_exit(process))
         await asyncio.to_thread(shutil.rmtree, folder, True)
 
 
-def prepare(lib: Path, folder: Path) -> Path:
-    """Copies the code to where any user may read it, and makes the mount point and the folder to work in."""
+def prepare_folder(lib: Path, folder: Path) -> Path:
+    """Copy the code where any user may read it, and create the mount point and the work folder."""
     folder.chmod(0o711)
     copied = folder / "code" / "lib"
     shutil.copytree(lib, copied, ignore=shutil.ignore_patterns("__pycache__", ".*"))
@@ -131,10 +135,10 @@ def prepare(lib: Path, folder: Path) -> Path:
 
 
 @asynccontextmanager
-async def bounded_disk(
-    process: Process, work: Path, layers: Layers, limits: Limits
+async def limit_disk(
+    process: Process, work: Path, layers: Layers, limits: SandboxLimits
 ) -> AsyncIterator[asyncio.Task[None] | None]:
-    """Where the tool has no file system of its own, what it writes is counted, and it is killed above the limit."""
+    """If the process has no root of its own, count its written bytes and kill it above the limit."""
     watch = None if layers.own_root else asyncio.create_task(watch_disk(process, work, limits.disk))
     try:
         yield watch
@@ -144,14 +148,14 @@ async def bounded_disk(
             await asyncio.wait([watch])
 
 
-async def watch_disk(process: Process, work: Path, most: int) -> None:
-    while await asyncio.to_thread(count_written, process.pid, work) <= most:  # noqa: ASYNC110  # there is no event
-        await asyncio.sleep(WATCH_INTERVAL)
+async def watch_disk(process: Process, work: Path, max_bytes: int) -> None:
+    while await asyncio.to_thread(count_written, process.pid, work) <= max_bytes:  # noqa: ASYNC110  # there is no event
+        await asyncio.sleep(DISK_CHECK_INTERVAL_S)
     kill(process)
 
 
 def count_written(pid: int, work: Path) -> int:
-    """Bytes. The kernel's count includes files that have no name any more; it is not shown to every user."""
+    """In bytes. The kernel's counter includes deleted files, but not every user may read it."""
     size = 0
     with contextlib.suppress(OSError):
         size = sum(path.lstat().st_blocks * 512 for path in work.rglob("*"))
@@ -161,27 +165,27 @@ def count_written(pid: int, work: Path) -> int:
     return size
 
 
-async def send(process: Process, message: Message) -> None:
-    assert process.stdin is not None  # noqa: S101  # it was asked for
+async def send(process: Process, message: WorkerMessage) -> None:
+    assert process.stdin is not None  # noqa: S101  # it is a pipe
     process.stdin.write(msgspec.json.encode(message) + b"\n")
     try:
         await process.stdin.drain()
-    except RuntimeError as error:  # uvloop's word for a pipe that is closed
+    except RuntimeError as error:  # uvloop raises it for a closed pipe
         raise BrokenPipeError from error
 
 
-async def receive(process: Process, most: int) -> Message:
-    assert process.stdout is not None  # noqa: S101  # it was asked for
+async def receive(process: Process, max_bytes: int) -> WorkerMessage:
+    assert process.stdout is not None  # noqa: S101  # it is a pipe
     try:
         line = await process.stdout.readuntil(b"\n")
-        said = msgspec.json.decode(line)
+        message = msgspec.json.decode(line)
     except asyncio.LimitOverrunError:
-        raise StepFailed("tool_failed", f"The tool gives more than {most:,} bytes at once.") from None
+        raise StepFailed("tool_failed", f"The tool's output exceeds {max_bytes:,} bytes.") from None
     except JSON_ERRORS:
-        raise StepFailed("tool_failed", "The tool's process sent a line that is no JSON.") from None
-    if not isinstance(said, dict):
-        raise StepFailed("tool_failed", "The tool's process sent a line that is no JSON object.")
-    return said
+        raise StepFailed("tool_failed", "The tool's process sent a line that is not JSON.") from None
+    if not isinstance(message, dict):
+        raise StepFailed("tool_failed", "The tool's process sent a line that is not a JSON object.")
+    return message
 
 
 def kill(process: Process) -> None:

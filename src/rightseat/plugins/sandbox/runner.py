@@ -1,4 +1,4 @@
-"""Tools that plugins bring as Python code: off until the operator allows that very code, and never in this process."""
+"""Runs the Python tools of plugins in sandboxed processes, if the operator has allowed the digest of their code."""
 
 import base64
 import re
@@ -12,24 +12,24 @@ import jsonschema_rs
 import msgspec
 
 from rightseat.core.json_schema import PATTERNS
-from rightseat.core.values import JsonValue
-from rightseat.plugins import prompting
+from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Plugin
-from rightseat.plugins.results import Artifact, Result, StepFailed, Usage
+from rightseat.plugins.expressions import prompts
+from rightseat.plugins.model_calls import ModelCaller, ModelRequest
+from rightseat.plugins.results import Artifact, StepFailed, StepResult, StepUsage
 from rightseat.plugins.sandbox import process
-from rightseat.plugins.sandbox.process import Limits, Message
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.speaking import Speaker, Wanted
+from rightseat.plugins.sandbox.process import SandboxLimits, WorkerMessage
+from rightseat.plugins.scope import Scope
 
-TIMEOUT = 60.0  # seconds
-LIST_TIMEOUT = 20.0  # seconds
+TIMEOUT_S = 60.0
+LIST_TIMEOUT_S = 20.0
 NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
-FILES = 20  # files that one call may write
-LONGEST_PROMPT = 200_000  # characters
+MAX_FILES = 20  # written by one call
+MAX_PROMPT_CHARACTERS = 200_000
 
 
 class LibTool(msgspec.Struct, frozen=True):
-    """A tool as its process describes it. `original` is the shape of the guide of 2024 (W701)."""
+    """The description that the process returns. `original`: the interface of the guide of 2024 (W701)."""
 
     name: str
     description: str = ""
@@ -38,12 +38,12 @@ class LibTool(msgspec.Struct, frozen=True):
 
 
 class ToolRunner:
-    """`allowed` has digests of `lib/`: code that has changed has another digest, and is not allowed yet."""
+    """`allowed` are digests of `lib/`: changed code has another digest and must be allowed again."""
 
-    def __init__(self, allowed: Collection[str] = (), limits: Limits | None = None) -> None:
+    def __init__(self, allowed: Collection[str] = (), limits: SandboxLimits | None = None) -> None:
         self._allowed = frozenset(allowed)
-        self._limits = limits or Limits()
-        self._known: dict[str, Mapping[str, LibTool]] = {}
+        self._limits = limits or SandboxLimits()
+        self._tools: dict[str, Mapping[str, LibTool]] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -51,57 +51,59 @@ class ToolRunner:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._known.clear()
+        self._tools.clear()
 
     def allows(self, plugin: Plugin) -> bool:
         return plugin.lib is not None and plugin.lib in self._allowed
 
     async def tools(self, plugin: Plugin) -> Mapping[str, LibTool]:
-        """By name; asked of the code itself, in its process, once for each digest."""
-        digest = self._allowed_digest(plugin)
-        if digest not in self._known:
-            order = {"list": True}
-            said = await process.call(plugin.folder / "lib", order, refuse, limits=self._limits, seconds=LIST_TIMEOUT)
-            self._known[digest] = read_tools(said)
-        return self._known[digest]
+        """By name, from the code itself in its process, once per digest."""
+        digest = self._check_digest(plugin)
+        if digest not in self._tools:
+            command = {"list": True}
+            response = await process.call(
+                plugin.folder / "lib", command, refuse, limits=self._limits, seconds=LIST_TIMEOUT_S
+            )
+            self._tools[digest] = read_tools(response)
+        return self._tools[digest]
 
     async def run(
         self,
         plugin: Plugin,
         tool: str,
         params: Mapping[str, JsonValue],
-        scene: Scene,
-        speaker: Speaker,
+        scope: Scope,
+        model: ModelCaller,
         *,
         seconds: float | None = None,
         name: str = "",
-    ) -> Result:
+    ) -> StepResult:
         """`name` is the step that runs it. Raises `StepFailed`: `tool_failed`, `timeout`, `slot_missing`."""
-        known = await self.tools(plugin)
-        if tool not in known:
-            listed = ", ".join(known) or "none"
+        tools = await self.tools(plugin)
+        if tool not in tools:
+            listed = ", ".join(tools) or "none"
             raise StepFailed("tool_failed", f"The plugin {plugin.id} has no tool {tool!r} in lib. It has: {listed}.")
-        requests = ToolRequests(scene, speaker, name or tool)
-        filled = complete(known[tool], params)
-        order: Message = {"run": tool, "params": filled, "scene": shown(scene)}
+        requests = ToolRequests(scope, model, name or tool)
+        filled = fill_defaults(tools[tool], params)
+        command: WorkerMessage = {"run": tool, "params": filled, "scope": export_scope(scope)}
         started = time.monotonic()
-        said = await process.call(
-            plugin.folder / "lib", order, requests.answer, limits=self._limits, seconds=seconds or TIMEOUT
+        response = await process.call(
+            plugin.folder / "lib", command, requests.handle, limits=self._limits, seconds=seconds or TIMEOUT_S
         )
         milliseconds = round((time.monotonic() - started) * 1000)
-        return Result(
-            output=said.get("result"),
-            message=str(said.get("message", "")),
+        return StepResult(
+            output=response.get("result"),
+            message=str(response.get("message", "")),
             artifacts=tuple(requests.written.values()),
-            usage=Usage(requests.usage.input_tokens, requests.usage.output_tokens, milliseconds),
+            usage=StepUsage(requests.usage.input_tokens, requests.usage.output_tokens, milliseconds),
             record={
                 "tool": tool,
                 "params": filled,
-                **({"warnings": ["W701"]} if known[tool].original else {}),
+                **({"warnings": ["W701"]} if tools[tool].original else {}),
             },
         )
 
-    def _allowed_digest(self, plugin: Plugin) -> str:
+    def _check_digest(self, plugin: Plugin) -> str:
         if plugin.lib is None:
             raise StepFailed("tool_failed", f"The plugin {plugin.id} has no lib.")
         if plugin.lib not in self._allowed:
@@ -110,19 +112,19 @@ class ToolRunner:
         return plugin.lib
 
 
-def read_tools(said: Message) -> dict[str, LibTool]:
+def read_tools(response: WorkerMessage) -> dict[str, LibTool]:
     try:
-        tools = msgspec.convert(said.get("tools"), list[LibTool])
+        tools = msgspec.convert(response.get("tools"), list[LibTool])
     except msgspec.ValidationError as error:
-        raise StepFailed("tool_failed", f"The tools in lib are not described as they should be: {error}") from None
+        raise StepFailed("tool_failed", f"The tools in lib have invalid descriptions: {error}") from None
     for tool in tools:
         if not NAME.fullmatch(tool.name):
-            raise StepFailed("tool_failed", f"A tool in lib is called {tool.name!r}; it must match {NAME.pattern}.")
+            raise StepFailed("tool_failed", f"The tool name {tool.name!r} in lib must match {NAME.pattern}.")
     return {tool.name: tool for tool in tools}
 
 
-def complete(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """With the defaults of its schema. What is still missing was to be filled before (R-9.4)."""
+def fill_defaults(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Add the defaults of the schema. Required parameters were filled before (R-9.4)."""
     properties = tool.params.get("properties")
     described = properties if isinstance(properties, dict) else {}
     defaults = {name: one["default"] for name, one in described.items() if isinstance(one, dict) and "default" in one}
@@ -132,66 +134,65 @@ def complete(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, JsonVa
             validator = jsonschema_rs.validator_for(tool.params, pattern_options=PATTERNS, offline=True)
             problems = [error.message for error in validator.iter_errors(filled)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
-            raise StepFailed("tool_failed", f"The parameters of {tool.name} are no JSON Schema: {error}") from None
+            raise StepFailed("tool_failed", f"The parameters of {tool.name} are not a JSON Schema: {error}") from None
         if problems:
             raise StepFailed("slot_missing", f"The tool {tool.name} cannot be called: {'; '.join(problems)}")
     return filled
 
 
-def shown(scene: Scene) -> Message:
-    """What a tool sees of a scene: no contents of files, and nothing of the user but who it is."""
+def export_scope(scope: Scope) -> WorkerMessage:
+    """The part of the scope that a tool receives: no file contents, and only the id of the user."""
     return {
-        "question": scene.question,
-        "data": scene.data,
-        "steps": {name: {"output": one.output, "message": one.message} for name, one in scene.steps.items()},
-        "files": [{"name": file.name, "media_type": file.media_type} for file in scene.files],
-        "summary": scene.summary,
-        "history": [list(turn) for turn in scene.history],
-        "time": prompting.told_time(scene),
-        "language": scene.language,
-        "user": scene.user.id,
+        "question": scope.question,
+        "data": scope.data,
+        "steps": {name: {"output": one.output, "message": one.message} for name, one in scope.steps.items()},
+        "files": [{"name": file.name, "media_type": file.media_type} for file in scope.files],
+        "summary": scope.summary,
+        "history": [list(message) for message in scope.history],
+        "time": prompts.format_time(scope),
+        "language": scope.language,
+        "user": scope.user.id,
     }
 
 
 class ToolRequests:
-    """Answers what a tool asks while it runs: a model, the conversation's own files, a place for new ones."""
+    """Handles the requests of a running tool: model calls, reading files of the conversation, writing files."""
 
-    def __init__(self, scene: Scene, speaker: Speaker, name: str) -> None:
-        self._scene = scene
-        self._speaker = speaker
+    def __init__(self, scope: Scope, model: ModelCaller, name: str) -> None:
+        self._scope = scope
+        self._model = model
         self._name = name
-        self.usage = Usage()
+        self.usage = StepUsage()
         self.written: dict[str, Artifact] = {}
 
-    async def answer(self, asked: Message) -> Message:
-        match asked:
-            case {"ask": "llm", "prompt": str(prompt)} if len(prompt) <= LONGEST_PROMPT:
-                said = await self._speaker.say(Wanted(self._name, "", prompt))
-                tokens = self.usage.input_tokens + said.usage.input_tokens
-                self.usage = Usage(tokens, self.usage.output_tokens + said.usage.output_tokens)
-                return {"answer": said.text}
+    async def handle(self, request: WorkerMessage) -> WorkerMessage:
+        match request:
+            case {"ask": "llm", "prompt": str(prompt)} if len(prompt) <= MAX_PROMPT_CHARACTERS:
+                response = await self._model.call(ModelRequest(self._name, "", prompt))
+                tokens = self.usage.input_tokens + response.usage.input_tokens
+                self.usage = StepUsage(tokens, self.usage.output_tokens + response.usage.output_tokens)
+                return {"answer": response.text}
             case {"ask": "read_file", "name": str(name)}:
-                found = next((file.data for file in self._scene.files if name in (file.name, file.id)), None)
-                known = ", ".join(file.name for file in self._scene.files) or "none"
-                return {"answer": found} if found is not None else {"refused": f"No file {name!r}; there are: {known}."}
+                content = next((file.data for file in self._scope.files if name in (file.name, file.id)), None)
+                names = ", ".join(file.name for file in self._scope.files) or "none"
+                return {"answer": content} if content is not None else {"refused": f"No file {name!r}; files: {names}."}
             case {"ask": "write_file", "name": str(name), "data": str(data)}:
                 return self._write(name, data)
             case _:
-                return {"refused": f"It cannot be asked for {asked.get('ask')!r} like that."}
+                return {"refused": f"Unknown or malformed request {request.get('ask')!r}."}
 
-    def _write(self, name: str, data: str) -> Message:
+    def _write(self, name: str, data: str) -> WorkerMessage:
         if name in ("", ".", "..") or PurePath(name).name != name or not name.isprintable() or len(name) > 200:
-            return {"refused": f"{name[:200]!r} cannot be the name of a file."}
-        if len(self.written) >= FILES and name not in self.written:
-            return {"refused": f"A tool may write {FILES} files at most."}
+            return {"refused": f"{name[:200]!r} is not a valid file name."}
+        if len(self.written) >= MAX_FILES and name not in self.written:
+            return {"refused": f"A tool may write at most {MAX_FILES} files."}
         try:
             size = len(base64.b64decode(data, validate=True))
         except ValueError:
-            return {"refused": "The content is no base64."}
+            return {"refused": "The content is not base64."}
         self.written[name] = Artifact("file", name, "application/octet-stream", size=size, data=data)
         return {"answer": None}
 
 
-async def refuse(asked: Message) -> Message:
-    """While tools are listed there is nothing to ask."""
-    return {"refused": "Nothing can be asked while tools are listed."}
+async def refuse(request: WorkerMessage) -> WorkerMessage:
+    return {"refused": "Requests are not possible while tools are listed."}

@@ -1,6 +1,6 @@
-"""Slots: the values that a call takes, found in a question, asked of a person, or left as they stand."""
+"""Slots: the arguments of a call, filled from the question, by a model, by a person, or with defaults."""
 
-from rightseat.plugins.slots.filling import Filled, check, complete, fill
-from rightseat.plugins.slots.form import uploads
+from rightseat.plugins.slots.filler import FilledSlots, check_arguments, fill_operation, fill_schema
+from rightseat.plugins.slots.form import label_uploads
 
-__all__ = ["Filled", "check", "complete", "fill", "uploads"]
+__all__ = ["FilledSlots", "check_arguments", "fill_operation", "fill_schema", "label_uploads"]

@@ -1,24 +1,24 @@
-"""One object schema from all that an operation takes, and what of it is already determined. Pure."""
+"""Builds one object schema of all arguments of an operation, and finds those that can have only one value."""
 
 import copy
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins import foreign
+from rightseat.core.types import JsonValue
+from rightseat.plugins import external_json
 from rightseat.plugins.definition import Operation, Plugin, Schema
-from rightseat.plugins.operations.authorizing import names_of
-from rightseat.plugins.operations.fields import Field, fields
+from rightseat.plugins.operations.auth import list_auth_names
+from rightseat.plugins.operations.fields import OperationField, list_fields
 from rightseat.plugins.results import StepFailed
-from rightseat.plugins.scene import Scene, Upload
+from rightseat.plugins.scope import Scope, Upload
 
 ONE_LINE = r"^[^\x00-\x1f\x7f]*$"
-"""What a header and a cookie can hold."""
+"""The values that a header and a cookie can hold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """`schema` is what the values together must fit. `hidden` are those that no model is asked for."""
+class SlotForm:
+    """`schema` validates all values together. `hidden` are arguments that are not shown to a model."""
 
     schema: dict[str, JsonValue]
     hidden: frozenset[str] = frozenset()
@@ -36,94 +36,90 @@ class Form:
         return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
     @property
-    def loose(self) -> frozenset[str]:
-        """The properties of a body that may be left out as a whole."""
+    def optional_body(self) -> frozenset[str]:
+        """The properties of a body that may be omitted entirely."""
         found = self.schema.get("dependentRequired")
         return frozenset(found if isinstance(found, dict) else ())
 
-    def of(self, name: str) -> dict[str, JsonValue]:
+    def property_schema(self, name: str) -> dict[str, JsonValue]:
         found = self.properties.get(name)
         return found if isinstance(found, dict) else {}
 
 
-def uploads(scene: Scene) -> dict[str, Upload]:
-    """The files of this conversation by what they are called in arguments; a second of one name is `name (2)`."""
-    found: dict[str, Upload] = {}
-    for upload in scene.files:
+def label_uploads(scope: Scope) -> dict[str, Upload]:
+    """The files of this conversation by their label in arguments; a second `name` is labelled `name (2)`."""
+    labelled: dict[str, Upload] = {}
+    for upload in scope.files:
         label, number = upload.name, 1
-        while label in found:
+        while label in labelled:
             number += 1
             label = f"{upload.name} ({number})"
-        found[label] = upload
-    return found
+        labelled[label] = upload
+    return labelled
 
 
-def form_of(plugin: Plugin, operation: Operation, scene: Scene) -> Form:
-    """Of an operation. What the plugin's `auth` sets is not in it."""
-    taken = set(names_of(plugin))
-    known = [one for one in fields(operation) if (one.place, spelt(one)) not in taken]
-    files = uploads(scene)
+def form_of_operation(plugin: Plugin, operation: Operation, scope: Scope) -> SlotForm:
+    """Parameters that the plugin's `auth` sets are left out."""
+    auth_names = set(list_auth_names(plugin))
+    arguments = [one for one in list_fields(operation) if (one.place, normalize_name(one)) not in auth_names]
+    files = label_uploads(scope)
     properties: dict[str, JsonValue] = {}
     defs: dict[str, JsonValue] = {}
-    for one in known:
+    for one in arguments:
         schema = copy.deepcopy(dict(one.schema))
         inner = schema.pop("$defs", None)
         defs |= inner if isinstance(inner, dict) else {}
-        properties[one.label] = file_schema(schema, files) if one.is_file else with_place(one, schema)
-    whole: dict[str, JsonValue] = {"type": "object", "properties": properties, "additionalProperties": False}
-    whole |= requirements(operation, known) | ({"$defs": defs} if defs else {})
-    hidden = frozenset(one.label for one in known if one.is_deprecated)
-    return Form(whole, hidden, files, frozenset(one.label for one in known if one.is_file))
+        properties[one.label] = build_file_schema(schema, files) if one.is_file else restrict_to_line(one, schema)
+    form_schema: dict[str, JsonValue] = {"type": "object", "properties": properties, "additionalProperties": False}
+    form_schema |= find_requirements(operation, arguments) | ({"$defs": defs} if defs else {})
+    hidden = frozenset(one.label for one in arguments if one.is_deprecated)
+    return SlotForm(form_schema, hidden, files, frozenset(one.label for one in arguments if one.is_file))
 
 
-def spelt(one: Field) -> str:
+def normalize_name(one: OperationField) -> str:
     return one.name.lower() if one.place == "header" else one.name
 
 
-def requirements(operation: Operation, known: Iterable[Field]) -> dict[str, JsonValue]:
-    """A body that may be left out needs its required properties only if it has any at all."""
-    needed = [one for one in known if one.required]
+def find_requirements(operation: Operation, arguments: Iterable[OperationField]) -> dict[str, JsonValue]:
+    """An optional body needs its required properties only if it has any property."""
+    needed = [one for one in arguments if one.required]
     if operation.body is None or operation.body.required:
         return {"required": [one.label for one in needed]}
     inside: list[JsonValue] = [one.label for one in needed if one.place == "body"]
     dependent: dict[str, JsonValue] = {
-        one.label: [label for label in inside if label != one.label] for one in known if one.place == "body"
+        one.label: [label for label in inside if label != one.label] for one in arguments if one.place == "body"
     }
     required: list[JsonValue] = [one.label for one in needed if one.place != "body"]
     return {"required": required, "dependentRequired": dependent}
 
 
-def with_place(one: Field, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def restrict_to_line(one: OperationField, schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return {"pattern": ONE_LINE, **schema} if one.place in ("header", "cookie") else schema
 
 
-def file_schema(schema: dict[str, JsonValue], files: Mapping[str, Upload]) -> dict[str, JsonValue]:
-    """A file is one of this conversation's, by its name."""
+def build_file_schema(schema: dict[str, JsonValue], files: Mapping[str, Upload]) -> dict[str, JsonValue]:
+    """A file argument is the label of a file of this conversation."""
     kept = ("description", "title", "minItems", "maxItems", "uniqueItems")
-    said: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in kept}
+    rest: dict[str, JsonValue] = {key: value for key, value in schema.items() if key in kept}
     names: dict[str, JsonValue] = {"type": "string", "enum": list(files)}
     if not files:
         names = {"type": "string", "not": {}}
     if schema.get("type") == "array" or "items" in schema:
-        return {"type": "array", "items": names, **said}
-    return {**names, **said}
+        return {"type": "array", "items": names, **rest}
+    return {**names, **rest}
 
 
-def of_schema(schema: Schema) -> Form:
-    """Of a tool that says itself what it takes."""
-    whole = copy.deepcopy(dict(schema))
-    whole.setdefault("type", "object")
-    return Form(whole)
+def form_of_schema(schema: Schema) -> SlotForm:
+    copied = copy.deepcopy(dict(schema))
+    copied.setdefault("type", "object")
+    return SlotForm(copied)
 
 
-def determined(form: Form) -> dict[str, JsonValue]:
-    """What can have one value only: a constant, or the single value of an enumeration.
-
-    Not what would bring a body about that may be left out.
-    """
+def find_constants(form: SlotForm) -> dict[str, JsonValue]:
+    """Arguments with only one possible value: a constant, or an enumeration of one. Not those of an optional body."""
     found: dict[str, JsonValue] = {}
-    for name in form.properties.keys() - form.hidden - form.loose:
-        schema = form.of(name)
+    for name in form.properties.keys() - form.hidden - form.optional_body:
+        schema = form.property_schema(name)
         values = schema.get("enum")
         if "const" in schema:
             found[name] = schema["const"]
@@ -132,20 +128,20 @@ def determined(form: Form) -> dict[str, JsonValue]:
     return found
 
 
-def fitted(form: Form, args: Mapping[str, JsonValue], what: str) -> dict[str, JsonValue]:
-    """Fixed values, with a text where the schema wants something else read as JSON. Raises `StepFailed`."""
-    if strange := sorted(set(args) - set(form.properties)):
-        known = ", ".join(form.properties) or "nothing"
-        raise StepFailed("internal", f"{what} takes no {', '.join(strange)}. It takes {known}.")
-    return {name: read_as(form.of(name), value) for name, value in args.items()}
+def convert_values(form: SlotForm, args: Mapping[str, JsonValue], owner: str) -> dict[str, JsonValue]:
+    """Parse texts as JSON where the schema expects another type. Raises `StepFailed` on an unknown name."""
+    if unknown := sorted(set(args) - set(form.properties)):
+        names = ", ".join(form.properties) or "none"
+        raise StepFailed("internal", f"{owner} has no argument {', '.join(unknown)}. Its arguments: {names}.")
+    return {name: convert_value(form.property_schema(name), value) for name, value in args.items()}
 
 
-def read_as(schema: Schema, value: JsonValue) -> JsonValue:
-    said = schema.get("type")
-    types = said if isinstance(said, list) else [said]
-    if not isinstance(value, str) or "string" in types or said is None:
+def convert_value(schema: Schema, value: JsonValue) -> JsonValue:
+    kind = schema.get("type")
+    kinds = kind if isinstance(kind, list) else [kind]
+    if not isinstance(value, str) or "string" in kinds or kind is None:
         return value
     try:
-        return foreign.read(value)
+        return external_json.parse(value)
     except ValueError:
         return value

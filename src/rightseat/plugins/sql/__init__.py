@@ -1,5 +1,5 @@
-"""`call_type: sql`: a question is answered by a query that a model writes and two guards read.
+"""`call_type: sql`: a model writes a query, which two independent checks restrict to reading the catalog.
 
-Nothing is imported here: the child processes that check and run statements load modules of this package, and start in a
-fifth of the time without the rest.
+This file imports nothing: the child processes that check and run statements load single modules of the package, and
+start in a fifth of the time without the others.
 """

@@ -1,26 +1,28 @@
-"""How large a statement may be, so that checking, rewriting and running it stay cheap. What exceeds a bound is refused.
+"""Size limits of SQL statements, so that checking, rewriting and running them stay cheap.
 
-Each bound is far above what a question needs: the largest of the project's examples has 150 nodes and 4 tables.
+Each limit is far above what a question needs: the largest of the project's examples has 150 nodes and 4 tables.
 """
 
 from functools import cache
 
 from sqlglot import exp
 
-from rightseat.plugins.sql.allowed import Refused
+from rightseat.plugins.sql.functions import StatementRefused
 
 MAX_CHARACTERS = 10_000
 MAX_NODES = 4_000  # of the syntax tree
 MAX_DEPTH = 200  # levels of the syntax tree; a chain of 200 ORs has as many
-MAX_STARS = 50  # `*` and `t.*`; count(*) is none
-MAX_TABLES = 100  # those of a WITH counted each time that the WITH is read
-MAX_COLUMNS = 1_000  # of the result, with every star written out; PostgreSQL takes 1,664, SQLite 2,000
-MAX_WRITTEN_CHARACTERS = 200_000  # of what is run
+MAX_STARS = 50  # `*` and `t.*`; count(*) does not count
+MAX_TABLES = 100  # tables of a WITH count once per use of the WITH
+MAX_COLUMNS = 1_000  # of the result, with stars expanded; PostgreSQL allows 1,664, SQLite 2,000
+MAX_WRITTEN_CHARACTERS = 200_000  # of the rewritten statement
 
 
-def check_bound(name: str, count: int, most: int) -> None:
-    if count > most:
-        raise Refused(f"The statement has {count:,} {name}; at most {most:,} are allowed. Write a smaller one.")
+def check_bound(name: str, count: int, limit: int) -> None:
+    if count > limit:
+        raise StatementRefused(
+            f"The statement has {count:,} {name}; at most {limit:,} are allowed. Write a smaller one."
+        )
 
 
 def check_size(tree: exp.Expr) -> None:
@@ -39,18 +41,18 @@ def check_size(tree: exp.Expr) -> None:
 
 
 def check_tables_read(tree: exp.Expr) -> None:
-    """Of a tree whose WITHs have their final names. WITHs that read each other twice double what is read."""
-    withs = {part.alias: part.this for part in tree.find_all(exp.CTE)}
+    """Needs the final names of WITHs. WITHs that use each other twice double the number of tables."""
+    ctes = {part.alias: part.this for part in tree.find_all(exp.CTE)}
 
     @cache
     def count(name: str) -> int:
-        return read_by(withs[name], without=name)
+        return count_tables(ctes[name], without=name)
 
-    def read_by(query: exp.Expr, without: str = "") -> int:
+    def count_tables(query: exp.Expr, without: str = "") -> int:
         tables = [node for node in query.walk(prune=is_with) if isinstance(node, exp.Table)]
-        return sum(count(table.name) if table.name in withs and table.name != without else 1 for table in tables)
+        return sum(count(table.name) if table.name in ctes and table.name != without else 1 for table in tables)
 
-    check_bound("tables, each WITH counted as often as it is read", read_by(tree), MAX_TABLES)
+    check_bound("tables, counting each WITH once per use", count_tables(tree), MAX_TABLES)
 
 
 def is_with(node: exp.Expr) -> bool:

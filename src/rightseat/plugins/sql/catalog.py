@@ -1,8 +1,7 @@
-"""What of a database a plugin may read, and what a model is told about it.
+"""The catalog of a database: the tables and columns that a plugin may read, with descriptions for the model.
 
-Tables and columns that are not listed do not exist for the plugin. A catalog is a file of the plugin or of the
-operator; where neither has one, `draft` writes one from the database, for the operator to read, to cut and to put in
-its place.
+Unlisted tables and columns do not exist for the plugin. A catalog is a file of the plugin or of the operator; if there
+is none, `draft` writes one from the database for the operator to review and shorten.
 """
 
 import re
@@ -14,19 +13,19 @@ import yaml
 
 from rightseat.plugins.results import StepFailed
 
-LARGEST = 1_000_000  # bytes of a catalog
-RANKED_CHARACTERS = 10_000  # of a question, by which its tables are chosen; the model gets all of it
+MAX_CATALOG_BYTES = 1_000_000
+MAX_RANKED_CHARACTERS = 10_000  # of the question that ranks tables; the model receives all of it
 
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C takes a tenth of the time
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the C loader takes a tenth of the time
 
 
-class Example(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class CatalogExample(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     question: str
     sql: str
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`columns` are by name, each with its description. `values` are all that a column may hold, where known."""
+class CatalogTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`columns` maps names to descriptions. `values` lists all possible values of a column, where known."""
 
     columns: dict[str, str | None]
     description: str = ""
@@ -34,71 +33,71 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalog(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`joins` and `rules` are sentences for the model. `dialect` is a note of the author: the connection decides."""
+    """`joins` and `rules` are sentences for the model. `dialect` is only a note: the connection decides."""
 
-    tables: dict[str, Table]
+    tables: dict[str, CatalogTable]
     dialect: str = ""
     joins: list[str] = []
     rules: list[str] = []
-    examples: list[Example] = []
+    examples: list[CatalogExample] = []
 
     def columns(self) -> dict[str, tuple[str, ...]]:
         return {name: tuple(table.columns) for name, table in self.tables.items()}
 
 
 def load(path: Path) -> Catalog:
-    """Raises `StepFailed`: the file cannot be read, or is no catalog."""
+    """Raises `StepFailed` if the file cannot be read or is not a catalog."""
     try:
-        return read(path.read_bytes())
+        return parse(path.read_bytes())
     except (OSError, ValueError) as error:
         raise StepFailed("sql_failed", f"The catalog {path.name} cannot be used: {error}") from None
 
 
-def read(text: bytes) -> Catalog:
+def parse(text: bytes) -> Catalog:
     """Raises `ValueError`."""
-    if len(text) > LARGEST:
-        raise ValueError(f"it has {len(text):,} bytes; {LARGEST:,} are allowed")
+    if len(text) > MAX_CATALOG_BYTES:
+        raise ValueError(f"it has {len(text):,} bytes; at most {MAX_CATALOG_BYTES:,} are allowed")
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, LOADER)):
-            raise ValueError("it has YAML aliases, which a catalog does not need")
+            raise ValueError("YAML aliases are not allowed")
         return msgspec.convert(yaml.load(text, LOADER), Catalog)  # noqa: S506 (LOADER is a safe one)
     except (yaml.YAMLError, msgspec.ValidationError) as error:
         raise ValueError(" ".join(str(error).split())) from None
 
 
-def draft(found: Mapping[str, Sequence[tuple[str, str]]], dialect: str) -> str:
-    """A catalog of everything there is, as YAML: tables with their columns and types. To be cut by the operator."""
-    tables = {
+def draft(tables: Mapping[str, Sequence[tuple[str, str]]], dialect: str) -> str:
+    """A catalog of all tables, columns and types as YAML, for the operator to shorten."""
+    listed = {
         name: {"description": "", "columns": {column: kind.lower() for column, kind in columns}}
-        for name, columns in found.items()
+        for name, columns in tables.items()
     }
-    written = yaml.safe_dump(
-        {"dialect": dialect, "tables": tables, "joins": [], "rules": [], "examples": []},
+    text = yaml.safe_dump(
+        {"dialect": dialect, "tables": listed, "joins": [], "rules": [], "examples": []},
         allow_unicode=True,
         sort_keys=False,
     )
-    return f"{DRAFT}{written}"
+    return f"{DRAFT_HEADER}{text}"
 
 
-DRAFT = """\
-# Made from the database. Whatever stands here can be read by everybody who may use the plugin:
-# delete tables and columns that they shall not see, and describe the others for the model.
+DRAFT_HEADER = """\
+# Generated from the database. Every user of the plugin can read the tables and columns listed here:
+# delete those that they must not see, and describe the others for the model.
 """
 
 
-def describe(catalog: Catalog, question: str, most: int) -> tuple[str, list[str]]:
-    """For a model, in at most about `most` characters, and the tables that had to be left out.
+def describe(catalog: Catalog, question: str, max_characters: int) -> tuple[str, list[str]]:
+    """Return (a description for the model of about `max_characters`, the names of omitted tables).
 
-    The tables that share the most with the question come first; what is left out is named, so that nobody takes the
-    rest for the whole.
+    Tables that share most with the question are kept. The text names the omitted ones, so that the model knows that
+    they exist.
     """
-    asked = marks(question[:RANKED_CHARACTERS])
-    ranked = sorted(catalog.tables, key=lambda name: -likeness(asked, name, catalog))
+    question_terms = split_terms(question[:MAX_RANKED_CHARACTERS])
+    ranked = sorted(catalog.tables, key=lambda name: -score_table(question_terms, name, catalog))
     pieces: dict[str, str] = {}
     length = 0
     for name in ranked:
         piece = describe_table(name, catalog.tables[name])
-        if pieces and length + len(piece) > most:
+        if pieces and length + len(piece) > max_characters:
             continue
         pieces[name] = piece
         length += len(piece)
@@ -113,23 +112,24 @@ def describe(catalog: Catalog, question: str, most: int) -> tuple[str, list[str]
     return "\n".join(lines), left_out
 
 
-def describe_table(name: str, table: Table) -> str:
+def describe_table(name: str, table: CatalogTable) -> str:
     lines = [f"Table {name}: {table.description}".rstrip(": ")]
-    for column, said in table.columns.items():
+    for column, description in table.columns.items():
         values = table.values.get(column)
-        among = f" One of: {', '.join(map(str, values))}." if values else ""
-        lines.append(f"  {column}: {said or ''}{among}".rstrip(": "))
+        choices = f" One of: {', '.join(map(str, values))}." if values else ""
+        lines.append(f"  {column}: {description or ''}{choices}".rstrip(": "))
     return "\n".join(lines)
 
 
-def likeness(asked: set[str], name: str, catalog: Catalog) -> int:
-    """How many of the question's words, or pairs of characters where words are not spaced, the table knows."""
+def score_table(question_terms: set[str], name: str, catalog: Catalog) -> int:
+    """Count the terms of the question in the table's description; those in its name count three times."""
     table = catalog.tables[name]
-    known = marks(f"{name} {describe_table(name, table)}")
-    return len(asked & known) + 2 * len(asked & marks(name.replace("_", " ")))
+    terms = split_terms(f"{name} {describe_table(name, table)}")
+    return len(question_terms & terms) + 2 * len(question_terms & split_terms(name.replace("_", " ")))
 
 
-def marks(text: str) -> set[str]:
+def split_terms(text: str) -> set[str]:
+    """Words without a final s, and character pairs in scripts without spaces."""
     words = re.findall(r"[^\W_]+", text.casefold())
     pairs = (word[at : at + 2] for word in words if not word.isascii() for at in range(len(word) - 1))
     stems = (word.rstrip("s") for word in words if word.isascii() and len(word) > 2)

@@ -1,6 +1,6 @@
-"""The first guard, in a child process: a statement that is built to hold up its parser holds up nothing else.
+"""Runs the statement check in a child process: a statement that stalls the parser stalls nothing else.
 
-Both sides are here. The server asks `Checker`; the child answers with `build`.
+The server calls `StatementChecker`; the child process runs the handler that `build` returns.
 """
 
 import sys
@@ -8,45 +8,47 @@ from collections.abc import Callable
 
 import msgspec
 
-from rightseat.core.errors import BadQuery, Misuse, Unreadable
-from rightseat.data.child import ChildPool, Lost
+from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
+from rightseat.data.child import ChildFailed, ChildPool
 from rightseat.plugins.results import StepFailed
-from rightseat.plugins.sql.allowed import Columns, Dialect, Refused
+from rightseat.plugins.sql.functions import Columns, DialectName, StatementRefused
 
-MEMORY_BYTES = 512 * 2**20  # of address space; an ordinary statement needs 60 MB, most of it the parser's code
-CPU_SECONDS = 2.0  # for one statement; an ordinary one takes 0.002
-TIMEOUT = 10.0  # seconds, with the start of the child, on a machine that is busy
-MAX_AT_ONCE = 4
+MAX_MEMORY_BYTES = 512 * 2**20  # of address space; an ordinary statement needs 60 MB, most of it the parser's code
+MAX_CPU_S = 2.0  # for one statement; an ordinary one takes 0.002
+TIMEOUT_S = 10.0  # including the start of the child on a busy machine
+MAX_CONCURRENT = 4
 RECURSION_LIMIT = 10_000  # frames; the parser uses about 22 for one level of nesting
 
 
-class Check(msgspec.Struct):
+class CheckRequest(msgspec.Struct):
     """The payload is the statement."""
 
     columns: dict[str, list[str]]
-    dialect: Dialect
-    rows: int
+    dialect: DialectName
+    max_rows: int
     schema: str
 
 
-class Checker:
+class StatementChecker:
     def __init__(self) -> None:
-        self._pool = ChildPool("rightseat.plugins.sql.checker", MEMORY_BYTES, MAX_AT_ONCE, CPU_SECONDS)
+        self._pool = ChildPool("rightseat.plugins.sql.checker", MAX_MEMORY_BYTES, MAX_CONCURRENT, MAX_CPU_S)
 
-    async def check(self, sql: str, columns: Columns, dialect: Dialect, rows: int, schema: str = "") -> str:
-        """The statement to run: what `guard.guard` gives. Raises `Refused`, and `StepFailed` without the parser."""
+    async def check(self, sql: str, columns: Columns, dialect: DialectName, max_rows: int, schema: str = "") -> str:
+        """Return the statement to run. Raises `StatementRefused`, or `StepFailed` without the parser."""
         listed = {table: list(each) for table, each in columns.items()}
         async with self._pool.child() as child:
             try:
-                return await child.ask(Check(listed, dialect, rows, schema), str, TIMEOUT, sql)
+                return await child.ask(CheckRequest(listed, dialect, max_rows, schema), str, TIMEOUT_S, sql)
             except BadQuery as error:
-                raise Refused(error.message) from None
-            except Lost as lost:
-                raise Refused(f"Checking the statement {lost}. Write a simpler one.") from None
-            except Unreadable:
-                most = MEMORY_BYTES >> 20
-                raise Refused(f"Checking the statement takes more than {most} MB. Write a simpler one.") from None
-            except Misuse as error:
+                raise StatementRefused(error.message) from None
+            except ChildFailed as lost:
+                raise StatementRefused(f"Checking the statement {lost}. Write a simpler one.") from None
+            except UnreadableFile:
+                limit = MAX_MEMORY_BYTES >> 20
+                raise StatementRefused(
+                    f"Checking the statement takes more than {limit} MB. Write a simpler one."
+                ) from None
+            except NotConfigured as error:
                 raise StepFailed("sql_failed", error.message) from None
 
     async def aclose(self) -> None:
@@ -56,15 +58,17 @@ class Checker:
 def build() -> Callable[[bytes, bytes], str]:
     sys.setrecursionlimit(RECURSION_LIMIT)
     try:
-        from rightseat.plugins.sql.guard import guard  # here: the server itself never loads the parser
+        from rightseat.plugins.sql.guard import (
+            check_statement,
+        )  # imported here: the server itself never loads the parser
     except ImportError:
-        raise Misuse("SQL in flows needs a package: pip install 'rightseat[plugins]'.") from None
+        raise NotConfigured("SQL in flows needs a package: pip install 'rightseat[plugins]'.") from None
 
     def handle(request: bytes, payload: bytes) -> str:
-        wanted = msgspec.msgpack.decode(request, type=Check)
+        check = msgspec.msgpack.decode(request, type=CheckRequest)
         try:
-            return guard(payload.decode(), wanted.columns, wanted.dialect, wanted.rows, wanted.schema)
-        except Refused as refused:
+            return check_statement(payload.decode(), check.columns, check.dialect, check.max_rows, check.schema)
+        except StatementRefused as refused:
             raise BadQuery(str(refused)) from None
 
     return handle

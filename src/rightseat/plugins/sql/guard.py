@@ -1,8 +1,8 @@
-"""The first guard of a query: what a model wrote is taken apart, judged, and written anew.
+"""The first check of a query: parses the model's statement, allows only listed constructs, and rewrites it.
 
-The model's own text is never run. Whatever its tree holds must be on a list: kinds of nodes, their parts, types,
-functions, tables. What is not known is refused, so that a parser that learns new words opens no door. The second guard
-is the engine's own (`engines/`), because a parser and an engine may read one text in two ways.
+The model's own text is never run. Every part of the syntax tree must be on an allow list: node types, their arguments,
+data types, functions, tables. Unknown constructs are refused, so a parser update cannot allow more. The second check is
+the database's own (`dialects/`), because a parser and a database may read one text differently.
 
 It runs in a child process (`checker.py`): the parser takes seconds and gigabytes for some statements.
 """
@@ -13,130 +13,143 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from rightseat.plugins.sql import bounds, rewriting
-from rightseat.plugins.sql.allowed import BARE, FUNCTIONS, OURS, Columns, Dialect, Refused, words
+from rightseat.plugins.sql import bounds, rewrite
+from rightseat.plugins.sql.functions import (
+    CTE_PREFIX,
+    FUNCTIONS,
+    NO_PARENTHESES,
+    Columns,
+    DialectName,
+    StatementRefused,
+    split_names,
+)
 
 
-def guard(sql: str, columns: Columns, dialect: Dialect, rows: int, schema: str = "") -> str:
-    """The statement to run, which gives one row more than `rows` where there are more. Raises `Refused`."""
+def check_statement(sql: str, columns: Columns, dialect: DialectName, max_rows: int, schema: str = "") -> str:
+    """Return the statement to run, limited to `max_rows` + 1 rows to detect more. Raises `StatementRefused`."""
     try:
         bounds.check_bound("characters", len(sql), bounds.MAX_CHARACTERS)
         tree = parse(sql, dialect)
         bounds.check_size(tree)
-        check(tree, dialect)
-        rewriting.name_outputs(tree, columns, dialect)
-        rewriting.narrow(tree, columns, dialect, schema)
+        check_tree(tree, dialect)
+        rewrite.name_outputs(tree, columns, dialect)
+        rewrite.restrict_tables(tree, columns, dialect, schema)
         bounds.check_tables_read(tree)
-        written = write(rewriting.limit(tree, rows + 1), dialect)
-        bounds.check_bound("characters in the form that is run", len(written), bounds.MAX_WRITTEN_CHARACTERS)
-        check_again(written, columns, dialect, schema)
+        written = write(rewrite.add_limit(tree, max_rows + 1), dialect)
+        bounds.check_bound("characters after rewriting", len(written), bounds.MAX_WRITTEN_CHARACTERS)
+        check_written(written, columns, dialect, schema)
     except RecursionError:
-        most = bounds.MAX_DEPTH
-        raise Refused(f"The statement is nested too deeply; at most {most} levels are allowed.") from None
+        limit = bounds.MAX_DEPTH
+        raise StatementRefused(f"The statement is nested too deeply; at most {limit} levels are allowed.") from None
     return written
 
 
-def parse(sql: str, dialect: Dialect) -> exp.Expr:
+def parse(sql: str, dialect: DialectName) -> exp.Expr:
     if "\0" in sql:
-        raise Refused("The statement has the character NUL. Leave it out.")
+        raise StatementRefused("The statement contains the character NUL. Remove it.")
     try:
         trees = sqlglot.parse(sql, dialect=dialect)
     except SqlglotError as error:
-        said = re.sub(r"\x1b\[\d*m", "", str(error)).split("\n")[0][:200]
-        raise Refused(f"The statement cannot be parsed: {said}") from None
+        message = re.sub(r"\x1b\[\d*m", "", str(error)).split("\n")[0][:200]
+        raise StatementRefused(f"The statement cannot be parsed: {message}") from None
     statements = [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
     if len(statements) != 1:
-        raise Refused(f"Exactly one SELECT is run, and this is {len(statements)} statements.")
+        raise StatementRefused(f"Exactly one SELECT is allowed; these are {len(statements)} statements.")
     (tree,) = statements
     if isinstance(tree, exp.Subquery) and any(tree.args.get(part) for part in ("with_", "order", "limit", "offset")):
-        raise Refused("Leave out the parentheses around the statement.")
+        raise StatementRefused("Leave out the parentheses around the statement.")
     if not isinstance(tree, exp.Select | exp.SetOperation | exp.Subquery):
-        raise Refused(f"Only a SELECT is run here, and this is {tree.key.upper()}.")
+        raise StatementRefused(f"Only SELECT is allowed; this is {tree.key.upper()}.")
     return tree
 
 
-def write(tree: exp.Expr, dialect: Dialect) -> str:
+def write(tree: exp.Expr, dialect: DialectName) -> str:
     try:
         return tree.sql(dialect=dialect, identify=True, comments=False, unsupported_level=sqlglot.ErrorLevel.RAISE)
     except SqlglotError as error:
-        raise Refused(f"The statement cannot be written for {dialect}: {error}") from None
+        raise StatementRefused(f"The statement cannot be written for {dialect}: {error}") from None
 
 
-def check(tree: exp.Expr, dialect: Dialect) -> None:
+def check_tree(tree: exp.Expr, dialect: DialectName) -> None:
     for node in tree.walk():
         if isinstance(node, exp.Func) and type(node) not in NODES:
             check_function(node, dialect)
         elif type(node) not in NODES:
-            raise Refused(f"{name_of(node)} cannot be used here.")
+            raise StatementRefused(f"{describe_node(node)} is not allowed.")
         allowed = PARTS.get(type(node))
         if allowed is not None:
             more = [part for part, value in node.args.items() if value and part not in allowed]
             if more:
-                raise Refused(f"{', '.join(more).upper()} cannot be used with {name_of(node)} here.")
+                raise StatementRefused(f"{', '.join(more).upper()} is not allowed with {describe_node(node)}.")
         if isinstance(node, exp.Var) and not WORD.fullmatch(node.name):
-            raise Refused(f"{node.name[:40]!r} is no word of SQL.")
+            raise StatementRefused(f"{node.name[:40]!r} is not an SQL keyword.")
         if isinstance(node, exp.Literal) and not node.is_string and not NUMBER.fullmatch(node.name):
-            raise Refused(f"{node.name[:40]!r} is no number.")
+            raise StatementRefused(f"{node.name[:40]!r} is not a number.")
         if isinstance(node, exp.DataType) and node.this not in TYPES:
-            raise Refused(f"The type {node.sql(dialect=dialect)} cannot be used here.")
+            raise StatementRefused(f"The type {node.sql(dialect=dialect)} is not allowed.")
 
 
-def check_function(node: exp.Func, dialect: Dialect) -> None:
-    """By the name under which it will be called, which may be another than the model wrote."""
+def check_function(node: exp.Func, dialect: DialectName) -> None:
+    """Check the name in the rewritten statement, which may differ from the model's."""
     written = node.sql(dialect=dialect, comments=False, normalize_functions="lower")
     name = re.match(r"[A-Za-z_][A-Za-z0-9_]*", written)
-    called = name.group().lower() if name else written
-    rest = written[len(called) :].lstrip()
-    if called in BARE and (not rest or rest.startswith("(")):
+    function = name.group().lower() if name else written
+    rest = written[len(function) :].lstrip()
+    if function in NO_PARENTHESES and (not rest or rest.startswith("(")):
         return
-    if called not in FUNCTIONS[dialect] or not rest.startswith("("):
-        shown = called if name else name_of(node)
-        raise Refused(f"The function {shown} cannot be used here.")
+    if function not in FUNCTIONS[dialect] or not rest.startswith("("):
+        shown = function if name else describe_node(node)
+        raise StatementRefused(f"The function {shown} is not allowed.")
 
 
-def check_again(written: str, columns: Columns, dialect: Dialect, schema: str) -> None:
-    """What will be run is read once more, as if somebody else had written it."""
+def check_written(written: str, columns: Columns, dialect: DialectName, schema: str) -> None:
+    """Check the rewritten statement once more, like a foreign one."""
     tree = parse(written, dialect)
-    check(tree, dialect)
+    check_tree(tree, dialect)
     for table in tree.find_all(exp.Table):
         is_listed = table.name in columns and table.db == schema
-        if not is_listed and not (table.name.startswith(OURS) and not table.db):
-            raise Refused(f"There is no table {table.name}.")
-    check_words(written, dialect)
+        if not is_listed and not (table.name.startswith(CTE_PREFIX) and not table.db):
+            raise StatementRefused(f"There is no table {table.name}.")
+    check_tokens(written, dialect)
 
 
-def check_words(written: str, dialect: Dialect) -> None:
-    """Once more, on the words of what will be run: only functions that are allowed stand before a parenthesis."""
+def check_tokens(written: str, dialect: DialectName) -> None:
+    """Check the tokens of the rewritten statement: only allowed functions stand before a parenthesis."""
     tokens = sqlglot.tokenize(written, dialect=dialect)
-    for before, word, following in zip([None, *tokens], tokens, tokens[1:], strict=False):
-        if following.token_type is not TokenType.L_PAREN or word.token_type is TokenType.STRING:
+    for previous, token, following in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        if following.token_type is not TokenType.L_PAREN or token.token_type is TokenType.STRING:
             continue
-        name = word.text.lower()
-        if word.token_type is TokenType.IDENTIFIER:  # names before a list of columns: WITH x (a, b), AS x (a, b)
-            is_allowed = name.startswith(OURS) or (before is not None and before.token_type is TokenType.ALIAS)
+        name = token.text.lower()
+        if token.token_type is TokenType.IDENTIFIER:  # names before a list of columns: WITH x (a, b), AS x (a, b)
+            is_allowed = name.startswith(CTE_PREFIX) or (
+                previous is not None and previous.token_type is TokenType.ALIAS
+            )
         else:
-            is_allowed = not re.match(r"[a-z_]", name) or name in FUNCTIONS[dialect] or name in BARE | BEFORE
+            is_allowed = (
+                not re.match(r"[a-z_]", name)
+                or name in FUNCTIONS[dialect]
+                or name in NO_PARENTHESES | KEYWORDS_BEFORE_PARENTHESIS
+            )
         if not is_allowed:
-            raise Refused(f"The function {name} cannot be used here.")
-    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
-        raise Refused("Exactly one SELECT is run.")
+            raise StatementRefused(f"The function {name} is not allowed.")
+    if any(one.token_type is TokenType.SEMICOLON for one in tokens):
+        raise StatementRefused("Exactly one SELECT is run.")
 
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_ ]*")
 NUMBER = re.compile(r"\d*\.?\d*([eE][+-]?\d+)?")
 
 
-def name_of(node: exp.Expr) -> str:
+def describe_node(node: exp.Expr) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).upper()
 
 
-BEFORE = words("""
+KEYWORDS_BEFORE_PARENTHESIS = split_names("""
     all and any as between by case char decimal distinct else except exists filter from having in intersect interval
     is join like glob not numeric on or order over partition select separator set sets some then union using varchar
     when where within group rollup cube limit offset recursive escape materialized time timestamp with nchar binary
     double
 """)  # fmt: skip
-"""Words of SQL that may stand before a parenthesis and are no functions."""
 
 NODES: frozenset[type[exp.Expr]] = frozenset({
     exp.Add, exp.Alias, exp.All, exp.And, exp.Any, exp.AtTimeZone, exp.Between, exp.Boolean, exp.Case, exp.Cast,
@@ -173,7 +186,7 @@ PARTS: dict[type[exp.Expr], set[str]] = {
 
 TYPES = frozenset(
     exp.DataType.Type[name]
-    for name in words("""
+    for name in split_names("""
         BIGINT BOOLEAN CHAR DATE DATETIME DECIMAL DOUBLE FLOAT INT INTERVAL SMALLINT TEXT TIME TIMESTAMP TIMESTAMPTZ
         TINYINT UBIGINT UINT UUID VARCHAR NCHAR NVARCHAR INT128 TIMESTAMPNTZ TIMESTAMPLTZ
     """)

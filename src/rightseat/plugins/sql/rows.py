@@ -1,32 +1,32 @@
-"""Rows of an engine → JSON."""
+"""Converts the rows of a query result to JSON."""
 
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from rightseat.core.values import JsonValue
-from rightseat.data.database import plain as plain_of_data
+from rightseat.core.types import JsonValue
+from rightseat.data import database
 
 
-def plain(value: Any) -> JsonValue:
-    """Dates become ISO text, decimals numbers (or text, where a number would lose digits), bytes how many they are."""
+def to_json_value(value: Any) -> JsonValue:
+    """Dates become ISO text, decimals numbers (or text if a number would lose digits), bytes their length."""
     match value:
         case bytes() | bytearray() | memoryview():
             return f"<{len(value)} bytes>"
         case datetime():
             return value.isoformat()
         case _:
-            return plain_of_data(value)
+            return database.to_json_value(value)
 
 
-def objects(columns: Sequence[str], rows: Sequence[Sequence[JsonValue]]) -> list[JsonValue]:
-    names = distinct(columns)
+def to_objects(columns: Sequence[str], rows: Sequence[Sequence[JsonValue]]) -> list[JsonValue]:
+    names = make_unique(columns)
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def distinct(columns: Sequence[str]) -> list[str]:
-    """Two columns of one name get `_2`, `_3`. (SQLite says `a:1` for the second `a` of a subquery.)"""
+def make_unique(columns: Sequence[str]) -> list[str]:
+    """Duplicates get `_2`, `_3`. (SQLite names the second `a` of a subquery `a:1`.)"""
     seen: Counter[str] = Counter()
     names: list[str] = []
     for column in columns:

@@ -1,4 +1,4 @@
-"""The tools of an MCP server: over streamable HTTP, or of a program that is started here."""
+"""A toolbox of the tools of an MCP server, over streamable HTTP or stdio."""
 
 from pathlib import Path
 from typing import Literal, Self
@@ -9,63 +9,63 @@ from pydantic_core import PydanticCustomError
 
 from rightseat.core.tools import Toolbox
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.options import Address, HeaderName, Sendable
+from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.parts import Parts, StatePath
-from rightseat.toolboxes.mcp.box import Box
 from rightseat.toolboxes.mcp.pin_files import FilePins
-from rightseat.toolboxes.mcp.pinning import Pins
-from rightseat.toolboxes.mcp.server import Server
+from rightseat.toolboxes.mcp.pins import Pins
+from rightseat.toolboxes.mcp.server import McpServer
 from rightseat.toolboxes.mcp.settings import Settings
+from rightseat.toolboxes.mcp.toolbox import McpToolbox
 
 
 class Options(NetworkOptions):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_default=True)
     name: str = Field(default="", pattern=r"^[a-zA-Z0-9_-]{0,32}$")
-    """What the server is called in messages, and its `serverId` in MCP Apps. Unset: its host, or its program."""
-    url: Address | None = None
-    """Where the server is, if it is reached over streamable HTTP."""
+    """The name of the server in messages, and its `serverId` in MCP Apps. Default: its host, or its program."""
+    url: BaseUrl | None = None
+    """The URL of a streamable HTTP server."""
     command: str | None = None
-    """In place of `url`: the program that is the server. It is started at its first use, and ends with this server."""
+    """In place of `url`: the program of a stdio server. It is started on first use and stopped at shutdown."""
     args: tuple[str, ...] = ()
-    """What the program is started with."""
+    """Command line arguments of the program."""
     env: dict[str, SecretStr] = Field(default_factory=dict)
-    """Variables of the program's environment. It gets no others of this server's, but for `PATH`, `HOME` and such."""
-    headers: dict[HeaderName, Sendable] = Field(default_factory=dict)
-    """Sent with every request, such as a key of the server."""
+    """Environment variables of the program. It inherits only `PATH`, `HOME` and the like."""
+    headers: dict[HeaderName, HeaderSecret] = Field(default_factory=dict)
+    """Headers sent with every request, such as an API key of the server."""
     forward: tuple[HeaderName, ...] = ()
-    """Headers of the client's request that the server gets too, of those that the face passes on with its `headers`.
-    Whoever sends others has a session of their own."""
+    """Headers of the client's request forwarded to the server, out of those that the face forwards (`headers`).
+    Each set of values has its own session."""
     prefix: str = Field(default="", pattern=r"^[a-zA-Z0-9_-]{0,32}$")
-    """Put before the names of its tools, where two servers have tools of one name."""
+    """A prefix of its tool names, for servers whose tools have the same names."""
     tools: tuple[str, ...] | None = None
-    """Names of those of its tools that the model gets. Unset: all."""
-    reads: tuple[str, ...] = ()
-    """Names of tools that only look, though the server does not say so: no person is asked before one runs. `*` is all
-    of them."""
+    """Names of the tools that the model gets. Default: all."""
+    read_only_tools: tuple[str, ...] = ()
+    """Names of tools that only read, even though the server does not declare it: they need no approval. `*` means
+    all."""
     timeout: float = Field(default=300.0, gt=0)
-    """How long a call may take, in seconds."""
-    discover_within: float = Field(default=10.0, gt=0)
-    """How long the server has, in seconds, to take a connection and to say what it offers."""
-    keep: float = Field(default=10.0, ge=0)
-    """For how long, in seconds, what it offers is remembered, or that it could not be reached."""
-    changed: Literal["warn", "refuse"] = "refuse"
-    """What becomes of a tool whose description, parameters or hints changed since they were first seen, and of the
-    server's `instructions`: left out until `rightseat mcp accept` accepts the change, or offered with a warning. A
-    person is asked before a changed tool runs, whatever its hints and `reads` say."""
-    pins: StatePath = Path("mcp")
-    """The folder of the pins: what the tools of each server first looked like. With threads in PostgreSQL they are
-    kept there, for all servers that share it."""
+    """Maximum duration of a tool call, in seconds."""
+    discovery_timeout: float = Field(default=10.0, gt=0)
+    """Seconds to connect and to list the tools."""
+    cache_seconds: float = Field(default=10.0, ge=0)
+    """Seconds for which the list of tools, or a failure to connect, is cached."""
+    on_tool_change: Literal["warn", "refuse"] = "refuse"
+    """When the description, parameters or hints of a tool, or the server's `instructions`, differ from their pins:
+    `refuse` removes them until `rightseat mcp accept` accepts the change, `warn` keeps them with a warning. A changed
+    tool always needs approval, whatever its hints and `read_only_tools` say."""
+    pin_dir: StatePath = Path("mcp")
+    """The folder of the pins: the first seen definitions of the tools of each server. With threads in PostgreSQL, pins
+    are stored there, for all replicas."""
     instructions: bool = True
-    """Whether the model is told what the server says of the use of its tools, in up to 4,000 characters."""
+    """Whether the server's `instructions` are added to the prompt, up to 4,000 characters."""
     resources: bool = False
     """Whether the model gets tools to list and read the server's resources."""
     prompts: bool = False
     """Whether the model gets tools to list and get the server's prompts."""
     apps: bool = False
-    """Whether tools with a page of their own (MCP Apps) show it in clients that can; the page may ask the server."""
-    client_servers: tuple[Address, ...] = ()
-    """Addresses of other servers that a client may name (`properties.mcpServers` or `mcpEndpoints`), in exactly these
-    words. No other address that a client names is ever visited."""
+    """Whether tools with a page (MCP Apps) show it in clients that support it; the page may call the server."""
+    client_servers: tuple[BaseUrl, ...] = ()
+    """URLs of other servers that a client may request (`properties.mcpServers` or `mcpEndpoints`), compared exactly.
+    Any other URL is never contacted."""
 
     @model_validator(mode="after")
     def _one_server(self) -> Self:
@@ -83,14 +83,14 @@ class Options(NetworkOptions):
 
 
 def build(options: Options, parts: Parts) -> Toolbox:
-    pins = Pins(parts.pins or FilePins(options.pins))
-    main = Server(read_settings(options), pins) if options.url or options.command else None
-    others = {url: Server(read_settings_of(url, options), pins) for url in options.client_servers}
-    return Box(main, others)
+    pins = Pins(parts.pins or FilePins(options.pin_dir))
+    main = McpServer(read_settings(options), pins) if options.url or options.command else None
+    others = {url: McpServer(read_settings_of(url, options), pins) for url in options.client_servers}
+    return McpToolbox(main, others)
 
 
 def all_settings(options: Options) -> list[Settings]:
-    """Of the server that is configured, and of those that clients may name."""
+    """Settings of the configured server, and of those that clients may request."""
     own = [read_settings(options)] if options.url or options.command else []
     return own + [read_settings_of(url, options) for url in options.client_servers]
 
@@ -106,11 +106,11 @@ def read_settings(options: Options) -> Settings:
         forward=options.forward,
         prefix=options.prefix,
         tools=options.tools,
-        reads=options.reads,
+        read_only_tools=options.read_only_tools,
         timeout=options.timeout,
-        discover_within=options.discover_within,
-        keep=options.keep,
-        changed=options.changed,
+        discovery_timeout=options.discovery_timeout,
+        cache_seconds=options.cache_seconds,
+        on_tool_change=options.on_tool_change,
         instructions=options.instructions,
         resources=options.resources,
         prompts=options.prompts,
@@ -120,16 +120,16 @@ def read_settings(options: Options) -> Settings:
 
 
 def read_settings_of(url: str, options: Options) -> Settings:
-    """Of a server that clients may name: its keys are theirs, and the operator's go nowhere but to `url`."""
+    """Settings of a server that clients may request: without the operator's keys, which are only sent to `url`."""
     return Settings(
         name=host(url),
         url=url,
         prefix=options.prefix,
         tools=options.tools,
         timeout=options.timeout,
-        discover_within=options.discover_within,
-        keep=options.keep,
-        changed=options.changed,
+        discovery_timeout=options.discovery_timeout,
+        cache_seconds=options.cache_seconds,
+        on_tool_change=options.on_tool_change,
         instructions=options.instructions,
         resources=options.resources,
         prompts=options.prompts,

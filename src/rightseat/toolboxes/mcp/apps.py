@@ -1,6 +1,6 @@
-"""MCP Apps: tools whose result a page shows, and what such a page asks of its server.
+"""MCP Apps: tools whose result is shown by a page, and requests of such pages to their server.
 
-The page runs in the client's browser. It asks through a run whose ask holds the request, and which no model sees.
+The page runs in the client's browser. Its request is sent as an ask, and no model sees it.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -12,17 +12,17 @@ from mcp import MCPError
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import AppRefused, BadAsk
+from rightseat.core.errors import BadRequest, McpAppForbidden
 from rightseat.core.events import Custom, Event, RunFinished
-from rightseat.toolboxes.mcp.reading import is_for_pages, resource_of
-from rightseat.toolboxes.mcp.server import Listing, Lost, Server
+from rightseat.toolboxes.mcp.results import is_for_pages, resource_of
+from rightseat.toolboxes.mcp.server import Listing, McpServer, SessionLost
 from rightseat.toolboxes.mcp.settings import Settings
 
 PROPERTY = "__proxiedMCPRequest"
 
 
-class Proxied(msgspec.Struct, frozen=True):
-    """What a page asks of the server that it came from."""
+class AppRequest(msgspec.Struct, frozen=True):
+    """A request of a page to its server."""
 
     serverHash: str
     method: Literal["resources/read", "resources/list", "tools/list", "tools/call"]
@@ -30,7 +30,7 @@ class Proxied(msgspec.Struct, frozen=True):
     serverId: str | None = None
 
 
-def shown(
+def app_event(
     settings: Settings, tool: types.Tool, call_id: str, result: JsonValue, arguments: Mapping[str, JsonValue]
 ) -> Event:
     content: dict[str, JsonValue] = {
@@ -46,41 +46,41 @@ def shown(
     )
 
 
-def read_request(ask: Ask) -> Proxied | None:
-    """What the page of an app asks for, if the ask is of one. Raises `BadAsk`."""
-    given = ask.properties.get(PROPERTY)
-    if given is None:
+def read_request(ask: Ask) -> AppRequest | None:
+    """The page's request, if the ask has one. Raise `BadRequest`."""
+    value = ask.properties.get(PROPERTY)
+    if value is None:
         return None
     try:
-        return msgspec.convert(given, Proxied)
+        return msgspec.convert(value, AppRequest)
     except msgspec.ValidationError as error:
-        raise BadAsk(f"The request of an MCP App cannot be understood: {error}.") from error
+        raise BadRequest(f"The request of an MCP App is invalid: {error}.") from error
 
 
-async def proxied(server: Server, request: Proxied, headers: Mapping[str, str]) -> AsyncIterator[Event]:
-    """The server's answer, as the result of the run."""
+async def proxy_request(server: McpServer, request: AppRequest, headers: Mapping[str, str]) -> AsyncIterator[Event]:
+    """Return the server's response as the result of the run."""
     listing = await server.listing(headers)
-    check(server, listing, request)
-    wire = WIRE[request.method](request.params or {})
+    check_allowed(server, listing, request)
+    mcp_request = REQUESTS[request.method](request.params or {})
     try:
-        result = await server.ask(
+        result = await server.request(
             headers,
             lambda connection: connection.session.send_request(
-                wire, ANSWERS[request.method], request_read_timeout_seconds=server.settings.timeout
+                mcp_request, RESULT_TYPES[request.method], request_read_timeout_seconds=server.settings.timeout
             ),
-            repeats=request.method != "tools/call",
+            may_repeat=request.method != "tools/call",
         )
     except MCPError as error:
         yield RunFinished("done", result={"error": error.message})
         return
-    except Lost:
-        yield RunFinished("done", result={"error": "The connection to the MCP server broke."})
+    except SessionLost:
+        yield RunFinished("done", result={"error": "The connection to the MCP server was lost."})
         return
-    yield RunFinished("done", result=visible(result, server, listing))
+    yield RunFinished("done", result=visible_result(result, server, listing))
 
 
-def check(server: Server, listing: Listing, request: Proxied) -> None:
-    """A page may read and list; and call what is meant for pages and has not changed, as no person is asked."""
+def check_allowed(server: McpServer, listing: Listing, request: AppRequest) -> None:
+    """A page may read and list, and call unchanged tools for pages, since calls of pages need no approval."""
     if request.method != "tools/call":
         return
     name = (request.params or {}).get("name")
@@ -92,10 +92,10 @@ def check(server: Server, listing: Listing, request: Proxied) -> None:
         or (allowed is not None and name not in allowed)
         or not is_for_pages(tool)
     ):
-        raise AppRefused(f"The page of an MCP App may not call {name!r}: it is no tool for pages.")
+        raise McpAppForbidden(f"The page of an MCP App may not call {name!r}: it is not a tool for pages.")
 
 
-def visible(result: types.Result, server: Server, listing: Listing) -> dict[str, Any]:
+def visible_result(result: types.Result, server: McpServer, listing: Listing) -> dict[str, Any]:
     if isinstance(result, types.ListToolsResult):
         tools = [one for one in result.tools if is_for_pages(one) and one.name not in listing.changed]
         result = result.model_copy(update={"tools": tools})
@@ -107,18 +107,18 @@ def _read(model: type[BaseModel], request: Callable[..., Any]) -> Callable[[dict
         try:
             return request(params=model.model_validate({**params, "_meta": None}, by_name=False))
         except ValidationError as error:
-            raise BadAsk(f"The request of an MCP App cannot be understood: {error.errors()[0]['msg']}.") from error
+            raise BadRequest(f"The request of an MCP App is invalid: {error.errors()[0]['msg']}.") from error
 
     return read
 
 
-WIRE: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+REQUESTS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
     "resources/read": _read(types.ReadResourceRequestParams, types.ReadResourceRequest),
     "resources/list": _read(types.PaginatedRequestParams, types.ListResourcesRequest),
     "tools/list": _read(types.PaginatedRequestParams, types.ListToolsRequest),
     "tools/call": _read(types.CallToolRequestParams, types.CallToolRequest),
 }
-ANSWERS: Mapping[str, Any] = {
+RESULT_TYPES: Mapping[str, Any] = {
     "resources/read": TypeAdapter(types.ReadResourceResult),
     "resources/list": TypeAdapter(types.ListResourcesResult),
     "tools/list": TypeAdapter(types.ListToolsResult),

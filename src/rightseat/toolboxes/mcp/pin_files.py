@@ -1,4 +1,4 @@
-"""Pins in files, one for each server: for a server that shares its store with no other."""
+"""Stores pins in files, one per MCP server, for deployments without PostgreSQL."""
 
 import asyncio
 import os
@@ -16,7 +16,7 @@ Pinned = dict[str, Pin]
 
 
 class FilePins:
-    """Raises `ConfigError` or `OSError` where a file cannot be used."""
+    """Raises `ConfigError` or `OSError` if a file cannot be read or written."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -59,11 +59,11 @@ def read(file: Path) -> Pinned:
     except FileNotFoundError:
         return {}
     except msgspec.MsgspecError as error:
-        raise ConfigError(f"{file} holds no pins: {error}. Delete it to pin the tools anew.") from error
+        raise ConfigError(f"{file} is not a valid pin file: {error}. Delete it to pin the tools again.") from error
 
 
 def write(file: Path, pins: Pinned) -> None:
-    """As a whole or not at all: another process may read it."""
+    """Write atomically: another process may read the file."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem)
     with os.fdopen(handle, "wb") as open_file:
         open_file.write(msgspec.json.format(msgspec.json.encode(pins)))

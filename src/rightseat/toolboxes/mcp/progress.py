@@ -1,4 +1,4 @@
-"""How far a call is, as its server says it."""
+"""Streams the progress notifications of a tool call as events."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,11 +7,11 @@ from pydantic import JsonValue
 
 from rightseat.core.events import Custom, Event
 
-OFTEN = 0.1  # seconds between two words of progress; of those that come faster the last is said
+MIN_INTERVAL_S = 0.1  # between two events; of faster ones, the last is sent
 
 
-class Progress:
-    """What a server says of how far it is, as it comes."""
+class ProgressStream:
+    """The progress of one call, as events."""
 
     def __init__(self, server: str, name: str, call_id: str) -> None:
         self._about: dict[str, JsonValue] = {"server": server, "tool": name, "callId": call_id}
@@ -19,11 +19,13 @@ class Progress:
         self._held: Event | None = None
         self._last = 0.0
 
-    async def note(self, progress: float, total: float | None, message: str | None) -> None:
-        said: dict[str, JsonValue] = {"progress": progress, "total": total, "message": message}
-        event = Custom("mcp.progress", self._about | {name: value for name, value in said.items() if value is not None})
+    async def report(self, progress: float, total: float | None, message: str | None) -> None:
+        fields: dict[str, JsonValue] = {"progress": progress, "total": total, "message": message}
+        event = Custom(
+            "mcp.progress", self._about | {name: value for name, value in fields.items() if value is not None}
+        )
         now = asyncio.get_running_loop().time()
-        if now - self._last < OFTEN:
+        if now - self._last < MIN_INTERVAL_S:
             self._held = event
             return
         self._last, self._held = now, None

@@ -1,4 +1,4 @@
-"""The resources and prompts of an MCP server, as tools with which a model finds and reads them."""
+"""Tools with which a model lists and reads the resources and prompts of an MCP server."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -9,12 +9,12 @@ from mcp import MCPError
 from pydantic import JsonValue, ValidationError
 
 from rightseat.core.errors import RightseatError
-from rightseat.core.tools import Invocation, Run, Tool
-from rightseat.toolboxes.mcp.connecting import Connection
-from rightseat.toolboxes.mcp.reading import fit, write_block, write_contents
-from rightseat.toolboxes.mcp.server import Listing, Server
+from rightseat.core.tools import Invocation, RunTool, Tool
+from rightseat.toolboxes.mcp.connection import Connection
+from rightseat.toolboxes.mcp.results import clean_name, write_block, write_contents
+from rightseat.toolboxes.mcp.server import Listing, McpServer
 
-NOTHING: Mapping[str, JsonValue] = {"type": "object", "properties": {}, "required": []}
+NO_PARAMETERS: Mapping[str, JsonValue] = {"type": "object", "properties": {}, "required": []}
 URI: Mapping[str, JsonValue] = {
     "type": "object",
     "properties": {"uri": {"type": "string", "description": "The address of the resource, from the list."}},
@@ -30,44 +30,46 @@ PROMPT: Mapping[str, JsonValue] = {
 }
 
 
-class ServerRefused(RightseatError):
-    """Said to the model, which can often repair it."""
+class McpRequestFailed(RightseatError):
+    """Returned to the model, which can often fix the cause."""
 
     code = "tool_failed"
     status = 502
 
 
-def reference(server: Server, listing: Listing, headers: Mapping[str, str]) -> list[Tool]:
-    about, named = server.settings, fit(server.settings.prefix or f"{server.settings.name}_")[:40]
+def reference_tools(server: McpServer, listing: Listing, headers: Mapping[str, str]) -> list[Tool]:
+    about, prefix = server.settings, clean_name(server.settings.prefix or f"{server.settings.name}_")[:40]
 
-    def tool(name: str, description: str, parameters: Mapping[str, JsonValue], ask: Asking) -> Tool:
-        return Tool(named + name, description, parameters, run=asking(server, headers, ask), approval="exempt")
+    def tool(name: str, description: str, parameters: Mapping[str, JsonValue], ask: SessionRequest) -> Tool:
+        return Tool(prefix + name, description, parameters, run=run_request(server, headers, ask), approval="exempt")
 
     found = []
     if about.resources and listing.resources:
         found += [
-            tool("list_resources", f"Lists the resources of {about.name}.", NOTHING, list_resources),
+            tool("list_resources", f"Lists the resources of {about.name}.", NO_PARAMETERS, list_resources),
             tool("read_resource", f"Reads a resource of {about.name}.", URI, read_resource),
         ]
     if about.prompts and listing.prompts:
         found += [
-            tool("list_prompts", f"Lists the prompts that {about.name} has ready.", NOTHING, list_prompts),
+            tool("list_prompts", f"Lists the prompts of {about.name}.", NO_PARAMETERS, list_prompts),
             tool("get_prompt", f"Gets a prompt of {about.name}.", PROMPT, get_prompt),
         ]
     return found
 
 
-Asking = Callable[[Connection, Mapping[str, Any]], Awaitable[str]]
+SessionRequest = Callable[[Connection, Mapping[str, Any]], Awaitable[str]]
 
 
-def asking(server: Server, headers: Mapping[str, str], ask: Asking) -> Run:
+def run_request(server: McpServer, headers: Mapping[str, str], ask: SessionRequest) -> RunTool:
     async def run(invocation: Invocation) -> str:
         try:
-            return await server.ask(headers, lambda one: ask(one, invocation.arguments), repeats=True)
+            return await server.request(headers, lambda one: ask(one, invocation.arguments), may_repeat=True)
         except MCPError as error:
-            raise ServerRefused(f"The MCP server {server.settings.name!r} answered: {error.message}") from error
+            raise McpRequestFailed(
+                f"The MCP server {server.settings.name!r} returned an error: {error.message}"
+            ) from error
         except (ValidationError, RuntimeError) as error:
-            raise ServerRefused(f"The MCP server {server.settings.name!r} cannot be understood.") from error
+            raise McpRequestFailed(f"The MCP server {server.settings.name!r} returned an invalid response.") from error
 
     return run
 
@@ -80,8 +82,8 @@ async def list_resources(connection: Connection, arguments: Mapping[str, Any]) -
     except MCPError as error:
         if error.code != types.METHOD_NOT_FOUND:
             raise
-    listed: list[dict[str, Any]] = [described(one, uri=one.uri) for one in found.resources]
-    listed += [described(one, uriTemplate=one.uri_template) for one in templates]
+    listed: list[dict[str, Any]] = [describe(one, uri=one.uri) for one in found.resources]
+    listed += [describe(one, uriTemplate=one.uri_template) for one in templates]
     if found.next_cursor is not None:
         listed.append({"note": "There are more, which are not listed."})
     return json.dumps(listed, ensure_ascii=False)
@@ -94,7 +96,7 @@ async def read_resource(connection: Connection, arguments: Mapping[str, Any]) ->
 async def list_prompts(connection: Connection, arguments: Mapping[str, Any]) -> str:
     found = await connection.session.list_prompts()
     listed: list[dict[str, Any]] = [
-        described(one, arguments=[described(argument, required=argument.required) for argument in one.arguments or ()])
+        describe(one, arguments=[describe(argument, required=argument.required) for argument in one.arguments or ()])
         for one in found.prompts
     ]
     if found.next_cursor is not None:
@@ -109,6 +111,6 @@ async def get_prompt(connection: Connection, arguments: Mapping[str, Any]) -> st
     return "\n\n".join(f"{one.role}: {write_block(one.content)}" for one in prompt.messages)
 
 
-def described(one: types.Resource | types.ResourceTemplate | types.Prompt | types.PromptArgument, **more: Any) -> Any:
-    told = {"name": one.name, "description": one.description, **more}
-    return {name: value for name, value in told.items() if value is not None}
+def describe(one: types.Resource | types.ResourceTemplate | types.Prompt | types.PromptArgument, **more: Any) -> Any:
+    fields = {"name": one.name, "description": one.description, **more}
+    return {name: value for name, value in fields.items() if value is not None}

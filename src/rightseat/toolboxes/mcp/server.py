@@ -1,4 +1,4 @@
-"""An MCP server: its sessions, one for each set of credentials, and what it offers."""
+"""An MCP server: one session per set of credentials, and the cached list of its tools."""
 
 import asyncio
 import hashlib
@@ -13,52 +13,52 @@ import mcp_types as types
 from mcp import MCPError
 from pydantic import ValidationError
 
-from rightseat.core.cancelling import to_the_end
+from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import AgentError
-from rightseat.egress.redaction import Redactor, secrets_in
-from rightseat.toolboxes.mcp.connecting import Connection, said, unreachable
-from rightseat.toolboxes.mcp.eliciting import answer
-from rightseat.toolboxes.mcp.pinning import Pins
+from rightseat.egress.redaction import Redactor, find_secrets
+from rightseat.toolboxes.mcp.connection import Connection, describe_error, unreachable
+from rightseat.toolboxes.mcp.elicitation import answer_elicitation
+from rightseat.toolboxes.mcp.pins import Pins
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-SESSIONS = 64  # with one server; beyond them, those that nobody uses are closed
-PAGES = 100
-CHANGED_RECHECK_S = 2.0  # after which an accepted change is noticed, at the next ask
+MAX_SESSIONS = 64  # per server; beyond them, idle sessions are closed
+MAX_PAGES = 100
+CHANGED_RECHECK_S = 2.0  # until an accepted change is noticed
 
 
-class Lost(Exception):
-    """A session ended while it was asked. `unsent`: what was asked never came to the server."""
+class SessionLost(Exception):
+    """A session ended during a request. `was_not_sent`: the request never reached the server."""
 
-    def __init__(self, unsent: bool) -> None:
+    def __init__(self, was_not_sent: bool) -> None:
         super().__init__("the session ended")
-        self.unsent = unsent
+        self.was_not_sent = was_not_sent
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a server offers. `changed` are names of tools that are not what they first were.
+    """The tools and capabilities of a server. `changed` are names of tools that differ from their pins.
 
-    `instructions` are what it says of the use of its tools, where the model may be told.
+    `instructions` are the server's, if the model may get them.
     """
 
     tools: tuple[types.Tool, ...]
     changed: tuple[str, ...] = ()
     instructions: str = ""
-    is_told_otherwise: bool = False
-    """The instructions are not what they first were."""
+    instructions_changed: bool = False
+    """The instructions differ from their pin."""
     resources: bool = False
     prompts: bool = False
 
 
-class Server:
+class McpServer:
     def __init__(self, settings: Settings, pins: Pins) -> None:
         self.settings = settings
-        self.redactor = Redactor(secrets=secrets_in({**settings.headers, **settings.env}))
-        """Covers what the operator sends to the server, where the server repeats it."""
+        self.redactor = Redactor(secrets=find_secrets({**settings.headers, **settings.env}))
+        """Redacts the operator's secrets in messages of the server."""
         self._pins = pins
         self._connections: dict[bytes, Connection] = {}
         self._failures: dict[bytes, tuple[float, AgentError]] = {}
@@ -68,7 +68,7 @@ class Server:
         self._unknown: set[str] = set()
 
     async def close(self) -> None:
-        """End every session."""
+        """Close all sessions."""
         while self._connections:
             _, connection = self._connections.popitem()
             await connection.close()
@@ -76,17 +76,17 @@ class Server:
             await asyncio.wait(self._closing)
 
     async def listing(self, headers: Mapping[str, str]) -> Listing:
-        """What it offers to whoever sends these headers; remembered for a while, as is that it cannot be reached."""
+        """The tools for these headers. The list is cached, and so is a failure to connect."""
         key, now = key_of(headers), asyncio.get_running_loop().time()
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if (failed := self._failures.get(key)) and now - failed[0] < self.settings.keep:
+            if (failed := self._failures.get(key)) and now - failed[0] < self.settings.cache_seconds:
                 raise failed[1]
-            known, connection = self._listed.get(key), self._connections.get(key)
-            is_told = connection is not None and connection.is_open and connection.listing is not None
-            if known is not None and is_told and now - known[0] < self._keep(known[1]):
-                return known[1]
+            last_listing, connection = self._listed.get(key), self._connections.get(key)
+            is_current = connection is not None and connection.is_open and connection.listing is not None
+            if last_listing is not None and is_current and now - last_listing[0] < self._cache_seconds(last_listing[1]):
+                return last_listing[1]
             try:
-                found = await self.ask(headers, self._list, repeats=True)
+                found = await self.request(headers, self._list, may_repeat=True)
             except AgentError as error:
                 remember(self._failures, key, (now, error.with_traceback(None)))
                 raise
@@ -94,50 +94,50 @@ class Server:
             remember(self._listed, key, (now, found))
             return found
 
-    def _keep(self, listing: Listing) -> float:
-        """For how many seconds it is remembered. A change may be accepted at any time."""
-        has_changed = listing.changed or listing.is_told_otherwise
-        return min(self.settings.keep, CHANGED_RECHECK_S) if has_changed else self.settings.keep
+    def _cache_seconds(self, listing: Listing) -> float:
+        """Cache a changed listing only briefly, since the change may be accepted at any time."""
+        has_changed = listing.changed or listing.instructions_changed
+        return min(self.settings.cache_seconds, CHANGED_RECHECK_S) if has_changed else self.settings.cache_seconds
 
-    def known(self, headers: Mapping[str, str]) -> Listing | None:
-        """What was last heard of what it offers."""
+    def last_listing(self, headers: Mapping[str, str]) -> Listing | None:
+        """The last received listing."""
         listed = self._listed.get(key_of(headers))
         return listed[1] if listed else None
 
-    def current(self, headers: Mapping[str, str]) -> Listing | None:
-        """The same, unless it could not be reached when it was last asked."""
-        return None if key_of(headers) in self._failures else self.known(headers)
+    def current_listing(self, headers: Mapping[str, str]) -> Listing | None:
+        """The last listing, unless the last connection failed."""
+        return None if key_of(headers) in self._failures else self.last_listing(headers)
 
-    async def ask(
-        self, headers: Mapping[str, str], question: Callable[[Connection], Awaitable[T]], *, repeats: bool
+    async def request(
+        self, headers: Mapping[str, str], send: Callable[[Connection], Awaitable[T]], *, may_repeat: bool
     ) -> T:
-        """What a session answers. One that has ended is opened anew and asked again where that does no harm.
+        """Send a request in a session. A session that ended is reopened, and the request repeated if that is safe.
 
-        Raises `AgentUnreachable`, `Lost`, or `MCPError` where the server answers with an error.
+        Raise `AgentUnreachable`, `SessionLost`, or `MCPError` if the server returns an error.
         """
         try:
-            return await self._ask_once(headers, question)
-        except Lost as lost:
-            if not (repeats or lost.unsent):
+            return await self._request_once(headers, send)
+        except SessionLost as lost:
+            if not (may_repeat or lost.was_not_sent):
                 raise
         try:
-            return await self._ask_once(headers, question)
-        except Lost as lost:
-            if lost.unsent or repeats:
-                raise unreachable(self.settings, "it ends its sessions") from lost
+            return await self._request_once(headers, send)
+        except SessionLost as lost:
+            if lost.was_not_sent or may_repeat:
+                raise unreachable(self.settings, "it closes its sessions") from lost
             raise
 
-    async def _ask_once(self, headers: Mapping[str, str], question: Callable[[Connection], Awaitable[T]]) -> T:
+    async def _request_once(self, headers: Mapping[str, str], send: Callable[[Connection], Awaitable[T]]) -> T:
         async with self._session(headers) as connection:
             try:
-                return await question(connection)
+                return await send(connection)
             except MCPError as error:
                 if error.code == types.CONNECTION_CLOSED:
-                    await connection.ended()
-                    raise Lost(connection.never_connected) from error
+                    await connection.wait_closed()
+                    raise SessionLost(connection.never_connected) from error
                 if connection.is_forgotten:
-                    connection.leave()
-                    raise Lost(unsent=True) from error
+                    connection.close_soon()
+                    raise SessionLost(was_not_sent=True) from error
                 raise
 
     @asynccontextmanager
@@ -154,77 +154,79 @@ class Server:
         async with self._locks.setdefault(key + b":open", asyncio.Lock()):
             connection = self._connections.pop(key, None)
             if connection is None or not connection.is_open:
-                connection = Connection(self.settings, {**self.settings.headers, **headers}, answer)
+                connection = Connection(self.settings, {**self.settings.headers, **headers}, answer_elicitation)
                 await connection.open()
             self._connections[key] = connection
-        self._make_room()
+        self._close_idle()
         return connection
 
-    def _make_room(self) -> None:
+    def _close_idle(self) -> None:
         idle = [key for key, one in self._connections.items() if not one.uses]
-        for key in idle[: max(0, len(self._connections) - SESSIONS)]:
-            task = asyncio.create_task(to_the_end(self._connections.pop(key).close()))
+        for key in idle[: max(0, len(self._connections) - MAX_SESSIONS)]:
+            task = asyncio.create_task(run_to_completion(self._connections.pop(key).close()))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
     async def _list(self, connection: Connection) -> Listing:
         try:
-            async with asyncio.timeout(self.settings.discover_within):
+            async with asyncio.timeout(self.settings.discovery_timeout):
                 tools = await self._tools(connection)
         except TimeoutError:
-            connection.leave()
-            raise unreachable(self.settings, "it does not say what it offers") from None
+            connection.close_soon()
+            raise unreachable(self.settings, "it did not list its tools in time") from None
         except (ValidationError, RuntimeError) as error:
-            raise unreachable(self.settings, f"its tools cannot be understood: {error}") from error
+            raise unreachable(self.settings, f"its list of tools is invalid: {error}") from error
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or connection.is_forgotten:
                 raise
-            raise unreachable(self.settings, f"it does not list its tools: {said(error)}") from error
-        self._tell_of_unknown([tool.name for tool in tools])
+            raise unreachable(self.settings, f"it cannot list its tools: {describe_error(error)}") from error
+        self._warn_about_unknown([tool.name for tool in tools])
         offered, instructions = connection.session.server_capabilities, connection.session.instructions or ""
         changed = await self._pins.check(self.settings, tools, instructions)
-        is_told_otherwise = bool(instructions) and changed.instructions
-        is_silent = not self.settings.instructions or (is_told_otherwise and self.settings.changed == "refuse")
+        instructions_changed = bool(instructions) and changed.instructions
+        hides_instructions = not self.settings.instructions or (
+            instructions_changed and self.settings.on_tool_change == "refuse"
+        )
         connection.listing = listing = Listing(
             tuple(tools),
             changed.tools,
-            "" if is_silent else instructions,
-            is_told_otherwise and self.settings.instructions,
+            "" if hides_instructions else instructions,
+            instructions_changed and self.settings.instructions,
             resources=offered is not None and offered.resources is not None,
             prompts=offered is not None and offered.prompts is not None,
         )
         return listing
 
-    def _tell_of_unknown(self, known: Sequence[str]) -> None:
-        """Once: a name with a slip in it would take a tool away, or have a person asked, and nobody would know why."""
-        for name in dict.fromkeys((*(self.settings.tools or ()), *self.settings.reads)):
+    def _warn_about_unknown(self, known: Sequence[str]) -> None:
+        """Warn once about each configured tool name that the server does not have: it may be a typo."""
+        for name in dict.fromkeys((*(self.settings.tools or ()), *self.settings.read_only_tools)):
             if name not in ("*", *known, *self._unknown):
                 self._unknown.add(name)
-                said = "The MCP server %r has no tool %r, which `tools` or `reads` names. It has: %s."
-                logger.warning(said, self.settings.name, name, ", ".join(known) or "none")
+                message = "The MCP server %r has no tool %r, which `tools` or `read_only_tools` names. It has: %s."
+                logger.warning(message, self.settings.name, name, ", ".join(known) or "none")
 
     async def _tools(self, connection: Connection) -> list[types.Tool]:
         found: dict[str, types.Tool] = {}
         cursor: str | None = None
-        for _ in range(PAGES):
+        for _ in range(MAX_PAGES):
             page = await connection.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
             for tool in page.tools:
                 found.setdefault(tool.name, tool)
             cursor = page.next_cursor
             if cursor is None:
                 return list(found.values())
-        logger.warning("The MCP server %r lists its tools without end: %d are used", self.settings.name, len(found))
+        logger.warning("The MCP server %r lists too many tools: using the first %d", self.settings.name, len(found))
         return list(found.values())
 
 
 def key_of(headers: Mapping[str, str]) -> bytes:
-    """Names a set of credentials without holding them."""
+    """Identifies a set of credentials without storing them."""
     text = "\n".join(f"{name}: {headers[name]}" for name in sorted(headers))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).digest()
 
 
-def remember(kept: dict[bytes, tuple[float, T]], key: bytes, value: tuple[float, T]) -> None:
-    kept.pop(key, None)
-    kept[key] = value
-    while len(kept) > 4 * SESSIONS:
-        del kept[next(iter(kept))]
+def remember(cache: dict[bytes, tuple[float, T]], key: bytes, value: tuple[float, T]) -> None:
+    cache.pop(key, None)
+    cache[key] = value
+    while len(cache) > 4 * MAX_SESSIONS:
+        del cache[next(iter(cache))]

@@ -1,4 +1,4 @@
-"""How one MCP server is reached, and what of it is offered."""
+"""Settings of one MCP server."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from rightseat.egress.network import NetworkOptions
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """As the configuration says it; `Options` has the words."""
+    """See `Options` for the descriptions."""
 
     name: str
     url: str | None = None
@@ -22,11 +22,11 @@ class Settings:
     forward: tuple[str, ...] = ()
     prefix: str = ""
     tools: tuple[str, ...] | None = None
-    reads: tuple[str, ...] = ()
+    read_only_tools: tuple[str, ...] = ()
     timeout: float = 300.0
-    discover_within: float = 10.0
-    keep: float = 10.0
-    changed: Literal["warn", "refuse"] = "refuse"
+    discovery_timeout: float = 10.0
+    cache_seconds: float = 10.0
+    on_tool_change: Literal["warn", "refuse"] = "refuse"
     instructions: bool = True
     resources: bool = False
     prompts: bool = False
@@ -35,19 +35,19 @@ class Settings:
 
     @property
     def hash(self) -> str:
-        """Names the server to pages, which send it back with what they ask for."""
+        """Identifies the server to MCP App pages, which send it back with their requests."""
         named = json.dumps([self.name, self.url, self.command, *self.args])
         return hashlib.sha256(named.encode()).hexdigest()[:32]
 
     @property
     def pin_key(self) -> str:
-        """Under which its tools are pinned."""
+        """The key of its pins."""
         return f"{self.name}-{self.hash[:8]}"
 
     @property
     def where(self) -> str:
-        """For the log: without a query, which may hold a key."""
+        """The URL for logs, without the query, which may contain a key."""
         return self.url.partition("?")[0] if self.url else self.command or self.name
 
     def only_reads(self, tool: str) -> bool:
-        return "*" in self.reads or tool in self.reads
+        return "*" in self.read_only_tools or tool in self.read_only_tools

@@ -1,25 +1,27 @@
-"""AG-UI, the protocol of today's CopilotKit clients and of many agents: our events and asks ↔ its JSON.
+"""Converts between rightseat's events and asks and AG-UI, the protocol of current CopilotKit clients and many agents.
 
-versions   what a client of the 0.0.59 era can read
-messages   our messages ↔ its messages
-inputs     what a client sends → an ask
-writing    our events → its events, and their frames as server-sent events
-reading    its events → our events
-chunks     its short forms, spelt out
+versions   the differences between AG-UI 0.0.59 and 1.0
+messages   rightseat messages ↔ AG-UI messages
+inputs     a client's run input → an ask
+request    an ask → the run input of an AG-UI agent
+encoder    rightseat events → AG-UI events, framed as server-sent events
+decoder    AG-UI events → rightseat events
+chunks     AG-UI `…_CHUNK` events → start, content and end events
+snapshots  messages that an agent sent only in a snapshot → rightseat events
 """
 
+from rightseat.wire.agui.decoder import AguiDecoder, BadEvent
+from rightseat.wire.agui.encoder import AguiEncoder
 from rightseat.wire.agui.inputs import RunInput, read_ask, read_input
 from rightseat.wire.agui.messages import read_messages, write_message, write_stored_message
-from rightseat.wire.agui.reading import BadEvent, Reader
 from rightseat.wire.agui.versions import Version
-from rightseat.wire.agui.writing import Writer
 
 __all__ = [
+    "AguiDecoder",
+    "AguiEncoder",
     "BadEvent",
-    "Reader",
     "RunInput",
     "Version",
-    "Writer",
     "read_ask",
     "read_input",
     "read_messages",

@@ -1,7 +1,7 @@
-"""AG-UI's short forms, spelt out: a `…_CHUNK` begins, continues or ends a message without saying which of them it does.
+"""Expands AG-UI's `…_CHUNK` events into start, content and end events.
 
-A chunk with a new id begins a stream, one without continues the one that is open, and whatever else comes ends it. Each
-subagent has a stream of its own, and so has the agent itself.
+A chunk with a new id starts a stream, a chunk without an id continues the open stream, and any other event ends it. The
+agent and each of its subagents have a stream of their own.
 """
 
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from rightseat.wire.agui.versions import Json
 
 
 class BadEvent(RightseatError):
-    """An agent that speaks AG-UI said what cannot be understood."""
+    """An AG-UI agent sent an invalid event."""
 
-    code = "bad_agent_event"
+    code = "invalid_agent_event"
     status = 502
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How one kind of chunk is spelt out."""
+    """The event types that one type of chunk expands to, and the field that holds its id."""
 
     start: str
     piece: str
@@ -34,56 +34,56 @@ FORMS = {
         "REASONING_MESSAGE_START", "REASONING_MESSAGE_CONTENT", "REASONING_MESSAGE_END", "messageId"
     ),
 }
-OF_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
-"""End the streams of every subagent."""
-OF_NONE = frozenset({"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"})
+CLOSES_ALL = frozenset({"RUN_STARTED", "RUN_FINISHED", "RUN_ERROR", "MESSAGES_SNAPSHOT"})
+"""Events that end the streams of the agent and of all subagents."""
+CLOSES_NONE = frozenset({"RAW", "ACTIVITY_SNAPSHOT", "ACTIVITY_DELTA", "REASONING_ENCRYPTED_VALUE", "SUBAGENT_STARTED"})
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class OpenStream:
     kind: str
     id: str
     owner: str | None
 
 
 class Chunks:
-    """Feed it events, take events without chunks."""
+    """Takes events and returns them with the chunks expanded."""
 
     def __init__(self) -> None:
-        self._streams: dict[str | None, Stream] = {}  # by subagent
+        self._streams: dict[str | None, OpenStream] = {}  # by subagent
 
     def expand(self, event: Json) -> list[Json]:
         kind, owner = event.get("type"), event.get("subagentRunId")
         if kind in FORMS:
-            return self._chunk(kind, owner, event)
-        if kind in OF_ALL:
+            return self._expand_chunk(kind, owner, event)
+        if kind in CLOSES_ALL:
             return [*(end for open in list(self._streams) for end in self._close(open)), event]
-        if kind in OF_NONE or (kind in ("SUBAGENT_FINISHED", "SUBAGENT_ERROR") and owner is None):
+        if kind in CLOSES_NONE or (kind in ("SUBAGENT_FINISHED", "SUBAGENT_ERROR") and owner is None):
             return [event]
         return [*self._close(owner), event]
 
-    def _chunk(self, kind: str, tag: str | None, chunk: Json) -> list[Json]:
+    def _expand_chunk(self, kind: str, tag: str | None, chunk: Json) -> list[Json]:
         form = FORMS[kind]
         id: str | None = chunk.get(form.id)
-        lane = self._lane(kind, id, tag)
-        stream = self._streams.get(lane)
-        said: list[Json] = []
+        owner = self._find_owner(kind, id, tag)
+        stream = self._streams.get(owner)
+        events: list[Json] = []
         if stream is None or stream.kind != kind or id not in (None, stream.id):
-            said += self._close(lane)
-            said.append(opened(kind, chunk))
-            stream = self._streams[lane] = Stream(kind, chunk[form.id], tag)
-        if chunk.get("delta") is not None or (not said and chunk.get("metadata") is not None):
+            events += self._close(owner)
+            events.append(build_start(kind, chunk))
+            stream = self._streams[owner] = OpenStream(kind, chunk[form.id], tag)
+        if chunk.get("delta") is not None or (not events and chunk.get("metadata") is not None):
             piece = {"type": form.piece, form.id: stream.id, "delta": chunk.get("delta") or ""}
-            said.append(piece | attributes(chunk, stream.owner if tag is None else tag))
-        return said
+            events.append(piece | attributes(chunk, stream.owner if tag is None else tag))
+        return events
 
-    def _lane(self, kind: str, id: str | None, tag: str | None) -> str | None:
-        """Whose stream a chunk belongs to. Only the first chunk need say it."""
+    def _find_owner(self, kind: str, id: str | None, tag: str | None) -> str | None:
+        """Return the subagent whose stream a chunk belongs to. Only the first chunk has to name it."""
         if id is not None:
             for owner, stream in self._streams.items():
                 if (stream.kind, stream.id) == (kind, id):
                     if tag not in (None, owner):
-                        raise BadEvent(f"A {kind} of {id!r} says subagent {tag!r}; it was begun by {owner!r}.")
+                        raise BadEvent(f"The agent sent a {kind} of {id!r} for subagent {tag!r}; {owner!r} started it.")
                     return owner
             return tag
         if tag is not None:
@@ -92,7 +92,9 @@ class Chunks:
         if None in owners or not owners:
             return None
         if len(owners) > 1:
-            raise BadEvent(f"A {kind} names neither its message nor its subagent, and {len(owners)} are open.")
+            raise BadEvent(
+                f"The agent sent a {kind} without `{FORMS[kind].id}` and `subagentRunId` while {len(owners)} are open."
+            )
         return owners[0]
 
     def _close(self, owner: str | None) -> list[Json]:
@@ -103,10 +105,10 @@ class Chunks:
         return [{"type": form.end, form.id: stream.id} | attributes({}, stream.owner)]
 
 
-def opened(kind: str, chunk: Json) -> Json:
+def build_start(kind: str, chunk: Json) -> Json:
     form = FORMS[kind]
     if chunk.get(form.id) is None:
-        raise BadEvent(f"The first {kind} must have a `{form.id}`.")
+        raise BadEvent(f"The agent sent a first {kind} without `{form.id}`.")
     start: Json = {"type": form.start, form.id: chunk[form.id]}
     names: tuple[str, ...]
     match kind:
@@ -115,7 +117,7 @@ def opened(kind: str, chunk: Json) -> Json:
             names = ("name",)
         case "TOOL_CALL_CHUNK":
             if chunk.get("toolCallName") is None:
-                raise BadEvent(f"The first {kind} must have a `toolCallName`.")
+                raise BadEvent(f"The agent sent a first {kind} without `toolCallName`.")
             names = ("toolCallName", "parentMessageId")
         case _:
             start["role"] = "reasoning"

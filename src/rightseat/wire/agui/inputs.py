@@ -1,13 +1,13 @@
-"""What a client sends → an ask."""
+"""Decodes the run input of an AG-UI client into an ask."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from rightseat.core.ask import ANYONE, Answer, Ask, Context, Named, Parameters, Principal, ToolChoice, ToolOffer
-from rightseat.core.errors import BadAsk
-from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.core.ask import ANYONE, Answer, Ask, Context, NamedTool, Parameters, Principal, ToolChoice, ToolOffer
+from rightseat.core.errors import BadRequest
+from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.agui.messages import read_messages
 from rightseat.wire.agui.versions import Version, read_version
 
@@ -28,7 +28,7 @@ class ResumeEntry(msgspec.Struct):
 
 
 class RunInput(msgspec.Struct):
-    """AG-UI's `RunAgentInput`, with what 0.0.59 demands and 1.0 lets out as optional."""
+    """AG-UI's `RunAgentInput`. Fields that 0.0.59 requires and 1.0 omits are optional."""
 
     threadId: Id
     runId: Id
@@ -51,50 +51,50 @@ def read_input(body: bytes | Mapping[str, Any]) -> RunInput:
             return msgspec.json.decode(body, type=RunInput)
         return msgspec.convert(body, RunInput)
     except JSON_ERRORS as error:
-        raise BadAsk(
+        raise BadRequest(
             f"The run input cannot be understood: {error}. It is a JSON object with `threadId`, `runId` and `messages`."
         ) from error
 
 
-def read_ask(given: RunInput, agent: str, principal: Principal = ANYONE) -> Ask:
-    """What the model is asked with is for the operator to say: of the forwarded properties only `toolChoice` is taken.
+def read_ask(run_input: RunInput, agent: str, principal: Principal = ANYONE) -> Ask:
+    """The operator sets the model's parameters; of the forwarded properties only `toolChoice` is used.
 
-    A client that has no state sends an empty one with every run: that leaves the thread's state as it is.
+    A client without state sends an empty one with every run, which leaves the thread's state unchanged.
     """
-    properties = read_properties(given.forwardedProps)
+    properties = read_properties(run_input.forwardedProps)
     return Ask(
-        messages=tuple(read_messages(given.messages)),
+        messages=tuple(read_messages(run_input.messages)),
         agent=agent,
-        thread_id=given.threadId,
+        thread_id=run_input.threadId,
         principal=principal,
-        tools=tuple(read_tool(tool) for tool in given.tools or ()),
+        tools=tuple(read_tool(tool) for tool in run_input.tools or ()),
         parameters=Parameters(tool_choice=read_tool_choice(properties.get("toolChoice"))),
-        context=tuple(given.context or ()),
-        state=given.state or None,
+        context=tuple(run_input.context or ()),
+        state=run_input.state or None,
         properties=properties,
-        answers=tuple(Answer(one.interruptId, one.status, one.payload) for one in given.resume or ()),
-        client_run_id=given.runId,
+        answers=tuple(Answer(one.interruptId, one.status, one.payload) for one in run_input.resume or ()),
+        client_run_id=run_input.runId,
     )
 
 
 def read_tool(tool: ToolInput) -> ToolOffer:
     if tool.parameters is not None and not isinstance(tool.parameters, dict):
-        raise BadAsk(f"The parameters of the tool {tool.name!r} are no object; they are a JSON Schema.")
+        raise BadRequest(f"The parameters of the tool {tool.name!r} are no object; they are a JSON Schema.")
     return ToolOffer(tool.name, tool.description, tool.parameters or ANYTHING)
 
 
-def read_properties(given: Any) -> Mapping[str, JsonValue]:
-    if given is not None and not isinstance(given, dict):
-        raise BadAsk("`forwardedProps` is no object; it holds what the application sends along, by name.")
-    return given or {}
+def read_properties(raw: Any) -> Mapping[str, JsonValue]:
+    if raw is not None and not isinstance(raw, dict):
+        raise BadRequest("`forwardedProps` is no object; it holds what the application sends along, by name.")
+    return raw or {}
 
 
-def read_tool_choice(given: Any) -> ToolChoice | None:
-    match given:
+def read_tool_choice(raw: Any) -> ToolChoice | None:
+    match raw:
         case None | "auto" | "none" | "required":
-            return given
+            return raw
         case {"type": "function", "function": {"name": str(name)}}:
-            return Named(name)
-    raise BadAsk(
+            return NamedTool(name)
+    raise BadRequest(
         "`forwardedProps.toolChoice` is one of 'auto', 'none', 'required', or {type: 'function', function: {name}}."
     )

@@ -1,15 +1,15 @@
-"""Our messages ↔ AG-UI's.
+"""Converts between rightseat messages and AG-UI messages.
 
-What AG-UI says of a message and we have no word for is kept in its `extra`, so that what a client sent comes back to it
-as it was: whether a text stood alone or in a list of parts, a part's metadata, a developer's role.
+A message's `extra` keeps the AG-UI details that rightseat has no field for, so that a client gets back the message that
+it sent: whether a text was a string or a list of parts, a part's metadata, the developer role.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-from rightseat.core.errors import BadAsk
-from rightseat.core.messages import Call, File, Image, Message, Part, Result, Role, Text
-from rightseat.wire.agui.versions import Json, note_of_file, text_of
+from rightseat.core.errors import BadRequest
+from rightseat.core.messages import Call, File, Image, Message, Part, Result, Role, Text, build_media, media_kind
+from rightseat.wire.agui.versions import Json, describe_file, text_of
 
 ROLES: dict[str, Role] = {
     "developer": "system",
@@ -18,8 +18,8 @@ ROLES: dict[str, Role] = {
     "user": "user",
     "tool": "tool",
 }
-SHOWN = ("activity", "reasoning")
-"""Roles of what is shown to a person and was never said to the model."""
+DISPLAY_ROLES = ("activity", "reasoning")
+"""Roles of messages that clients display and the model never receives."""
 
 
 def write_message(message: Message) -> Json:
@@ -29,13 +29,13 @@ def write_message(message: Message) -> Json:
         return written
     parts = extra.get("parts")
     if isinstance(parts, list):
-        kept = zip(write_parts(message.parts), cast(list[Json], parts), strict=True)
-        written["content"] = [more if "type" in more else part | more for part, more in kept]
+        pairs = zip(write_parts(message.parts), cast(list[Json], parts), strict=True)
+        written["content"] = [more if "type" in more else part | more for part, more in pairs]
     return written | {key: value for key, value in extra.items() if key != "parts"}
 
 
 def write_stored_message(message: Message) -> Json:
-    """In the form of `GET /threads/{id}/messages`, which writes calls another way."""
+    """Encode a message for `GET /threads/{id}/messages`, where tool calls have another form."""
     written = write_message(message)
     calls = [part for part in message.parts if isinstance(part, Call)]
     if calls:
@@ -48,7 +48,7 @@ def write_plain(message: Message) -> Json:
     match message.role:
         case "tool":
             results = [part for part in message.parts if isinstance(part, Result)]
-            for result in results[:1]:  # each result is a message of its own
+            for result in results[:1]:  # each result is a separate message
                 written |= {"toolCallId": result.call_id, "content": result.content}
                 if result.error is not None:
                     written["error"] = result.error
@@ -90,7 +90,7 @@ def write_source(part: Image | File) -> Json:
 
 
 def read_messages(messages: Sequence[Any]) -> Iterable[Message]:
-    """Those that were said. Raises `BadAsk` at the first that cannot be understood."""
+    """Decode all messages but activity and reasoning. Raises `BadRequest` at the first invalid one."""
     names: dict[str, str] = {}
     for number, raw in enumerate(messages):
         message = read_message(raw, names, f"messages[{number}]")
@@ -100,27 +100,27 @@ def read_messages(messages: Sequence[Any]) -> Iterable[Message]:
 
 
 def read_message(raw: Any, names: dict[str, str], where: str) -> Message | None:
-    """`names` are those of the calls before it: a result says only which call it belongs to."""
+    """`names` maps earlier call ids to tool names, because a result contains only the call's id."""
     if not isinstance(raw, dict):
-        raise BadAsk(f"{where} is no object; a message looks like {{id, role, content}}.")
+        raise BadRequest(f"{where} is no object; a message looks like {{id, role, content}}.")
     id, role = need(raw, "id", where), need(raw, "role", where)
-    if role in SHOWN:
+    if role in DISPLAY_ROLES:
         return None
     if role not in ROLES:
-        raise BadAsk(f"{where}.role is {role!r}; it is one of {', '.join((*ROLES, *SHOWN))}.")
+        raise BadRequest(f"{where}.role is {role!r}; it is one of {', '.join((*ROLES, *DISPLAY_ROLES))}.")
     message = Message(ROLES[role], tuple(read_parts(raw, names, where)), id=id)
-    extra = beyond(raw, message)
+    extra = find_extra(raw, message)
     return Message(message.role, message.parts, id=id, extra={"agui": extra}) if extra else message
 
 
 def read_parts(raw: Json, names: dict[str, str], where: str) -> Iterable[Part]:
     content = raw.get("content")
     if content is not None and not isinstance(content, str | list):
-        raise BadAsk(f"{where}.content is neither a text nor a list of parts.")
+        raise BadRequest(f"{where}.content is neither a text nor a list of parts.")
     match raw["role"]:
         case "tool":
             if content is None:
-                raise BadAsk(f"{where} lacks `content`: what the tool gave back.")
+                raise BadRequest(f"{where} lacks `content`, the result of the tool.")
             call_id = need(raw, "toolCallId", where)
             error = raw.get("error")
             yield Result(call_id, names.get(call_id, ""), text_of(content), error if isinstance(error, str) else None)
@@ -129,7 +129,7 @@ def read_parts(raw: Json, names: dict[str, str], where: str) -> Iterable[Part]:
                 yield Text(text)
             calls = raw.get("toolCalls") or []
             if not isinstance(calls, list):
-                raise BadAsk(f"{where}.toolCalls is no list of tool calls.")
+                raise BadRequest(f"{where}.toolCalls is no list of tool calls.")
             for number, call in enumerate(calls):
                 yield read_call(call, f"{where}.toolCalls[{number}]")
         case "user" if isinstance(content, list):
@@ -137,7 +137,7 @@ def read_parts(raw: Json, names: dict[str, str], where: str) -> Iterable[Part]:
                 yield read_part(part, f"{where}.content[{number}]")
         case _:
             if content is None:
-                raise BadAsk(f"{where} lacks `content`: what was said.")
+                raise BadRequest(f"{where} lacks `content`, its text.")
             yield Text(text_of(content))
 
 
@@ -145,7 +145,9 @@ def read_call(raw: Any, where: str) -> Call:
     match raw:
         case {"id": str(id), "function": {"name": str(name), "arguments": str(arguments)}}:
             return Call(id, name, arguments)
-    raise BadAsk(f"{where} is no tool call; one looks like {{id, type: 'function', function: {{name, arguments}}}}.")
+    raise BadRequest(
+        f"{where} is no tool call; one looks like {{id, type: 'function', function: {{name, arguments}}}}."
+    )
 
 
 def read_part(raw: Any, where: str) -> Part:
@@ -153,12 +155,12 @@ def read_part(raw: Any, where: str) -> Part:
         case {"type": "text", "text": str(text)}:
             return Text(text)
         case {"type": "image" | "audio" | "video" | "document" as kind, "source": source}:
-            return read_media(kind, source, filename(raw.get("metadata")), where)
-        case {"type": "binary", "mimeType": str(media_type)}:  # until 0.0.4x; the parts above took its place
+            return read_media(kind, source, read_filename(raw.get("metadata")), where)
+        case {"type": "binary", "mimeType": str(media_type)}:  # until 0.0.4x; replaced by the parts above
             data, url, name = (text_or_empty(raw, key, where) for key in ("data", "url", "filename"))
-            return media(kind_of(media_type), media_type, data, url, name)
+            return build_media(media_kind(media_type), media_type, data, url, name)
     kind = raw.get("type") if isinstance(raw, dict) else None
-    raise BadAsk(
+    raise BadRequest(
         f"{where} cannot be understood (type {kind!r}); a part is {{type: 'text', text}}, or an image, audio, video or "
         "document with a `source`."
     )
@@ -167,40 +169,29 @@ def read_part(raw: Any, where: str) -> Part:
 def read_media(kind: str, source: Any, name: str, where: str) -> Part:
     match source:
         case {"type": "data", "value": str(data), "mimeType": str(media_type)}:
-            return media(kind, media_type, data, "", name)
+            return build_media(kind, media_type, data, "", name)
         case {"type": "url", "value": str(url)}:
-            return media(kind, text_or_empty(source, "mimeType", where), "", url, name)
+            return build_media(kind, text_or_empty(source, "mimeType", where), "", url, name)
         case {"type": "file", "value": str(handle)}:
-            return Text(note_of_file(kind, handle, source.get("provider")))
-    raise BadAsk(
+            return Text(describe_file(kind, handle, source.get("provider")))
+    raise BadRequest(
         f"{where}.source cannot be understood; it is {{type: 'data', value, mimeType}}, {{type: 'url', value}} or "
         "{type: 'file', value}."
     )
 
 
-def media(kind: str, media_type: str, data: str, url: str, name: str) -> Part:
-    if kind == "image":
-        return Image(media_type, data, url, name)
-    return File(cast(Literal["audio", "video", "document"], kind), media_type, data, url, name)
-
-
-def kind_of(media_type: str) -> str:
-    family = media_type.partition("/")[0]
-    return family if family in ("image", "audio", "video") else "document"
-
-
-def filename(metadata: Any) -> str:
+def read_filename(metadata: Any) -> str:
     name = metadata.get("filename") if isinstance(metadata, dict) else None
     return name if isinstance(name, str) else ""
 
 
-def beyond(raw: Json, message: Message) -> Json:
-    """What our message does not say of theirs."""
+def find_extra(raw: Json, message: Message) -> Json:
+    """Return the fields of an AG-UI message that the rightseat message does not hold."""
     written, content = write_plain(message), raw.get("content")
     extra = {key: value for key, value in raw.items() if key != "content" and value is not None}
     extra = {key: value for key, value in extra.items() if written.get(key) != value}
     if isinstance(content, list) and message.role == "user":
-        parts = [beyond_part(*pair) for pair in zip(content, write_parts(message.parts), strict=True)]
+        parts = [find_extra_of_part(*pair) for pair in zip(content, write_parts(message.parts), strict=True)]
         if any(parts) or not isinstance(written["content"], list):
             extra["parts"] = parts
     elif content and written.get("content") != content:
@@ -208,8 +199,8 @@ def beyond(raw: Json, message: Message) -> Json:
     return extra
 
 
-def beyond_part(raw: Json, written: Json) -> Json:
-    """What is to be put over the part that we write; all of the part where ours is of another type."""
+def find_extra_of_part(raw: Json, written: Json) -> Json:
+    """Return the fields that differ from the written part, or the whole part if its type differs."""
     if raw["type"] == "binary":
         return {}
     if raw["type"] != written["type"]:
@@ -220,12 +211,12 @@ def beyond_part(raw: Json, written: Json) -> Json:
 def text_or_empty(raw: Json, field: str, where: str) -> str:
     value = raw.get(field) or ""
     if not isinstance(value, str):
-        raise BadAsk(f"{where}.{field} is no text.")
+        raise BadRequest(f"{where}.{field} is no text.")
     return value
 
 
 def need(raw: Json, field: str, where: str) -> str:
     value = raw.get(field)
     if not isinstance(value, str) or not value:
-        raise BadAsk(f"{where} lacks `{field}`, which is a text that is not empty.")
+        raise BadRequest(f"{where} lacks `{field}`, which is a text that is not empty.")
     return value

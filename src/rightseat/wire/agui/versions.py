@@ -1,8 +1,8 @@
-"""What a client of the 0.0.59 era can read.
+"""Converts AG-UI 1.0 events to the forms that clients of version 0.0.59 can decode.
 
-It gives up a whole run over a single event that it does not know, and AG-UI 1.0 has six such forms: results and tool
-messages in parts, sources that are a provider's file, outcomes that name pending calls or say `cancelled`, and the
-input of a run without tools and context. A client says that it speaks 1.0; to any other none of them may be sent.
+A 0.0.59 client aborts the run at the first event that it cannot decode, and AG-UI 1.0 has six such forms: results and
+tool messages in parts, sources that are a provider's file, outcomes with pending calls or `cancelled`, and a run input
+without tools and context. Only clients that declare version 1.0 receive these forms.
 """
 
 from typing import Any, Literal
@@ -11,16 +11,16 @@ Version = Literal["0.0.59", "1.0"]
 Json = dict[str, Any]
 
 
-def read_version(said: str | None) -> Version:
-    """The forms for a client that says which version it speaks: `1.0`, `1.0.0`, `1.2` and `2` all read those of 1.0."""
-    first = (said or "").strip().partition(".")[0]
+def read_version(declared: str | None) -> Version:
+    """Return the version to encode for. Clients that declare `1.0`, `1.0.0`, `1.2` or `2` all get 1.0."""
+    first = (declared or "").strip().partition(".")[0]
     return "1.0" if first.isascii() and first.isdecimal() and first.strip("0") else "0.0.59"
 
 
 THINKING = frozenset(
     f"THINKING_{what}" for what in ("START", "END", "TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END")
 )
-"""Known to 0.0.59 and gone from 1.0."""
+"""Events of 0.0.59 that 1.0 removed."""
 TYPES = frozenset(
     f"{family}_{what}"
     for family, kinds in {
@@ -38,25 +38,25 @@ TYPES = frozenset(
 ) | {"RAW", "CUSTOM"}
 
 
-KNOWN: dict[Version, frozenset[str]] = {"0.0.59": TYPES | THINKING, "1.0": TYPES}
+EVENT_TYPES: dict[Version, frozenset[str]] = {"0.0.59": TYPES | THINKING, "1.0": TYPES}
 
 
-def fitted(event: Json, version: Version) -> Json:
-    """The event as a client of that version can read it. A type that it does not know goes as RAW."""
-    if event["type"] not in KNOWN[version]:
+def fit_version(event: Json, version: Version) -> Json:
+    """Convert an event for clients of that version. An unknown type is wrapped in a RAW event."""
+    if event["type"] not in EVENT_TYPES[version]:
         return {"type": "RAW", "event": event}
-    return event if version == "1.0" else older(event)
+    return event if version == "1.0" else downgrade(event)
 
 
-def older(event: Json) -> Json:
+def downgrade(event: Json) -> Json:
     match event:
         case {"type": "TOOL_CALL_RESULT", "content": list(parts)}:
             return {**event, "content": text_of(parts)}
         case {"type": "MESSAGES_SNAPSHOT", "messages": list(messages)}:
-            return {**event, "messages": [older_message(message) for message in messages]}
-        case {"type": "RUN_STARTED", "input": {"messages": list(messages)} as given}:
-            said = [older_message(message) for message in messages]
-            return {**event, "input": {"tools": [], "context": [], **given, "messages": said}}
+            return {**event, "messages": [downgrade_message(message) for message in messages]}
+        case {"type": "RUN_STARTED", "input": {"messages": list(messages)} as run_input}:
+            downgraded = [downgrade_message(message) for message in messages]
+            return {**event, "input": {"tools": [], "context": [], **run_input, "messages": downgraded}}
         case {"type": "RUN_FINISHED", "outcome": {"type": "interrupt", "interrupts": interrupts}}:
             return {**event, "outcome": {"type": "interrupt", "interrupts": interrupts}}
         case {"type": "RUN_FINISHED", "outcome": _}:
@@ -64,29 +64,29 @@ def older(event: Json) -> Json:
     return event
 
 
-def older_message(message: Json) -> Json:
+def downgrade_message(message: Json) -> Json:
     match message:
         case {"role": "tool", "content": list(parts)}:
             return {**message, "content": text_of(parts)}
         case {"role": "user", "content": list(parts)}:
-            return {**message, "content": [older_part(part) for part in parts]}
+            return {**message, "content": [downgrade_part(part) for part in parts]}
     return message
 
 
-def older_part(part: Json) -> Json:
+def downgrade_part(part: Json) -> Json:
     match part:
         case {"type": str(kind), "source": {"type": "file", "value": str(name)} as source}:
-            return {"type": "text", "text": note_of_file(kind, name, source.get("provider"))}
+            return {"type": "text", "text": describe_file(kind, name, source.get("provider"))}
     return part
 
 
-def note_of_file(kind: str, name: str, provider: str | None) -> str:
-    """In place of what only its provider can open."""
+def describe_file(kind: str, name: str, provider: str | None) -> str:
+    """Return the text that replaces a file stored at a provider."""
     return f"[{kind} {name!r}, kept at {provider or 'the provider'}]"
 
 
 def text_of(content: Any) -> str:
-    """The text of content that is a string or parts; what is no text is left out, as AG-UI wants it."""
+    """Return the text of a string or of parts. Parts other than text are omitted, as AG-UI requires."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []

@@ -1,8 +1,8 @@
-"""CopilotKit's remote endpoints: what they are asked, and the JSON lines that their agents answer with.
+"""Encodes requests to CopilotKit's remote endpoints and decodes the JSON lines of their agents.
 
-describing   what an endpoint offers: actions and agents
-asking       an ask → what an agent is sent
-messages     its messages → events, where they were not streamed
-langgraph    lines of an agent of the type `langgraph`: LangChain's events, and CopilotKit's own among them
-runtime      lines of an agent of the type `crewai`: events of CopilotKit's runtime
+descriptions  an endpoint's list of actions and agents
+request       an ask → the request to an agent
+messages      messages that an agent did not stream → events
+langgraph     lines of an agent of type `langgraph`: LangChain's events and CopilotKit's own
+runtime       lines of an agent of type `crewai`: events of CopilotKit's runtime
 """

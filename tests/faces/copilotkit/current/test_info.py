@@ -6,7 +6,7 @@ import pytest
 
 from rightseat import __version__
 from rightseat.config import Access
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import BASE, app, asking, read, text_of, visiting
@@ -48,8 +48,8 @@ async def test_all_that_a_client_reads_is_there(serve: Serve) -> None:
     }
 
 
-async def test_an_envelope_is_told_how_threads_are_reached_by_envelopes(serve: Serve) -> None:
-    async with serve(app(runtime(), single=True)) as url, visiting(url) as client:
+async def test_info_by_envelope_lists_the_thread_operations_by_envelope(serve: Serve) -> None:
+    async with serve(app(runtime(), single_endpoint=True)) as url, visiting(url) as client:
         answer = await client.post(url + BASE, json={"method": "info"})
 
     assert answer.json()["threadEndpoints"] == dict.fromkeys(THREADS, False)
@@ -101,14 +101,14 @@ SCOPES = {
 }
 
 
-async def test_a_client_is_told_of_the_agents_that_its_key_is_for(serve: Serve) -> None:
+async def test_a_client_sees_the_agents_that_its_key_allows(serve: Serve) -> None:
     access = Access.model_validate(SCOPES)
 
     assert list((await info(serve, {"x-api-key": "key-some"}, access=access))["agents"]) == ["helper"]
     assert len((await info(serve, {"x-api-key": "k-all"}, access=access))["agents"]) == 3
 
 
-async def test_who_asks_for_an_agent_that_there_is_not_learns_of_no_other_than_its_own(serve: Serve) -> None:
+async def test_the_error_for_an_unknown_agent_lists_only_the_agents_of_the_user(serve: Serve) -> None:
     served = app(runtime(helper=HELPER, sales=SALES), access=Access.model_validate(SCOPES))
     key = {"x-api-key": "key-some"}
 
@@ -122,4 +122,4 @@ async def test_who_asks_for_an_agent_that_there_is_not_learns_of_no_other_than_i
         "message": "No agent named 'nobody'. Configured: helper.",
         "code": "agent_not_found",
     }
-    assert (not_for_it.status_code, not_for_it.json()["code"]) == (403, "out_of_scope")
+    assert (not_for_it.status_code, not_for_it.json()["code"]) == (403, "insufficient_scope")

@@ -15,13 +15,13 @@ from ag_ui.core import (
 from pydantic import TypeAdapter
 
 from rightseat.app import Assembly, application
-from rightseat.config import Part, Server
+from rightseat.config import ConfiguredPart, Server
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.tools import Invocation, Tool
 from rightseat.faces import copilotkit
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import BASE, app, asking, read, visiting
 from tests.faces.copilotkit.serving import runtime
@@ -62,7 +62,7 @@ async def test_a_page_that_may_call_may_call_every_operation(serve: Serve, metho
 
 
 async def test_a_page_may_send_the_headers_that_are_listed_and_no_others(serve: Serve) -> None:
-    part = Part("faces", "copilotkit", copilotkit, copilotkit.Options())
+    part = ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options())
     served = application(Assembly(runtime(), [part]), Server(headers=("x-app",)))
 
     async with serve(served) as url, visiting(url) as client:
@@ -99,7 +99,7 @@ async def test_every_answer_can_be_read_by_the_page_that_may_call(serve: Serve) 
 
 async def events(serve: Serve, model: ScriptedModel, given: RunAgentInput, *tools: Tool) -> list[Event]:
     """As the official models read them."""
-    agent = Loop(model, [Functions(tools)])
+    agent = Loop(model, [FunctionToolbox(tools)])
     async with serve(app(runtime(looking=agent))) as url, visiting(url) as client:
         answer = await client.post(
             url + BASE + "/agui/looking",

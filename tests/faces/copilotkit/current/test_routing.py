@@ -13,16 +13,16 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.core.threads import Thread
 from rightseat.faces.copilotkit.current.routing import (
-    Call,
     Envelope,
-    NotFound,
-    WrongMethod,
+    MethodNotAllowed,
+    OperationRequest,
+    RouteNotFound,
     find,
     match,
-    unpack,
+    unpack_envelope,
 )
 from rightseat.stores.memory import MemoryThreads
 from tests.conftest import Serve
@@ -35,11 +35,11 @@ MENDED = "\ufffd cut, \ufffd cut, \U0001f600 whole, \\ud83d no escape"
 STRANGE = ["a b", "a/b", "a%2Fb", "100%", "%41", "ä☃", "?x=1#y", "a+b", "\\", "'; drop table threads --"]
 
 
-async def nothing(call: Call) -> Response:
+async def nothing(call: OperationRequest) -> Response:
     return Response()
 
 
-async def anything(call: Call) -> Response:
+async def anything(call: OperationRequest) -> Response:
     return Response()
 
 
@@ -80,8 +80,8 @@ def test_the_method_chooses_among_operations_of_one_path() -> None:
     assert find(ROUTES, "PATCH", "/threads/t-1/") == (nothing, {"threadId": "t-1"})
 
 
-def test_a_method_that_a_path_does_not_take_is_told_what_it_takes() -> None:
-    with pytest.raises(WrongMethod) as raised:
+def test_a_wrong_method_is_refused_with_the_allowed_ones() -> None:
+    with pytest.raises(MethodNotAllowed) as raised:
         find(ROUTES, "POST", "threads/t-1")
 
     assert raised.value.allowed == ["PATCH", "DELETE"]
@@ -89,7 +89,7 @@ def test_a_method_that_a_path_does_not_take_is_told_what_it_takes() -> None:
 
 @pytest.mark.parametrize("path", ["", "/", "nothing", "threads/a/b", "threads//a", "agent/a/stop//t", "../threads"])
 def test_any_other_path_is_nothing(path: str) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(RouteNotFound):
         find(ROUTES, "GET", path)
 
 
@@ -114,7 +114,7 @@ def test_any_other_path_is_nothing(path: str) -> None:
     ],
 )
 def test_an_envelope_names_its_operation(method: str, params: dict[str, Any], unpacked: object) -> None:
-    assert unpack(Envelope(method, params)) == unpacked
+    assert unpack_envelope(Envelope(method, params)) == unpacked
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_an_envelope_names_its_operation(method: str, params: dict[str, Any], un
         ("resource/request", {"path": "/threads"}, "'httpMethod'"),
         ("resource/request", {"path": "/threads", "httpMethod": 7}, "'httpMethod'"),
         *(
-            ("resource/request", {"path": path, "httpMethod": "GET"}, "begins at this address")
+            ("resource/request", {"path": path, "httpMethod": "GET"}, "is relative to this URL")
             for path in [
                 "threads",
                 "//evil.example/threads",
@@ -149,17 +149,17 @@ def test_an_envelope_names_its_operation(method: str, params: dict[str, Any], un
     ],
 )
 def test_an_envelope_that_names_none_is_refused(method: str, params: dict[str, Any], problem: str) -> None:
-    with pytest.raises(BadAsk) as raised:
-        unpack(Envelope(method, params))
+    with pytest.raises(BadRequest) as raised:
+        unpack_envelope(Envelope(method, params))
 
     assert problem in raised.value.message
 
 
 @pytest.mark.parametrize("path", ["/threads\\..\\x", "/ threads", "/threads;x", "/threads#x", "/thr\neads/x"])
 def test_a_path_that_only_looks_like_one_finds_nothing_else(path: str) -> None:
-    method, path, _ = unpack(Envelope("resource/request", {"path": path, "httpMethod": "POST"}))
+    method, path, _ = unpack_envelope(Envelope("resource/request", {"path": path, "httpMethod": "POST"}))
 
-    with pytest.raises((NotFound, WrongMethod)):
+    with pytest.raises((RouteNotFound, MethodNotAllowed)):
         find(ROUTES, method, path)
 
 
@@ -202,7 +202,7 @@ async def test_an_unknown_path_is_not_found(serve: Serve, way: Way, path: str) -
     assert answer.status_code == 404
     assert answer.json() == {
         "error": "Not found",
-        "message": "There is nothing at this address.",
+        "message": "Not found.",
         "code": "not_found",
     }
 
@@ -226,7 +226,7 @@ async def test_a_method_that_is_not_taken(serve: Serve, way: Way, method: str, p
     if method != "HEAD":
         assert answer.json() == {
             "error": "Method not allowed",
-            "message": f"This address takes {allow}.",
+            "message": f"This URL accepts {allow}.",
             "code": "method_not_allowed",
         }
 
@@ -253,7 +253,7 @@ async def test_a_face_at_the_root_leaves_the_servers_own_pages_alone(serve: Serv
 
 
 async def test_a_single_address_has_nothing_below_it(serve: Serve, way: Way) -> None:
-    async with serve(app(runtime(), way, single=True)) as url, visiting(url) as client:
+    async with serve(app(runtime(), way, single_endpoint=True)) as url, visiting(url) as client:
         statuses = [(await client.get(url + BASE + path)).status_code for path in ("/info", "/threads", "")]
         run = {"method": "agent/run", "params": {"agentId": "default"}, "body": asking()}
         answer = await client.post(url + BASE, json=run)
@@ -409,7 +409,7 @@ async def test_a_body_over_the_limit_is_refused_in_words(serve: Serve, way: Way,
         assert answer.status_code == 415
     else:
         assert answer.status_code == 413
-        assert answer.json()["message"] == "The request is too large: at most 0.5 MB are taken."
+        assert answer.json()["message"] == "The request is too large: the limit is 0.5 MB."
 
 
 async def test_a_body_without_a_length_is_held_to_the_limit_too(serve: Serve) -> None:
@@ -418,7 +418,7 @@ async def test_a_body_without_a_length_is_held_to_the_limit_too(serve: Serve) ->
         writer.write(b"content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
         for _ in range(60):
             writer.write(b"1000\r\n" + b" " * 4096 + b"\r\n")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             head = await reader.readuntil(b"\r\n\r\n")
 
     assert head.startswith(b"HTTP/1.1 413 ")
@@ -474,7 +474,7 @@ class Lost(MemoryThreads):
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         raise OSError("/var/lib/rightseat: Input/output error")
 
-    async def begin(self, ask: Ask, *, again: bool = False) -> Any:
+    async def claim(self, ask: Ask, *, again: bool = False) -> Any:
         raise OSError("/var/lib/rightseat: Input/output error")
 
 
@@ -487,7 +487,7 @@ class Lost(MemoryThreads):
         ("POST", "/agui/default"),
     ],
 )
-async def test_a_fault_of_ours_is_told_to_the_page_and_explained_to_the_operator(
+async def test_an_internal_error_is_reported_to_the_page_and_explained_in_the_log(
     serve: Serve, caplog: pytest.LogCaptureFixture, method: str, path: str
 ) -> None:
     async with serve(app(runtime(threads=Lost()))) as url, visiting(url) as client:
@@ -497,6 +497,6 @@ async def test_a_fault_of_ours_is_told_to_the_page_and_explained_to_the_operator
     assert answer.status_code == 500
     assert answer.headers["access-control-allow-origin"] == "http://localhost:3000"  # or no page could read it
     assert answer.json()["code"] == "internal_error"
-    assert "Something went wrong inside the server." in answer.json()["message"]
+    assert "Something went wrong on the server." in answer.json()["message"]
     assert "Input/output" not in answer.text
     assert "Input/output error" in caplog.text

@@ -7,11 +7,11 @@ import httpx2
 import pytest
 
 from rightseat.core.ask import ANYONE
-from rightseat.core.loop import Loop
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.tools import Invocation, Tool
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import Functions
+from rightseat.toolboxes.functions import FunctionToolbox
 from rightseat.toolboxes.state import tools as state_tools
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import ALICE, BOB, KEYS, Reader, Told, app, asking, read, text_of, visiting
@@ -125,7 +125,7 @@ async def test_messages_are_those_of_every_role(serve: Serve) -> None:
     parts = [{"type": "text", "text": "This?"}, image | {"metadata": {"filename": "a.png"}}]
 
     async with (
-        serve(app(runtime(looking=Loop(model, [Functions([tool])])))) as url,
+        serve(app(runtime(looking=Loop(model, [FunctionToolbox([tool])])))) as url,
         visiting(url) as client,
     ):
         given = asking(messages=[{"id": "u", "role": "user", "content": parts}])
@@ -152,7 +152,7 @@ async def test_the_state_is_the_one_that_the_last_run_left(serve: Serve) -> None
     model = ScriptedModel(
         [calls("AGUISendStateSnapshot", '{"snapshot": {"count": 1}}'), says("Done"), says("Nothing new")]
     )
-    counting = Loop(model, [Functions(state_tools)])
+    counting = Loop(model, [FunctionToolbox(state_tools)])
 
     async with serve(app(runtime(counting=counting))) as url, visiting(url) as client:
         states = [(await client.get("/threads/t-1/state")).json()["state"]]
@@ -223,7 +223,7 @@ async def test_a_thread_goes_into_the_archive_and_comes_back(serve: Serve) -> No
     assert history == "Hello"
 
 
-async def test_a_thread_that_is_deleted_is_gone_and_its_id_can_be_used_anew(serve: Serve) -> None:
+async def test_a_deleted_thread_is_gone_and_its_id_can_be_used_again(serve: Serve) -> None:
     async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1")
         answer = await client.request("DELETE", "/threads/t-1", json={"agentId": "default"})
@@ -272,7 +272,7 @@ async def test_deleting_a_thread_stops_its_run(serve: Serve) -> None:
             await reader.until("TEXT_MESSAGE_CONTENT")
             answer = await client.delete("/threads/t-1")
             await reader.rest()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await model.closed.wait()
         left = await listed(client, includeArchived="true")
         events = (await client.get("/threads/t-1/events")).json()["events"]
@@ -291,7 +291,7 @@ async def test_a_thread_that_there_is_not_cannot_be_changed(serve: Serve, method
 
     assert (answer.status_code, answer.json()) == (
         404,
-        {"error": "thread_not_found", "message": "No thread 't'.", "code": "thread_not_found"},
+        {"error": "thread_not_found", "message": "Thread 't' not found.", "code": "thread_not_found"},
     )
 
 

@@ -1,6 +1,6 @@
 """GBNF, read back into nodes by the rules of llama.cpp's own reader."""
 
-from rightseat.models.completion.grammar.nodes import Chars, Choice, Grammar, Literal, Node, Repeat, Rule, Sequence
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Concat, Grammar, LiteralText, Node, Repeat, Rule
 
 WIDTHS = {"x": 2, "u": 4, "U": 8}
 SIGNS = {"n": "\n", "r": "\r", "t": "\t"}
@@ -39,14 +39,14 @@ class Reader:
         while self.at < len(self.body) and self.body[self.at] not in "|)":
             parts.append(self.counted(self.one()))
             self.space()
-        return Sequence(tuple(parts))
+        return Concat(tuple(parts))
 
     def one(self) -> Node:
         if self.take('"'):
             text = ""
             while not self.take('"', spaced=False):
                 text += self.character()
-            return Literal(text)
+            return LiteralText(text)
         if self.take("["):
             return self.set()
         if self.take("("):

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import checking, gbnf
-from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Rule, Until
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.core.errors import SchemaNotSupported
+from rightseat.models.completion.grammar import validation
+from rightseat.models.completion.grammar.nodes import Grammar, LiteralText, Node, Rule, Until
+from rightseat.models.completion.grammar.output import gbnf
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.models.completion.grammar import reading, words
 
 Schema = dict[str, Any]
@@ -27,12 +28,12 @@ def nested(levels: int, wrap: str) -> Schema:
     return schema
 
 
-def accepts(builder: Builder, node: Node, text: str) -> bool:
+def accepts(builder: GrammarBuilder, node: Node, text: str) -> bool:
     return words.accepts(builder.grammar(node), text)
 
 
 def test_equal_schemas_share_their_rules() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     first = builder.value(TOOL, "tool 'a': parameters")
     known = dict(builder.rules)
     second = builder.value(json.loads(json.dumps({**TOOL, "description": "Another."})), "tool 'b': parameters")
@@ -42,11 +43,11 @@ def test_equal_schemas_share_their_rules() -> None:
 
 
 def test_a_refused_schema_leaves_nothing_behind() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     good = builder.value(TOOL, "tool 'good': parameters")
     known, text = dict(builder.rules), gbnf.write(builder.grammar(good))
 
-    with pytest.raises(Unenforceable):
+    with pytest.raises(SchemaNotSupported):
         builder.value(
             {"properties": {"a": {"minLength": 3}, "b": {"$ref": "#"}, "c": {"not": {}}}}, "tool 'bad': parameters"
         )
@@ -61,7 +62,7 @@ def test_a_refused_schema_leaves_nothing_behind() -> None:
     "schema", [None, {}, True, {"type": "object"}, {"type": "object", "properties": {}}, {"title": "x"}]
 )
 def test_a_tool_without_parameters_is_called_with_none(schema: object) -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
 
     grammar = builder.grammar(builder.arguments(schema, "tool 'now': parameters"))
 
@@ -71,12 +72,12 @@ def test_a_tool_without_parameters_is_called_with_none(schema: object) -> None:
 
 @pytest.mark.parametrize("schema", [{"type": "string"}, {"type": ["array", "null"]}, False])
 def test_arguments_are_an_object(schema: object) -> None:
-    with pytest.raises(Unenforceable, match="arguments are an object"):
-        Builder().arguments(schema, "tool 'x': parameters")
+    with pytest.raises(SchemaNotSupported, match="arguments are an object"):
+        GrammarBuilder().arguments(schema, "tool 'x': parameters")
 
 
 def test_arguments_without_a_type_are_an_object() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     node = builder.arguments(
         {"anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {"const": 1}}}, "tool"
     )
@@ -86,7 +87,7 @@ def test_arguments_without_a_type_are_an_object() -> None:
 
 
 def test_a_free_object_is_any_object() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     node = builder.value({"type": "object"}, "response_format")
 
     assert accepts(builder, node, '{"name":"Tom","colours":["grey", {"a":null}],"age":2.5}')
@@ -106,7 +107,7 @@ def test_a_free_object_is_any_object() -> None:
     ],
 )
 def test_a_string_can_be_written_bare(schema: Schema, right: str, wrong: str) -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     node = builder.text(schema, "tool 'x': parameters/q", "</p>")
 
     assert node is not None
@@ -115,34 +116,34 @@ def test_a_string_can_be_written_bare(schema: Schema, right: str, wrong: str) ->
     assert not words.accepts(grammar, wrong)
 
 
-def test_a_bare_string_does_not_say_its_end() -> None:
-    builder = Builder()
+def test_a_bare_string_does_not_contain_its_end() -> None:
+    builder = GrammarBuilder()
     node = builder.text({"type": "string", "pattern": r"^[\s\S]+$"}, "tool", "</p>")
 
     assert node is not None
     assert accepts(builder, node, "a > b\n")
     assert not accepts(builder, node, "a</p>")
-    with pytest.raises(Unenforceable, match="`enum` has a value with '</p>' in it"):
+    with pytest.raises(SchemaNotSupported, match="`enum` has a value with '</p>' in it"):
         builder.text({"enum": ["a", "b</p>"]}, "tool", "</p>")
 
 
 @pytest.mark.parametrize("schema", [{"type": "integer"}, {"type": ["string", "null"]}, True, {"enum": ["a", 1]}])
 def test_what_may_be_something_else_than_a_string_is_not_written_bare(schema: object) -> None:
-    assert Builder().text(schema, "tool", "</p>") is None
+    assert GrammarBuilder().text(schema, "tool", "</p>") is None
 
 
 def test_a_string_without_bounds_is_free_up_to_its_end() -> None:
-    assert Builder().text({"type": "string"}, "tool", "</p>") == Until("</p>")
+    assert GrammarBuilder().text({"type": "string"}, "tool", "</p>") == Until("</p>")
 
 
 def test_rules_of_ones_own_keep_their_names() -> None:
-    builder = Builder()
-    call = builder.rule("call", Literal("x"))
+    builder = GrammarBuilder()
+    call = builder.rule("call", LiteralText("x"))
 
     assert call == Rule("call")
-    assert builder.rule("call", Literal("x")) == call
+    assert builder.rule("call", LiteralText("x")) == call
     with pytest.raises(ValueError, match="another rule"):
-        builder.rule("call", Literal("y"))
+        builder.rule("call", LiteralText("y"))
 
 
 @pytest.mark.parametrize(
@@ -161,8 +162,8 @@ def test_rules_of_ones_own_keep_their_names() -> None:
     ],
 )
 def test_a_schema_that_would_explode_is_refused(schema: Schema) -> None:
-    with pytest.raises(Unenforceable, match="tool 'deep'"):
-        Builder().value(schema, "tool 'deep': parameters")
+    with pytest.raises(SchemaNotSupported, match="tool 'deep'"):
+        GrammarBuilder().value(schema, "tool 'deep': parameters")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +179,7 @@ def test_a_schema_that_would_explode_is_refused(schema: Schema) -> None:
     ],
 )
 def test_a_large_schema_makes_a_grammar_of_its_own_size(schema: Schema) -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
 
     text = gbnf.write(builder.grammar(builder.value(schema, "tool")))
 
@@ -187,7 +188,7 @@ def test_a_large_schema_makes_a_grammar_of_its_own_size(schema: Schema) -> None:
 
 
 def test_strings_and_arrays_have_an_end_where_the_schema_has_none() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     text, items = (
         builder.value({"type": "string"}, "tool"),
         builder.value({"type": "array", "items": {"const": 1}}, "tool"),
@@ -200,7 +201,7 @@ def test_strings_and_arrays_have_an_end_where_the_schema_has_none() -> None:
 
 
 def test_a_finished_value_is_checked_formats_included() -> None:
-    check = checking.compile({"properties": {"a": {"type": "array", "items": {"format": "date"}}}}, "tool 'x'")
+    check = validation.compile_schema({"properties": {"a": {"type": "array", "items": {"format": "date"}}}}, "tool 'x'")
 
     assert check({"a": ["2024-01-01"]}) is None
     assert check({"a": ["2024-01-01", "2024-13-01"]}) == 'a/1: "2024-13-01" is not a "date"'
@@ -208,12 +209,12 @@ def test_a_finished_value_is_checked_formats_included() -> None:
 
 
 def test_a_check_never_fetches_anything() -> None:
-    with pytest.raises(Unenforceable, match="tool 'x'"):
-        checking.compile({"$ref": "http://127.0.0.1:9/schema.json"}, "tool 'x'")
+    with pytest.raises(SchemaNotSupported, match="tool 'x'"):
+        validation.compile_schema({"$ref": "http://127.0.0.1:9/schema.json"}, "tool 'x'")
 
 
 def test_a_grammar_has_the_rules_of_its_builder() -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     node = builder.value(TOOL, "tool")
 
     assert isinstance(builder.grammar(node), Grammar)

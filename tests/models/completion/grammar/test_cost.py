@@ -3,11 +3,15 @@
 import json
 import time
 
-from rightseat.models.completion.grammar import gbnf, strings
-from rightseat.models.completion.grammar.schema import Builder
+import pytest
+
+from rightseat.models.completion.grammar import strings
+from rightseat.models.completion.grammar.output import gbnf
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.measure.grammar_cost import grammar, tools
 
 
+@pytest.mark.serial
 def test_200_kb_of_tools_become_a_grammar_quickly() -> None:
     given = tools()
     assert len(json.dumps(given)) > 200_000
@@ -22,8 +26,8 @@ def test_200_kb_of_tools_become_a_grammar_quickly() -> None:
 
 
 def test_a_pattern_is_read_once_for_all_requests() -> None:
-    strings.shaped.cache_clear()
+    strings.build_pattern_node.cache_clear()
     for _ in range(3):
-        Builder().value({"items": {"type": "string", "format": "date-time"}, "type": "array"}, "schema")
+        GrammarBuilder().value({"items": {"type": "string", "format": "date-time"}, "type": "array"}, "schema")
 
-    assert strings.shaped.cache_info().misses == 1
+    assert strings.build_pattern_node.cache_info().misses == 1

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import gbnf, lark
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.core.errors import SchemaNotSupported
+from rightseat.models.completion.grammar.output import gbnf, lark
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.models.completion.grammar import oracle, reading, words
 
 Schema = dict[str, Any] | bool
@@ -254,7 +254,7 @@ IMPOSSIBLE: list[tuple[str, Schema]] = [
     ("schema", "right", "wrong"), [case[1:] for case in ENFORCED], ids=[case[0] for case in ENFORCED]
 )
 def test_a_feature_is_enforced_in_every_dialect(schema: Schema, right: list[str], wrong: list[str]) -> None:
-    builder = Builder()
+    builder = GrammarBuilder()
     grammar = builder.grammar(builder.value(schema, "schema"))
     read = reading.read(gbnf.write(grammar))
     judge = oracle.of_lark(lark.write(grammar))
@@ -266,45 +266,46 @@ def test_a_feature_is_enforced_in_every_dialect(schema: Schema, right: list[str]
         assert judge.accepts(text) is allowed, text[:100]
 
 
-def test_a_set_that_is_held_to_one_item_is_said_once_and_not_of_a_schema_that_is_refused() -> None:
+def test_a_set_limited_to_one_item_is_reported_once_and_not_for_a_refused_schema() -> None:
     tags = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-    builder = Builder()
-    with pytest.raises(Unenforceable):
+    builder = GrammarBuilder()
+    with pytest.raises(SchemaNotSupported):
         builder.value({"type": "object", "properties": {"tags": tags, "no": {"not": {}}}}, "tool 'a'")
     for _ in range(2):
         builder.value({"type": "object", "properties": {"tags": tags}}, "tool 'b'")
 
     assert list(builder.narrowed) == [
-        "tool 'b'/properties/tags: `uniqueItems` is held by an array of one item at most, as the items are no `enum`."
+        "tool 'b'/properties/tags: `uniqueItems` limits the array to one item, because the items are not an `enum`."
     ]
 
 
 @pytest.mark.parametrize(("keyword", "schema"), [*REFUSED, *IMPOSSIBLE])
 def test_what_cannot_be_enforced_is_refused_by_name(keyword: str, schema: object) -> None:
-    with pytest.raises(Unenforceable) as refusal:
-        Builder().value(schema, "tool 'search': parameters")
+    with pytest.raises(SchemaNotSupported) as refusal:
+        GrammarBuilder().value(schema, "tool 'search': parameters")
 
     assert refusal.value.message.startswith("tool 'search': parameters")
     assert f"`{keyword}`" in refusal.value.message
 
 
-def test_a_refusal_says_where() -> None:
+def test_a_refusal_names_its_place() -> None:
     schema = {"properties": {"q": {"type": "array", "items": {"type": "string", "pattern": "(?=a)"}}}}
 
-    with pytest.raises(Unenforceable) as refusal:
-        Builder().value(schema, "tool 'search': parameters")
+    with pytest.raises(SchemaNotSupported) as refusal:
+        GrammarBuilder().value(schema, "tool 'search': parameters")
 
     assert refusal.value.message == (
-        "tool 'search': parameters/properties/q/items: `pattern` '(?=a)' looks ahead or behind, which no grammar can."
+        "tool 'search': parameters/properties/q/items: `pattern` '(?=a)' "
+        "has look-ahead or look-behind, which a grammar cannot express."
     )
 
 
-def test_a_text_that_is_none_is_refused() -> None:
-    with pytest.raises(Unenforceable, match="half of a surrogate pair"):
-        Builder().value({"enum": ["\ud800"]}, "schema")
+def test_a_lone_surrogate_in_a_schema_is_refused() -> None:
+    with pytest.raises(SchemaNotSupported, match="a lone surrogate"):
+        GrammarBuilder().value({"enum": ["\ud800"]}, "schema")
 
 
 @pytest.mark.parametrize("schema", ["string", None, 3, []])
-def test_what_is_no_schema_is_refused(schema: object) -> None:
-    with pytest.raises(Unenforceable, match="a schema is an object or a boolean"):
-        Builder().value(schema, "response_format")
+def test_an_invalid_schema_is_refused(schema: object) -> None:
+    with pytest.raises(SchemaNotSupported, match="a schema is an object or a boolean"):
+        GrammarBuilder().value(schema, "response_format")

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from llguidance.gbnf_to_lark import gbnf_to_lark
 
-from rightseat.models.completion.grammar import gbnf, lark
-from rightseat.models.completion.grammar.nodes import Chars, Grammar, Literal, Repeat
+from rightseat.models.completion.grammar.nodes import Chars, Grammar, LiteralText, Repeat
+from rightseat.models.completion.grammar.output import gbnf, lark
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.families import TOOLS
 from tests.models.completion.grammar import tool_calls
@@ -47,11 +47,11 @@ def test_no_hex_digit_follows_an_escape(digit: str) -> None:
     code = f"\\x{ord(digit):02X}"
 
     assert gbnf.write(Grammar(member, {})) == f"root ::= [\\x3C{code}]\n"
-    assert gbnf.write(Grammar(Literal(f"\x01{digit}{digit}g"), {})) == f'root ::= "\\x01{code}{code}g"\n'
+    assert gbnf.write(Grammar(LiteralText(f"\x01{digit}{digit}g"), {})) == f'root ::= "\\x01{code}{code}g"\n'
 
 
 def test_llguidance_reads_every_character_of_a_text_and_of_a_class() -> None:
-    assert judge(Grammar(Literal(ODD), {})).accepts(ODD)
+    assert judge(Grammar(LiteralText(ODD), {})).accepts(ODD)
     assert judge(Grammar(Repeat(ANY_ODD), {})).accepts(ODD)
     assert all(judge(Grammar(NO_ODD, {})).accepts(sign) for sign in "bcdΌ")
     assert not any(judge(Grammar(NO_ODD, {})).accepts(sign) for sign in ODD)
@@ -98,7 +98,7 @@ def judge(grammar: Grammar) -> Judge:
 @pytest.mark.servers
 def test_xgrammar_reads_every_character_of_a_text_and_of_a_class() -> None:
     tried = [
-        (Grammar(Literal(ODD), {}), [ODD]),
+        (Grammar(LiteralText(ODD), {}), [ODD]),
         (Grammar(Repeat(ANY_ODD), {}), [ODD]),
         (Grammar(NO_ODD, {}), [*"bcdΌ", *ODD]),
     ]

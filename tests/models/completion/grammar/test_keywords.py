@@ -2,9 +2,9 @@
 
 import pytest
 
-from rightseat.core.errors import Unenforceable
+from rightseat.core.errors import SchemaNotSupported
 from rightseat.models.completion.grammar import keywords
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 
 DRAFT_3 = "type properties patternProperties additionalProperties items additionalItems required dependencies minimum \
 maximum exclusiveMinimum exclusiveMaximum minItems maxItems uniqueItems pattern minLength maxLength enum default title \
@@ -29,8 +29,8 @@ def test_every_keyword_is_in_one_column() -> None:
 def test_a_refused_keyword_is_refused_by_name(keyword: str) -> None:
     values = {"then": {}, "else": {}, "not": {}, "if": {}, "maxContains": 1, "$dynamicRef": "#a", "$recursiveRef": "#"}
 
-    with pytest.raises(Unenforceable) as refusal:
-        Builder().value({"type": "array", keyword: values.get(keyword, 1)}, "schema")
+    with pytest.raises(SchemaNotSupported) as refusal:
+        GrammarBuilder().value({"type": "array", keyword: values.get(keyword, 1)}, "schema")
 
     assert f"`{keyword}`" in refusal.value.message
 
@@ -39,7 +39,7 @@ def test_a_refused_keyword_is_refused_by_name(keyword: str) -> None:
 def test_an_annotation_changes_nothing(keyword: str) -> None:
     values = {"examples": ["a"], "deprecated": True, "readOnly": True, "writeOnly": True, "contentSchema": {}}
 
-    bare, noted = Builder(), Builder()
+    bare, noted = GrammarBuilder(), GrammarBuilder()
     bare.value({"type": "string"}, "schema")
     noted.value({"type": "string", keyword: values.get(keyword, "a")}, "schema")
 
@@ -47,7 +47,7 @@ def test_an_annotation_changes_nothing(keyword: str) -> None:
 
 
 def test_other_words_are_no_keywords() -> None:
-    assert keywords.column("optional") is None
-    assert keywords.column("pattern") == "enforced"
-    assert keywords.column("not") == "refused"
-    assert keywords.column("title") == "annotation"
+    assert keywords.classify("optional") is None
+    assert keywords.classify("pattern") == "enforced"
+    assert keywords.classify("not") == "refused"
+    assert keywords.classify("title") == "annotation"

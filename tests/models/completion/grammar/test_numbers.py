@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rightseat.models.completion.grammar.multiples import multiples
+from rightseat.models.completion.grammar.multiples import build_multiples
 from rightseat.models.completion.grammar.nodes import Grammar, Node
-from rightseat.models.completion.grammar.numbers import Bound, integers, numbers
+from rightseat.models.completion.grammar.numbers import Bound, build_integers, build_numbers
 from tests.models.completion.grammar import words
 
 
@@ -20,7 +20,7 @@ def accepts(node: Node, text: str) -> bool:
 @settings(max_examples=60, deadline=None)
 @given(st.integers(-250, 250), st.integers(0, 300))
 def test_an_integer_is_accepted_if_it_is_between_the_bounds(low: int, width: int) -> None:
-    node = integers(low, low + width, 15)
+    node = build_integers(low, low + width, 15)
 
     assert node is not None
     for value in range(-320, 620, 3):
@@ -35,7 +35,7 @@ def test_an_integer_is_accepted_if_it_is_between_the_bounds(low: int, width: int
     ("low", "high"), [(0, 10**15 - 1), (99, 1_000), (101, 99_998), (-1_000, 7), (10**17, 10**17 + 12_345), (9, 9)]
 )
 def test_the_ends_of_a_long_range_are_in_it_and_their_neighbours_are_not(low: int, high: int) -> None:
-    node = integers(low, high, 15)
+    node = build_integers(low, high, 15)
 
     assert node is not None
     middle = [random.Random(1).randint(low, high) for _ in range(50)]
@@ -45,7 +45,7 @@ def test_the_ends_of_a_long_range_are_in_it_and_their_neighbours_are_not(low: in
 
 @pytest.mark.parametrize(("low", "high"), [(None, None), (5, None), (None, 5), (-5, None), (10**16, None), (None, -1)])
 def test_without_a_bound_there_are_digits_enough(low: int | None, high: int | None) -> None:
-    node = integers(low, high, 15)
+    node = build_integers(low, high, 15)
 
     assert node is not None
     for value in (0, 5, -5, 4, 123_456_789_012_345, -123_456_789_012_345, 10**16):
@@ -63,7 +63,7 @@ def test_a_number_is_accepted_if_it_is_between_the_bounds(
     low: int, width: int, open_low: bool, open_high: bool, scale: int
 ) -> None:
     least, most = Decimal(low) / scale, Decimal(low + width) / scale
-    node = numbers(Bound(least, open_low), Bound(most, open_high), 15)
+    node = build_numbers(Bound(least, open_low), Bound(most, open_high), 15)
     tried = random.Random(low)
     near = [
         least,
@@ -86,7 +86,7 @@ def test_a_number_is_accepted_if_it_is_between_the_bounds(
 @pytest.mark.parametrize(("low", "high"), [(None, None), (0, None), (None, 40), (-33, 41), (13, 900), (-7, 123_456)])
 def test_a_multiple_is_accepted_if_it_is_between_the_bounds(step: str, low: int | None, high: int | None) -> None:
     size = Decimal(step)
-    node = multiples(
+    node = build_multiples(
         size,
         None if low is None else Bound(Decimal(low), False),
         None if high is None else Bound(Decimal(high), False),
@@ -105,7 +105,7 @@ def test_a_multiple_is_accepted_if_it_is_between_the_bounds(step: str, low: int 
 
 
 def test_a_finer_bound_than_can_be_kept_is_moved_inwards() -> None:
-    node = numbers(Bound(Decimal("0.30000000000000004"), True), Bound(Decimal(1), False), 15)
+    node = build_numbers(Bound(Decimal("0.30000000000000004"), True), Bound(Decimal(1), False), 15)
 
     assert node is not None
     assert accepts(node, "0.300000001")

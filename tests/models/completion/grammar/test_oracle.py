@@ -9,26 +9,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rightseat.core.errors import Unenforceable
-from rightseat.models.completion.grammar import gbnf, lark
-from rightseat.models.completion.grammar.bounds import Bounds
+from rightseat.core.errors import SchemaNotSupported
+from rightseat.models.completion.grammar.bounds import GrammarBounds
 from rightseat.models.completion.grammar.nodes import Grammar
-from rightseat.models.completion.grammar.schema import Builder
+from rightseat.models.completion.grammar.output import gbnf, lark
+from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.models.completion.grammar import oracle, reading, words
 from tests.models.completion.grammar.schemas import schemas
 
 Schema = dict[str, Any] | bool
-SMALL = Bounds(text=20, items=4, entries=3, any_depth=1)
+SMALL = GrammarBounds(text=20, items=4, entries=3, any_depth=1)
 """So that words are short; the bounds themselves are tested elsewhere."""
 PAINLESS = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 A_WORD = 8
 
 
 def built(schema: Schema) -> Grammar | None:
-    builder = Builder(SMALL)
+    builder = GrammarBuilder(SMALL)
     try:
         return builder.grammar(builder.value(schema, "schema"))
-    except Unenforceable:
+    except SchemaNotSupported:
         return None
 
 

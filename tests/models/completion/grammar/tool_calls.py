@@ -12,7 +12,7 @@ from rightseat.core.ask import Parameters
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.core.tools import Tool
-from rightseat.models.completion import planning
+from rightseat.models.completion import plan
 from rightseat.models.completion.grammar.nodes import Grammar
 from rightseat.models.completion.styles import STYLES
 from tests.models.completion.grammar import words
@@ -49,7 +49,7 @@ def tools_of(case: Any) -> tuple[Tool, ...]:
 def build(tools: Sequence[Tool], choice: str, style: str = "forced-hermes") -> Grammar:
     """The grammar that holds the model from its first token on; `choice` is `auto` or `required`."""
     prompt = Prompt((user("Hi"),), tuple(tools), Parameters(tool_choice=choice))  # type: ignore[arg-type]  # one of two
-    constraint = planning.plan(prompt, STYLES[style], triggers=False).constraint("", thinks=False)
+    constraint = plan.make_plan(prompt, STYLES[style], triggers=False).constraint("", thinks=False)
     assert constraint is not None
     return constraint.grammar
 

@@ -6,12 +6,12 @@ from functools import cache
 from rightseat.models.completion.grammar.nodes import (
     Chars,
     Choice,
+    Concat,
     Grammar,
-    Literal,
+    LiteralText,
     Node,
     Repeat,
     Rule,
-    Sequence,
     Until,
 )
 
@@ -33,13 +33,13 @@ class Speaker:
 
     def say(self, node: Node, depth: int) -> str:
         match node:
-            case Literal(text):
+            case LiteralText(text):
                 return text
             case Chars(ranges, negated):
                 return self.character(ranges, negated)
             case Rule(name):
                 return self.say(self.grammar.rules[name], depth + 1)
-            case Sequence(parts):
+            case Concat(parts):
                 return "".join([self.say(part, depth) for part in parts])
             case Choice(options):
                 return self.say(self.one(options, depth), depth)
@@ -89,7 +89,7 @@ def height(node: Node, known: dict[str, float]) -> float:
     match node:
         case Rule(name):
             return known[name]
-        case Sequence(parts):
+        case Concat(parts):
             return max((height(part, known) for part in parts), default=0)
         case Choice(options):
             return min((height(option, known) for option in options), default=float("inf"))
@@ -111,7 +111,7 @@ class Listener:
 
     def _ends(self, node: Node, at: int) -> frozenset[int]:
         match node:
-            case Literal(text):
+            case LiteralText(text):
                 return frozenset([at + len(text)] if self.text.startswith(text, at) else ())
             case Chars(ranges, negated):
                 if at >= len(self.text):
@@ -120,7 +120,7 @@ class Listener:
                 return frozenset([at + 1] if any(low <= code <= high for low, high in ranges) != negated else ())
             case Rule(name):
                 return self.ends(self.grammar.rules[name], at)
-            case Sequence(parts):
+            case Concat(parts):
                 places = frozenset([at])
                 for part in parts:
                     places = frozenset(end for place in places for end in self.ends(part, place))

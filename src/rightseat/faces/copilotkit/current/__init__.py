@@ -1,8 +1,8 @@
-"""CopilotKit's clients since 1.50: AG-UI over REST and server-sent events, or in an envelope on one address.
+"""Serves CopilotKit clients since 1.50: AG-UI over REST and server-sent events, or in an envelope at a single URL.
 
-serving       requests → operations, and whatever goes wrong → an answer
-routing       the path of a request, or its envelope → one operation
-running       run, connect, stop, suggest; coming back to any event
-keeping       threads and open questions: list, read, rename, archive, delete, answer
-transcribing  speech to text
+app            requests → operations, and errors → responses
+routing        the path of a request, or its envelope → one operation
+runs           run, connect, stop, suggest; resume at any event
+threads        threads and open interrupts: list, read, rename, archive, delete, answer
+transcription  speech to text
 """

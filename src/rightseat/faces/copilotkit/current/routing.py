@@ -1,4 +1,4 @@
-"""The path of a request, or the envelope in its body → one operation."""
+"""Finds the operation of a request by its path or by the envelope in its body."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,52 +10,48 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Principal
-from rightseat.core.errors import AgentNotFound, BadAsk, RightseatError
-from rightseat.core.values import JSON_ERRORS
-from rightseat.faces.answers import answer
+from rightseat.core.errors import AgentNotFound, BadRequest, RightseatError
+from rightseat.faces._shared.responses import decode_body, json_response
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """What an operation gets: who asks, the ids from the path, what the path's query says, and the body."""
+class OperationRequest:
+    """The input of an operation: user, ids of the path, query parameters, body and HTTP request."""
 
     principal: Principal
     ids: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
-    request: Request
+    http: Request
 
     def read(self, kind: type[T]) -> T:
-        """The body as JSON; where there is none, an empty object. Raises `BadAsk`."""
-        try:
-            return msgspec.json.decode(self.body or b"{}", type=kind)
-        except JSON_ERRORS as error:
-            raise BadAsk(f"The body cannot be read: {error}.") from error
+        """Decode the body as JSON; an empty body is an empty object. Raises `BadRequest`."""
+        return decode_body(self.body, kind)
 
 
-Operation = Callable[[Call], Awaitable[Response]]
-Routes = Mapping[tuple[str, str], Operation]
+RouteHandler = Callable[[OperationRequest], Awaitable[Response]]
+Routes = Mapping[tuple[str, str], RouteHandler]
 """(method, path) → operation; a part of a path in braces is an id: `("POST", "agent/{agent}/run")`."""
 
 
-class NotFound(RightseatError):
+class RouteNotFound(RightseatError):
     code = "not_found"
     status = 404
 
 
-class WrongMethod(RightseatError):
+class MethodNotAllowed(RightseatError):
     code = "method_not_allowed"
     status = 405
 
     def __init__(self, allowed: Sequence[str]) -> None:
-        super().__init__(f"This address takes {', '.join(allowed)}.")
+        super().__init__(f"This URL accepts {', '.join(allowed)}.")
         self.allowed = allowed
 
 
-def find(routes: Routes, method: str, path: str) -> tuple[Operation, dict[str, str]]:
-    """The operation, and the ids in the path, which is still in its %-escapes: an id may have slashes."""
+def find(routes: Routes, method: str, path: str) -> tuple[RouteHandler, dict[str, str]]:
+    """Return the operation and the ids in the path, which is percent-encoded because an id may contain slashes."""
     segments = path.strip("/").split("/")
     allowed: list[str] = []
     for (takes, pattern), operation in routes.items():
@@ -66,8 +62,8 @@ def find(routes: Routes, method: str, path: str) -> tuple[Operation, dict[str, s
             return operation, ids
         allowed.append(takes)
     if allowed:
-        raise WrongMethod(allowed)
-    raise NotFound("There is nothing at this address.")
+        raise MethodNotAllowed(allowed)
+    raise RouteNotFound("Not found.")
 
 
 def match(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | None:
@@ -83,7 +79,7 @@ def match(pattern: Sequence[str], segments: Sequence[str]) -> dict[str, str] | N
 
 
 class Envelope(msgspec.Struct):
-    """One request of many in the body of a POST to the base address."""
+    """A request inside the body of a POST to the base path."""
 
     method: str
     params: dict[str, Any] = {}
@@ -99,13 +95,13 @@ METHODS: dict[str, tuple[str, str]] = {
 }
 
 
-def unpack(envelope: Envelope) -> tuple[str, str, dict[str, str]]:
-    """Method, path and query of what is inside."""
+def unpack_envelope(envelope: Envelope) -> tuple[str, str, dict[str, str]]:
+    """Return method, path and query of the request in the envelope."""
     if envelope.method == "resource/request":
         return unpack_resource(envelope.params)
     if envelope.method not in METHODS:
         known = ", ".join([*METHODS, "resource/request"])
-        raise BadAsk(f"Unsupported method {envelope.method!r}; it is one of {known}.")
+        raise BadRequest(f"Unsupported method {envelope.method!r}; it is one of {known}.")
     method, path = METHODS[envelope.method]
     for name in ("agentId", "threadId"):
         if "{" + name + "}" in path:
@@ -118,26 +114,26 @@ def unpack_resource(params: Mapping[str, Any]) -> tuple[str, str, dict[str, str]
     try:
         parts = urlsplit(path)
     except ValueError:
-        raise BadAsk(ELSEWHERE) from None
+        raise BadRequest(INVALID_RESOURCE_PATH) from None
     if parts.scheme or parts.netloc or not path.startswith("/") or ".." in unquote(parts.path).split("/"):
-        raise BadAsk(ELSEWHERE)
+        raise BadRequest(INVALID_RESOURCE_PATH)
     return method.upper(), parts.path, dict(parse_qsl(parts.query))
 
 
-ELSEWHERE = "The path of a resource begins at this address: '/threads', say."
+INVALID_RESOURCE_PATH = "The path of a resource starts with a slash and is relative to this URL, such as '/threads'."
 
 
 def parameter(params: Mapping[str, Any], name: str) -> str:
     value = params.get(name)
     if not isinstance(value, str) or not value:
-        raise BadAsk(f"Missing or invalid parameter {name!r}.")
+        raise BadRequest(f"Missing or invalid parameter {name!r}.")
     return value
 
 
 def refusal(error: RightseatError) -> Response:
-    titles = {"not_found": "Not found", "method_not_allowed": "Method not allowed", "bad_ask": "invalid_request"}
+    titles = {"not_found": "Not found", "method_not_allowed": "Method not allowed", "bad_request": "invalid_request"}
     title = "Agent not found" if isinstance(error, AgentNotFound) else titles.get(error.code, error.code)
-    response = answer({"error": title, "message": error.message, "code": error.code}, error.status)
-    if isinstance(error, WrongMethod):
+    response = json_response({"error": title, "message": error.message, "code": error.code}, error.status)
+    if isinstance(error, MethodNotAllowed):
         response.headers["allow"] = ", ".join(error.allowed)
     return response

@@ -1,8 +1,8 @@
-"""The arguments of `generateCopilotResponse`, typed.
+"""Decodes the arguments of CopilotKit's GraphQL mutation `generateCopilotResponse`.
 
-The clients' own document passes them as two variables: those are read straight from the body, in one pass. Whatever is
-written otherwise, or is wrong, takes the long way through graphql-core, whose errors GraphQL tools understand. Either
-way, fields that the schema does not have are left out of variables: older and newer clients send some.
+The clients' own document passes them as two variables, which are decoded directly from the body in one pass. Any other
+form, and any invalid input, goes the slow way through graphql-core, whose errors GraphQL tools can display. Both ways
+drop fields of variables that the schema does not have, because older and newer clients send some.
 """
 
 from typing import Any
@@ -19,44 +19,44 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues, get_argument_values, get_variable_values
 
-from rightseat.core.values import JSON_ERRORS
-from rightseat.faces.copilotkit.graphql.documents import Document, Invalid
+from rightseat.core.types import JSON_ERRORS
+from rightseat.faces.copilotkit.graphql.documents import Document, InvalidDocument
 from rightseat.faces.copilotkit.graphql.inputs import GenerateCopilotResponseInput
-from rightseat.faces.copilotkit.graphql.schema import bare
+from rightseat.faces.copilotkit.graphql.schema import core_schema
 
 
-class Arguments(msgspec.Struct):
+class MutationArguments(msgspec.Struct):
     data: GenerateCopilotResponseInput
     properties: dict[str, Any] | None = None
 
 
-MUTATION = bare.mutation_type.fields["generateCopilotResponse"]  # type: ignore[union-attr]  # the schema has one
-NONE = VariableValues({}, {})
-_decode = msgspec.json.Decoder(Arguments).decode
+MUTATION = core_schema.mutation_type.fields["generateCopilotResponse"]  # type: ignore[union-attr]  # the schema has one
+NO_VARIABLES = VariableValues({}, {})
+_decode = msgspec.json.Decoder(MutationArguments).decode
 
 
-def read_arguments(document: Document, variables: bytes) -> tuple[Arguments, VariableValues]:
-    """The arguments, and the variables as far as directives may depend on them. Raises `Invalid`."""
+def read_arguments(document: Document, variables: bytes) -> tuple[MutationArguments, VariableValues]:
+    """Return the arguments, and the variables that directives may depend on. Raises `InvalidDocument`."""
     if document.is_constant and is_plain(document):
         try:
-            return _decode(variables), NONE
+            return _decode(variables), NO_VARIABLES
         except JSON_ERRORS:
             pass
-    given = read_variables(document, variables)
+    raw = read_variables(document, variables)
     definitions = document.operation.variable_definitions or ()
-    # Suggestions for a name that is misspelt cost quadratic time, and fail on letters whose lower case is longer.
-    values = get_variable_values(bare, definitions, given, max_errors=10, hide_suggestions=True)
+    # Suggestions for a misspelt name take quadratic time, and fail on letters whose lower case is longer.
+    values = get_variable_values(core_schema, definitions, raw, max_errors=10, hide_suggestions=True)
     if isinstance(values, list):
-        raise Invalid(values)
+        raise InvalidDocument(values)
     try:
         found = get_argument_values(MUTATION, document.root, values, hide_suggestions=True)
-        return msgspec.convert(found, Arguments), values
+        return msgspec.convert(found, MutationArguments), values
     except GraphQLError as error:
-        raise Invalid([error]) from error
+        raise InvalidDocument([error]) from error
 
 
 def is_plain(document: Document) -> bool:
-    """Is each argument the variable of its name, and nothing but what the client sent in it?"""
+    """Return whether each argument is the variable of the same name, without a default value."""
     passed = {
         one.name.value
         for one in document.root.arguments or ()
@@ -67,28 +67,30 @@ def is_plain(document: Document) -> bool:
 
 
 def read_variables(document: Document, variables: bytes) -> dict[str, Any]:
-    """Without fields that the schema does not know. Raises `Invalid`."""
+    """Decode the variables without the fields that the schema does not have. Raises `InvalidDocument`."""
     try:
-        given = msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
+        raw = msgspec.json.decode(variables, type=dict[str, Any] | None) or {}
     except JSON_ERRORS as error:
-        raise Invalid([GraphQLError(f"The variables are not a JSON object that can be read: {error}")]) from error
+        raise InvalidDocument([GraphQLError(f"The variables are not a valid JSON object: {error}")]) from error
     for one in document.operation.variable_definitions or ():
-        leave_out_unknown(one, given)
-    return given
+        drop_unknown(one, raw)
+    return raw
 
 
-def leave_out_unknown(definition: VariableDefinitionNode, given: dict[str, Any]) -> None:
+def drop_unknown(definition: VariableDefinitionNode, raw: dict[str, Any]) -> None:
     name = definition.variable.name.value
-    if name in given:
-        given[name] = known(given[name], type_from_ast(bare, definition.type))
+    if name in raw:
+        raw[name] = select_known(raw[name], type_from_ast(core_schema, definition.type))
 
 
-def known(value: Any, type_: object) -> Any:
-    """The value without what its type has no field for."""
+def select_known(value: Any, type_: object) -> Any:
+    """Remove the fields that the value's type does not have."""
     if isinstance(type_, GraphQLNonNull):
-        return known(value, type_.of_type)
+        return select_known(value, type_.of_type)
     if isinstance(type_, GraphQLList) and isinstance(value, list):
-        return [known(item, type_.of_type) for item in value]
+        return [select_known(item, type_.of_type) for item in value]
     if isinstance(type_, GraphQLInputObjectType) and isinstance(value, dict):
-        return {name: known(item, type_.fields[name].type) for name, item in value.items() if name in type_.fields}
+        return {
+            name: select_known(item, type_.fields[name].type) for name, item in value.items() if name in type_.fields
+        }
     return value

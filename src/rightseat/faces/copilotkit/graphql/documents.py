@@ -1,6 +1,6 @@
-"""GraphQL documents: read, checked and bounded, once for each text.
+"""Parses and validates GraphQL documents and limits their size.
 
-A client sends the same document with every request, so what was found out about it is remembered.
+Clients send the same document with every request, so the result is cached by text.
 """
 
 from collections import OrderedDict
@@ -33,21 +33,21 @@ from graphql import (
 from graphql.execution.values import VariableValues, get_directive_values
 
 from rightseat.faces.copilotkit.graphql.projection import Selection
-from rightseat.faces.copilotkit.graphql.schema import bare
+from rightseat.faces.copilotkit.graphql.schema import core_schema
 
-# The clients' own mutation has 3,342 characters, 274 tokens and 121 selections.
-LENGTH = 100_000
-TOKENS = 2000
-SELECTIONS = 400  # as written, and again with every fragment in its places: these multiply
-DEPTH = 12
-ALIASES = 15
-DIRECTIVES = 50
-REMEMBERED = 64
+# The mutation of CopilotKit's clients has 3,342 characters, 274 tokens and 121 selections.
+MAX_CHARACTERS = 100_000
+MAX_TOKENS = 2000
+MAX_SELECTIONS = 400  # as written, and again with all fragments expanded, which multiplies them
+MAX_DEPTH = 12
+MAX_ALIASES = 15
+MAX_DIRECTIVES = 50
+MAX_CACHED_DOCUMENTS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A valid document and the one operation of it that is asked for."""
+    """A valid document and its requested operation."""
 
     node: DocumentNode
     operation: OperationDefinitionNode
@@ -62,20 +62,20 @@ class Document:
 
     @property
     def root(self) -> FieldNode:
-        """The one field of a mutation."""
+        """The only field of a mutation."""
         (node,) = self.operation.selection_set.selections
-        assert isinstance(node, FieldNode)  # noqa: S101  # checked when the document was read
+        assert isinstance(node, FieldNode)  # noqa: S101  # checked by `Documents.read`
         return node
 
     @property
     def key(self) -> str:
-        """Under which name the response is written."""
+        """The response's key: the alias or name of the root field."""
         return self.root.alias.value if self.root.alias else self.root.name.value
 
     def selection(self, variables: VariableValues) -> Selection:
-        """What is selected of the mutation's response; the same for every request, unless variables decide.
+        """Return the selected fields of the mutation's response, cached unless directives depend on variables.
 
-        Raises `Invalid` where a directive cannot take its variable's value.
+        Raises `InvalidDocument` if a directive does not accept its variable's value.
         """
         if self.cache:
             return self.cache[0]
@@ -88,8 +88,8 @@ class Document:
         return selection
 
 
-class Invalid(Exception):
-    """The document cannot be executed; `errors` say why."""
+class InvalidDocument(Exception):
+    """The document cannot be executed, for the reasons in `errors`."""
 
     def __init__(self, errors: list[GraphQLError]) -> None:
         super().__init__(errors[0].message)
@@ -99,86 +99,91 @@ class Invalid(Exception):
 class Documents:
     def __init__(self, *, introspection: bool = True) -> None:
         self._rules = (*specified_rules, *(() if introspection else (NoSchemaIntrospectionCustomRule,)))
-        self._known: OrderedDict[tuple[str, str | None], Document] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str | None], Document] = OrderedDict()
 
     def read(self, text: str, operation_name: str | None) -> Document:
         key = (text, operation_name)
-        if known := self._known.get(key):
-            self._known.move_to_end(key)
-            return known
+        if cached := self._cache.get(key):
+            self._cache.move_to_end(key)
+            return cached
         document = self._check(text, operation_name)
-        self._known[key] = document
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
+        self._cache[key] = document
+        if len(self._cache) > MAX_CACHED_DOCUMENTS:
+            self._cache.popitem(last=False)
         return document
 
     def _check(self, text: str, operation_name: str | None) -> Document:
-        check_limits(characters=(len(text), LENGTH))
+        check_limits(characters=(len(text), MAX_CHARACTERS))
         try:
-            node = parse(text, max_tokens=TOKENS)
+            node = parse(text, max_tokens=MAX_TOKENS)
         except GraphQLError as error:
-            raise Invalid([error]) from error
+            raise InvalidDocument([error]) from error
         fragments = {one.name.value: one for one in node.definitions if isinstance(one, FragmentDefinitionNode)}
-        check_written(node)  # before validation, which takes time with the square of it
-        if errors := validate(bare, node, self._rules, max_errors=10, hide_suggestions=True):
-            raise Invalid(errors)
+        check_written(node)  # before validation, which takes quadratic time
+        if errors := validate(core_schema, node, self._rules, max_errors=10, hide_suggestions=True):
+            raise InvalidDocument(errors)
         operation = get_operation_ast(node, operation_name)
         if operation is None:
-            wanted = f"named {operation_name!r}" if operation_name else "that is asked for: name it in operationName"
-            raise Invalid([GraphQLError(f"There is no operation {wanted}.")])
+            missing = f"The document has no operation named {operation_name!r}."
+            unclear = "The document does not have exactly one operation. Name one in operationName."
+            raise InvalidDocument([GraphQLError(missing if operation_name else unclear)])
         check_size(operation.selection_set, fragments)
-        selected = [node for _, node in walk(operation.selection_set, fragments)]
+        selected = [node for _, node in walk_selections(operation.selection_set, fragments)]
         if operation.operation is OperationType.MUTATION:
             check_root(operation)
-        elif any(map(is_put_off, selected)):
-            raise Invalid([GraphQLError("A query is answered whole: leave @defer and @stream out of it.")])
+        elif any(map(is_incremental, selected)):
+            raise InvalidDocument([GraphQLError("Queries do not support @defer and @stream. Remove them.")])
         return Document(node, operation, fragments, not any(map(depends_on_variables, selected)), [])
 
 
 def check_written(document: DocumentNode) -> None:
-    """Refuse what no client of ours sends and only costs."""
+    """Reject documents that are larger than those of any CopilotKit client, because they cost too much."""
     definitions = [one for one in document.definitions if isinstance(one, ExecutableDefinitionNode)]
-    levels = [level for one in definitions for level, _ in walk(one.selection_set, {})]
-    check_limits(selections=(len(levels), SELECTIONS), levels=(max(levels, default=0), DEPTH))
+    levels = [level for one in definitions for level, _ in walk_selections(one.selection_set, {})]
+    check_limits(selections=(len(levels), MAX_SELECTIONS), levels=(max(levels, default=0), MAX_DEPTH))
 
 
 def check_size(selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode]) -> None:
-    """The same for an operation with its fragments in their places."""
-    nodes = [node for _, node in islice(walk(selection, fragments), SELECTIONS + 1)]
+    """Check the size of an operation with its fragments expanded."""
+    nodes = [node for _, node in islice(walk_selections(selection, fragments), MAX_SELECTIONS + 1)]
     aliases = sum(1 for node in nodes if isinstance(node, FieldNode) and node.alias)
     directives = sum(len(node.directives or ()) for node in nodes)
-    check_limits(selections=(len(nodes), SELECTIONS), aliases=(aliases, ALIASES), directives=(directives, DIRECTIVES))
+    check_limits(
+        selections=(len(nodes), MAX_SELECTIONS), aliases=(aliases, MAX_ALIASES), directives=(directives, MAX_DIRECTIVES)
+    )
 
 
 def check_limits(**limits: tuple[int, int]) -> None:
     for what, (count, most) in limits.items():
         if count > most:
-            raise Invalid([GraphQLError(f"The operation is too large: {count} {what}, at most {most}.")])
+            raise InvalidDocument([GraphQLError(f"The operation is too large: {count} {what}, at most {most}.")])
 
 
 def check_root(operation: OperationDefinitionNode) -> None:
     nodes = operation.selection_set.selections
     if len(nodes) != 1 or not isinstance(nodes[0], FieldNode) or nodes[0].name.value.startswith("__"):
-        raise Invalid([GraphQLError("Send one generateCopilotResponse in a mutation, and nothing beside it.")])
+        raise InvalidDocument([GraphQLError("A mutation must have generateCopilotResponse as its only field.")])
     if nodes[0].directives:
-        raise Invalid([GraphQLError("Send generateCopilotResponse without directives: it is asked for, or it is not.")])
+        raise InvalidDocument([GraphQLError("Send generateCopilotResponse without directives.")])
 
 
 def check_directives(document: Document, variables: VariableValues) -> None:
-    """Have each directive read its arguments once, because `null` is found to be wrong only then."""
+    """Evaluate each directive's arguments once, because only that detects an invalid `null`."""
     try:
-        for _, node in walk(document.operation.selection_set, document.fragments):
-            for directive in (GraphQLSkipDirective, GraphQLIncludeDirective, *PUT_OFF):
+        for _, node in walk_selections(document.operation.selection_set, document.fragments):
+            for directive in (GraphQLSkipDirective, GraphQLIncludeDirective, *INCREMENTAL_DIRECTIVES):
                 get_directive_values(directive, node, variables)
     except GraphQLError as error:
-        raise Invalid([error]) from error
+        raise InvalidDocument([error]) from error
 
 
-PUT_OFF = (GraphQLDeferDirective, GraphQLStreamDirective)
+INCREMENTAL_DIRECTIVES = (GraphQLDeferDirective, GraphQLStreamDirective)
 
 
-def is_put_off(node: "Selected") -> bool:
-    return any(directive.name.value == one.name for directive in node.directives or () for one in PUT_OFF)
+def is_incremental(node: "Selected") -> bool:
+    return any(
+        directive.name.value == one.name for directive in node.directives or () for one in INCREMENTAL_DIRECTIVES
+    )
 
 
 def depends_on_variables(node: "Selected") -> bool:
@@ -192,23 +197,23 @@ def depends_on_variables(node: "Selected") -> bool:
 Selected = FieldNode | InlineFragmentNode | FragmentSpreadNode
 
 
-def walk(
+def walk_selections(
     selection: SelectionSetNode, fragments: dict[str, FragmentDefinitionNode], level: int = 1
 ) -> Iterator[tuple[int, Selected]]:
-    """All that is selected, with the fragments in their places, and how deep.
+    """Yield every selected node and its depth, with fragments expanded.
 
-    Inside introspection everything is at depth 0: its tools go as deep as they like, and a rule of its own bounds them.
+    Nodes inside introspection have depth 0: tools nest them deeply, and a validation rule limits them.
     """
     for node in selection.selections:
         if isinstance(node, FieldNode):
             yield level, node
             if node.selection_set:
                 below = level + 1 if level and not node.name.value.startswith("__") else 0
-                yield from walk(node.selection_set, fragments, below)
+                yield from walk_selections(node.selection_set, fragments, below)
         elif isinstance(node, InlineFragmentNode):
             yield level, node
-            yield from walk(node.selection_set, fragments, level)
+            yield from walk_selections(node.selection_set, fragments, level)
         elif isinstance(node, FragmentSpreadNode):
             yield level, node
             if node.name.value in fragments:
-                yield from walk(fragments[node.name.value].selection_set, fragments, level)
+                yield from walk_selections(fragments[node.name.value].selection_set, fragments, level)

@@ -1,4 +1,4 @@
-"""What CopilotKit's GraphQL clients send, under their names. `reading` turns it into an `Ask`."""
+"""The GraphQL input types of CopilotKit's clients, under CopilotKit's names. `decoder` converts them to an ask."""
 
 import strawberry
 

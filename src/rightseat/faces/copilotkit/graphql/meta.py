@@ -1,4 +1,4 @@
-"""Questions to people, as these clients know them: meta events of a response, and of a request their answers."""
+"""Encodes interrupts as meta events of a GraphQL response, and decodes answers from the meta events of a request."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -7,17 +7,17 @@ from msgspec import json
 from pydantic import JsonValue
 
 from rightseat.core.ask import Answer
-from rightseat.core.errors import BadAsk
+from rightseat.core.errors import BadRequest
 from rightseat.core.events import RunFinished
 from rightseat.core.threads import Pending
-from rightseat.core.values import JSON_ERRORS
+from rightseat.core.types import JSON_ERRORS
 from rightseat.faces.copilotkit.graphql import values
 from rightseat.faces.copilotkit.graphql.inputs import MetaEventInput
 from rightseat.faces.copilotkit.graphql.values import Value
 
 
 class Questions:
-    """Of one run. A question with messages of its own comes as an event before the run's end."""
+    """The interrupts of one run. The messages of an interrupt come in an event before the end of the run."""
 
     def __init__(self) -> None:
         self._messages: dict[str, Any] = {}  # by the id of the interrupt
@@ -26,16 +26,16 @@ class Questions:
         if name == "copilotkit.interrupt" and isinstance(value, dict):
             self._messages[str(value.get("id"))] = value.get("messages")
 
-    def asked(self, event: RunFinished) -> list[Value]:
-        return [self._written(one.id, one.message) for one in event.interrupts]
+    def write_interrupts(self, event: RunFinished) -> list[Value]:
+        return [self._write_interrupt(one.id, one.message) for one in event.interrupts]
 
-    def _written(self, id: str, value: str) -> Value:
+    def _write_interrupt(self, id: str, value: str) -> Value:
         if id not in self._messages:
             kind = "LangGraphInterruptEvent"
             return {"__typename": kind, "type": "MetaEvent", "name": kind, "value": value, "response": None}
         kind = "CopilotKitLangGraphInterruptEvent"
-        said = [written for one in self._messages[id] or () for written in write_message(one)]
-        data = {"__typename": f"{kind}Data", "value": value, "messages": said}
+        messages = [written for one in self._messages[id] or () for written in write_message(one)]
+        data = {"__typename": f"{kind}Data", "value": value, "messages": messages}
         return {"__typename": kind, "type": "MetaEvent", "name": kind, "data": data, "response": None}
 
 
@@ -53,7 +53,7 @@ def write_message(message: Any) -> list[Value]:
 
 
 def read_answers(events: Iterable[MetaEventInput] | None, pending: Sequence[Pending]) -> tuple[Answer, ...]:
-    """Each event with a response answers the open question with its words, or the only one that there is."""
+    """Match each event with a response to the open interrupt with the same text, or to the only open one."""
     answers: list[Answer] = []
     open = list(pending)
     for event in events or ():
@@ -61,17 +61,17 @@ def read_answers(events: Iterable[MetaEventInput] | None, pending: Sequence[Pend
             continue
         known = [one for one in open if one.interrupt.message == event.value] or open
         if not known or (len(known) > 1 and known[0].interrupt.message != event.value):
-            raise BadAsk(f"No open question has the words {event.value!r}: it was answered, or it expired.")
+            raise BadRequest(f"No open question has the text {event.value!r}: it was answered or has expired.")
         answered = known[0]
         open.remove(answered)
         answers.append(read_answer(answered, event.response))
     return tuple(answers)
 
 
-def read_answer(asked: Pending, response: str) -> Answer:
-    """A response is JSON, or else a text. Whether it approves a call is decided by `core.approvals`."""
+def read_answer(write_interrupts: Pending, response: str) -> Answer:
+    """Decode a response as JSON, or else as text. `core.approvals` decides whether it approves a call."""
     try:
         payload = json.decode(response)
     except JSON_ERRORS:
         payload = response
-    return Answer(asked.interrupt.id, "resolved", payload)
+    return Answer(write_interrupts.interrupt.id, "resolved", payload)

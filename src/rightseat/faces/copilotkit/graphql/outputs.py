@@ -1,4 +1,4 @@
-"""What CopilotKit's GraphQL clients get, under their names. `writing` makes it from events."""
+"""The GraphQL output types of CopilotKit's clients, under CopilotKit's names. `encoder` creates them from events."""
 
 from typing import Annotated
 
@@ -157,8 +157,8 @@ class CopilotResponse:
     threadId: str
 
 
-@strawberry.type
-class Agent:
+@strawberry.type(name="Agent")
+class AgentOutput:
     description: str
     id: str
     name: str
@@ -166,7 +166,7 @@ class Agent:
 
 @strawberry.type
 class AgentsResponse:
-    agents: list[Agent]
+    agents: list[AgentOutput]
 
 
 @strawberry.type

@@ -1,7 +1,7 @@
-"""What a client selected, worked out once, so that writing a value is a walk over a list and not over a document.
+"""Compiles a GraphQL selection once, so that encoding a value iterates over a list instead of a document.
 
-A value here is a dict with all fields of its type and `__typename`. A server may always answer more at once than
-`@defer` and `@stream` ask for: they are honoured for a response and its messages, where it matters, and not below.
+A value here is a dict with all fields of its type and `__typename`. GraphQL lets a server ignore `@defer` and
+`@stream`: they are honoured for a response and its messages, where they matter, but not below.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,14 +24,14 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues, get_directive_values
 
-from rightseat.faces.copilotkit.graphql.schema import bare
+from rightseat.faces.copilotkit.graphql.schema import core_schema
 
 Value = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class Pick:
-    """A field that was selected: under which key it is written, and what of it."""
+    """A selected field: its key in the response, and the selection below it."""
 
     key: str
     name: str
@@ -42,7 +42,7 @@ class Pick:
 
 @dataclass(slots=True)
 class Group:
-    """Fields that may come later, together: the inside of a fragment with `@defer`."""
+    """The fields of one `@defer` fragment, which may be sent later together."""
 
     label: str | None
     picks: dict[str, Pick] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Group:
 
 @dataclass(slots=True)
 class Picks:
-    """What was selected of one object type: `now` and `later`, and both merged in `all`."""
+    """The fields selected on one object type: `now`, `later` (deferred), and both merged in `all`."""
 
     all: dict[str, Pick] = field(default_factory=dict)
     now: dict[str, Pick] = field(default_factory=dict)
@@ -62,7 +62,7 @@ class Picks:
 
 
 class Selection:
-    """One or more selection sets on the same value, merged as GraphQL merges them."""
+    """One or more selection sets on the same value, merged by GraphQL's rules."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Selection:
         self._on: dict[str, Picks] = {}
 
     def on(self, typename: str) -> Picks:
-        """What is selected where the value is of this object type."""
+        """Return the fields selected on values of this object type."""
         picks = self._on.get(typename)
         if picks is None:
             picks = Picks()
@@ -88,8 +88,8 @@ class Selection:
             self._on[typename] = picks
         return picks
 
-    def whole(self, value: Value) -> dict[str, Any]:
-        """All that is selected of the value, nothing left for later."""
+    def project(self, value: Value) -> dict[str, Any]:
+        """Return all selected fields of the value, including the deferred ones."""
         return write_all(self.on(value["__typename"]).all, value)
 
     def _collect(self, node: SelectionSetNode, typename: str, picks: Picks, group: Group | None) -> None:
@@ -104,10 +104,10 @@ class Selection:
                 fragment = self._fragments[selected.name.value]
                 condition, inside = fragment.type_condition.name.value, fragment.selection_set
             else:
-                assert isinstance(selected, InlineFragmentNode)  # noqa: S101  # there are three kinds
+                assert isinstance(selected, InlineFragmentNode)  # noqa: S101  # the third of three node types
                 condition = selected.type_condition.name.value if selected.type_condition else typename
                 inside = selected.selection_set
-            if is_a(typename, condition):
+            if is_subtype(typename, condition):
                 self._collect(inside, typename, picks, self._deferred(selected, picks) or group)
 
     def _deferred(self, node: InlineFragmentNode | FragmentSpreadNode, picks: Picks) -> Group | None:
@@ -140,19 +140,19 @@ def write_all(picks: Mapping[str, Pick], value: Value) -> dict[str, Any]:
 
 
 def write(pick: Pick, value: Value) -> Any:
-    """The field of the value, as much of it as was selected."""
+    """Return the field of the value with the selection applied."""
     found = value.get(pick.name)
     if pick.selection is None or found is None:
         return found
     if isinstance(found, list):
-        return [pick.selection.whole(item) for item in found]
-    return pick.selection.whole(found)
+        return [pick.selection.project(item) for item in found]
+    return pick.selection.project(found)
 
 
-def is_a(typename: str, condition: str) -> bool:
+def is_subtype(typename: str, condition: str) -> bool:
     if typename == condition:
         return True
-    type_, abstract = bare.get_type(typename), bare.get_type(condition)
+    type_, abstract = core_schema.get_type(typename), core_schema.get_type(condition)
     if not isinstance(type_, GraphQLObjectType) or not isinstance(abstract, GraphQLAbstractType):
         return False
-    return bare.is_sub_type(abstract, type_)
+    return core_schema.is_sub_type(abstract, type_)

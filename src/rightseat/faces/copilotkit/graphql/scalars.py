@@ -1,4 +1,4 @@
-"""The names and values that CopilotKit's GraphQL types are made of."""
+"""The scalars and enums of CopilotKit's GraphQL schema."""
 
 from enum import Enum
 from typing import Any, NewType

@@ -1,4 +1,4 @@
-"""Events as the values of CopilotKit's output types: dicts with every field, and `__typename`."""
+"""Converts events to values of CopilotKit's GraphQL output types: dicts with every field and `__typename`."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import json
 from pydantic import JsonValue
 
-from rightseat.core.events import CallReturned, CallStarted, RunFailed, RunFinished, TextStarted
-from rightseat.core.patching import patched
+from rightseat.core.events import RunFailed, RunFinished, TextStarted, ToolCallReturned, ToolCallStarted
+from rightseat.core.json_patch import apply_patch
 from rightseat.faces.copilotkit.graphql import failures
 
 Value = dict[str, Any]
@@ -22,6 +22,19 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def new_response(thread_id: str, echo: Value | None = None) -> Value:
+    """`echo` are fields that are returned to the client unchanged: `runId` and `extensions`."""
+    return {
+        "__typename": "CopilotResponse",
+        "threadId": thread_id,
+        "runId": None,
+        "extensions": None,
+        "messages": [],
+        "metaEvents": [],
+        **(echo or {}),
+    }
+
+
 def text_message(event: TextStarted) -> Value:
     return {
         "__typename": "TextMessageOutput",
@@ -33,7 +46,7 @@ def text_message(event: TextStarted) -> Value:
     }
 
 
-def call_message(event: CallStarted) -> Value:
+def call_message(event: ToolCallStarted) -> Value:
     return {
         "__typename": "ActionExecutionMessageOutput",
         "id": event.call_id,
@@ -45,19 +58,19 @@ def call_message(event: CallStarted) -> Value:
     }
 
 
-def result_message(event: CallReturned) -> Value:
+def result_message(event: ToolCallReturned) -> Value:
     return {
         "__typename": "ResultMessageOutput",
         "id": f"result-{event.call_id}",
         "createdAt": now(),
         "actionExecutionId": event.call_id,
         "actionName": event.name,
-        "result": result(event),
+        "result": write_result(event),
         "status": SUCCESS,
     }
 
 
-def result(event: CallReturned) -> str:
+def write_result(event: ToolCallReturned) -> str:
     if event.error is None:
         return event.content
     error = {"code": RESULT_CODES.get(event.error, "HANDLER_ERROR"), "message": event.content}
@@ -65,9 +78,9 @@ def result(event: CallReturned) -> str:
 
 
 class States:
-    """The states of one run as messages: one whenever the state changes, and at the end one that says so.
+    """Converts the states of one run to messages: one for each change, and a final one with `running` false.
 
-    A state that comes behind all steps is the one that the run ends with, and is shown as that.
+    A state that comes after the end of a step is held back until the next step starts or the run ends.
     """
 
     def __init__(self, thread_id: str, run_id: str, agent: str, state: JsonValue) -> None:
@@ -80,49 +93,49 @@ class States:
         self._node: str | None = None
         self._steps = False
         self._is_shown = False
-        self._is_held = False
+        self._has_unsent = False
 
-    def patched(self, patch: list[JsonValue]) -> list[Value]:
-        return self.changed(patched(self._state, patch))
+    def apply_patch(self, patch: list[JsonValue]) -> list[Value]:
+        return self.replace_state(apply_patch(self._state, patch))
 
-    def changed(self, state: JsonValue) -> list[Value]:
+    def replace_state(self, state: JsonValue) -> list[Value]:
         self._state = state
         if self._steps and self._node is None:
-            self._is_held = True
+            self._has_unsent = True
             return []
         return [self._message(self._node or "", running=True)]
 
-    def predicted(self, keys: dict[str, JsonValue]) -> list[Value]:
-        """A state that the agent will reach, as far as its model has written it."""
+    def predict_state(self, keys: dict[str, JsonValue]) -> list[Value]:
+        """Return a message with the predicted state, if it differs from the current one."""
         known = self._state if isinstance(self._state, dict) else {}
         if not keys or all(known.get(key) == value for key, value in keys.items()):
             return []
-        return self.changed({**known, **keys})
+        return self.replace_state({**known, **keys})
 
-    def entered(self, node: str) -> list[Value]:
+    def enter_step(self, node: str) -> list[Value]:
         self._node, self._steps = node, True
-        return [self._message(node, running=True)] if self._is_held else []
+        return [self._message(node, running=True)] if self._has_unsent else []
 
-    def left(self, node: str) -> None:
+    def leave_step(self, node: str) -> None:
         if self._node == node:
             self._node = None
 
-    def handed(self, name: str, value: JsonValue) -> list[Value]:
-        """Another agent speaks from here on, or no longer does. Its states are its own."""
+    def hand_over(self, name: str, value: JsonValue) -> list[Value]:
+        """Handle the start or end of a handoff: the next states belong to another agent."""
         if name not in ("agent.entered", "agent.left"):
             return []
-        said = self.last()
+        messages = self.final()
         self._agent = str(value) if name == "agent.entered" else self._own
-        self._state, self._node, self._steps, self._is_shown, self._is_held = None, None, False, False, False
-        return said
+        self._state, self._node, self._steps, self._is_shown, self._has_unsent = None, None, False, False, False
+        return messages
 
-    def last(self) -> list[Value]:
-        """Nothing where there never was a state."""
-        return [self._message("__end__", running=False)] if self._is_shown or self._is_held else []
+    def final(self) -> list[Value]:
+        """Return the final message, or none if the run had no state."""
+        return [self._message("__end__", running=False)] if self._is_shown or self._has_unsent else []
 
     def _message(self, node: str, *, running: bool) -> Value:
         self._count += 1
-        self._is_shown, self._is_held = True, False
+        self._is_shown, self._has_unsent = True, False
         return {
             "__typename": "AgentStateMessageOutput",
             "id": f"state-{self._run_id}-{self._count}",
@@ -141,8 +154,8 @@ class States:
 
 def response_status(event: RunFinished | RunFailed) -> Value:
     if isinstance(event, RunFailed):
-        return failures.failed(event.code, event.message)
+        return failures.write_failed_status(event.code, event.message)
     if event.outcome == "cancelled":
-        # Not MESSAGE_STREAM_INTERRUPTED: react-core does not look at that, and runs a call that was cut in the middle.
-        return failures.failed("cancelled", "The answer was stopped.")
+        # Not MESSAGE_STREAM_INTERRUPTED: react-core ignores that code and would run an incomplete tool call.
+        return failures.write_failed_status("cancelled", "The answer was stopped.")
     return {"__typename": "SuccessResponseStatus", "code": "Success"}

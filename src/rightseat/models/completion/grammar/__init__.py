@@ -1,16 +1,16 @@
-"""What a model may say next: JSON Schema → nodes → the grammar of an engine.
+"""Compiles JSON Schema to grammars that constrain what a model generates.
 
-schema             the way in: a `Builder` for one request, and what it promises
-work               one schema while it is built; it calls
-  merging, combining, disjoint, references     $ref, allOf, anyOf, oneOf
-  listing                                      enum, const
-  objects, arrays                              what has parts
-  strings, patterns, lengths, formats          text; charsets, literals below them
-  amounts, numbers, multiples                  numbers
-keywords, bounds   which keywords are kept, and how much of everything
-endings            that recursion comes to an end
-nodes              the grammar itself
-gbnf, lark         how engines want it written; free_text below them
-json_schema        for engines that take nothing else
-checking           the last word on a finished value
+schema             the entry point: a `GrammarBuilder` for one request
+compiler           compiles one schema; it uses the modules below, which call it by protocol
+  all_of, any_of, disjoint, references         $ref, allOf, anyOf, oneOf
+  enums                                        enum, const
+  objects, arrays                              containers
+  strings, regex, lengths, formats             text; charsets and prefix_tree below them
+  numeric_keywords, numbers, multiples         numbers
+keywords, bounds   the supported keywords, and limits
+recursion          rejects endless and left recursion
+derivative         the rest of a grammar after a prefix
+nodes              the nodes of a grammar
+output             writes GBNF, Lark and JSON Schema for backends; free_text below them
+validation         validates a finished value
 """

@@ -1,13 +1,13 @@
-"""How long, how deep and how many: what keeps a model from never ending, and an engine from never answering.
+"""Limits of generated values and of grammars, so that a response ends and a backend can compile the grammar.
 
-The first group holds where a schema says nothing. The second holds against a schema that says more: a declared
-maximum above it is narrowed to it, and a declared minimum above it is refused.
+The first group are defaults for schemas without limits. The second group are hard limits: a larger declared maximum is
+narrowed, and a larger declared minimum fails.
 """
 
 import msgspec
 
 
-class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+class GrammarBounds(msgspec.Struct, frozen=True, kw_only=True):
     text: int = 1_000
     """Characters of a string."""
     items: int = 32

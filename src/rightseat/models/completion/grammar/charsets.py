@@ -6,14 +6,14 @@ Ranges = tuple[tuple[int, int], ...]
 
 SURROGATES: Ranges = ((0xD800, 0xDFFF),)
 UNICODE: Ranges = ((0, 0xD7FF), (0xE000, 0x10FFFF))
-"""Without the halves of surrogate pairs: they are no characters."""
+"""Without surrogates, which are not characters."""
 
 
-def minus(whole: Iterable[tuple[int, int]], holes: Iterable[tuple[int, int]]) -> Ranges:
-    """Sorted, without overlaps; with no holes, that is all it does."""
+def subtract(whole: Iterable[tuple[int, int]], holes: Iterable[tuple[int, int]]) -> Ranges:
+    """Return sorted ranges without overlaps; without holes, it only normalizes."""
     left: list[tuple[int, int]] = []
     gaps = sorted(holes)
-    for low, high in _joined(whole):
+    for low, high in _merge_ranges(whole):
         for first, last in gaps:
             if last < low or first > high:
                 continue
@@ -27,11 +27,11 @@ def minus(whole: Iterable[tuple[int, int]], holes: Iterable[tuple[int, int]]) ->
     return tuple(left)
 
 
-def both(some: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> Ranges:
-    return minus(some, minus(((0, 0x10FFFF),), others))
+def intersect(some: Iterable[tuple[int, int]], others: Iterable[tuple[int, int]]) -> Ranges:
+    return subtract(some, subtract(((0, 0x10FFFF),), others))
 
 
-def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_ranges(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     joined: list[tuple[int, int]] = []
     for low, high in sorted(ranges):
         if joined and low <= joined[-1][1] + 1:
@@ -41,16 +41,16 @@ def _joined(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return joined
 
 
-def of(text: str) -> Ranges:
-    return tuple(_joined((ord(sign), ord(sign)) for sign in text))
+def from_text(text: str) -> Ranges:
+    return tuple(_merge_ranges((ord(sign), ord(sign)) for sign in text))
 
 
-LINE_ENDS = of("\n\r\u2028\u2029")
-DOT = minus(UNICODE, LINE_ENDS)
+LINE_ENDS = from_text("\n\r\u2028\u2029")
+DOT = subtract(UNICODE, LINE_ENDS)
 DIGITS: Ranges = ((48, 57),)
 WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
-SPACE = (*of(" \t\n\v\f\r"),)
-EXOTIC_SPACE = (*of("\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff\u0085"), (0x2000, 0x200A), (0x1C, 0x1F))
+SPACE = (*from_text(" \t\n\v\f\r"),)
+EXOTIC_SPACE = (*from_text("\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff\u0085"), (0x2000, 0x200A), (0x1C, 0x1F))
 LETTERS: Ranges = (
     (65, 90),
     (97, 122),
@@ -70,9 +70,9 @@ CLASSES: dict[str, Ranges] = {
     "d": DIGITS,
     "w": WORD,
     "s": SPACE,
-    "S": minus(UNICODE, (*SPACE, *EXOTIC_SPACE)),
-    "D": minus(((0, 127), *LETTERS), DIGITS),
-    "W": minus(((0, 127),), WORD),
+    "S": subtract(UNICODE, (*SPACE, *EXOTIC_SPACE)),
+    "D": subtract(((0, 127), *LETTERS), DIGITS),
+    "W": subtract(((0, 127),), WORD),
 }
 PROPERTIES: dict[str, Ranges] = {
     "L": LETTERS,
@@ -84,9 +84,9 @@ PROPERTIES: dict[str, Ranges] = {
     "Lowercase_Letter": ((97, 122),),
     "N": DIGITS,
     "Nd": DIGITS,
-    "P": of("!\"#%&'()*,-./:;?@[\\]_{}"),
-    "S": of("$+<=>^`|~"),
-    "Z": of(" "),
-    "Zs": of(" "),
+    "P": from_text("!\"#%&'()*,-./:;?@[\\]_{}"),
+    "S": from_text("$+<=>^`|~"),
+    "Z": from_text(" "),
+    "Zs": from_text(" "),
 }
-"""Narrower than Unicode's: what models write."""
+"""Narrower than Unicode's properties: the characters that models write."""

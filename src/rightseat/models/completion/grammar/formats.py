@@ -1,7 +1,7 @@
-"""`format`: those that a pattern can hold, as strictly as validators check them, or more strictly.
+"""Patterns for `format`, at least as strict as validators.
 
-A day is one that its month has; a host name has letters and digits; an address has one `@`. Formats that no pattern
-can hold are reported: the grammar leaves them free, and the finished value is checked.
+For example, days exist in their month, and an email address has one `@`. Formats without a pattern are not enforced by
+the grammar; the finished value is validated.
 """
 
 _MONTH_DAY = (

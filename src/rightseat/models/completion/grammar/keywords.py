@@ -1,15 +1,15 @@
-"""Every keyword of JSON Schema, from draft 3 to 2020-12, in one of three columns.
+"""Classifies every keyword of JSON Schema, from draft 3 to 2020-12.
 
-enforced     every value that the grammar lets through fits it
-refused      the schema is refused, and the message names the keyword
-annotation   says something to people or programs, and nothing about which values fit
+enforced     every value that the grammar accepts satisfies it
+refused      the schema is rejected, and the message names the keyword
+annotation   does not restrict values
 
-Words that are no keywords of JSON Schema (`optional`, `nullable`, `x-…`) are passed over, as JSON Schema wants it.
+Unknown keywords (`optional`, `nullable`, `x-…`) are ignored, as JSON Schema requires.
 """
 
 from typing import Any, Literal
 
-Column = Literal["enforced", "refused", "annotation"]
+KeywordSupport = Literal["enforced", "refused", "annotation"]
 
 ENFORCED: dict[str, str] = {
     "type": "one, or a list",
@@ -27,7 +27,7 @@ ENFORCED: dict[str, str] = {
     "dependencies": "draft 7's word for both",
     "unevaluatedProperties": "declared properties only are generated; refused inside `allOf` and `$ref`",
     "prefixItems": "",
-    "items": "32 at most where `maxItems` does not say, 1,000 in any case; a list is draft 7's `prefixItems`",
+    "items": "at most 32 without `maxItems`, at most 1,000 with it; a list is draft 7's `prefixItems`",
     "additionalItems": "draft 7's `items` behind a list",
     "unevaluatedItems": "refused inside `allOf` and `$ref`",
     "contains": "the items that must be there come first; refused beside `prefixItems`",
@@ -36,7 +36,7 @@ ENFORCED: dict[str, str] = {
     "maxItems": "narrowed to 1,000",
     "uniqueItems": "where the items are an `enum`: each once, in its order; else one item at most, with a warning",
     "minLength": "refused above 10,000",
-    "maxLength": "narrowed to 10,000; where it is not said, see the bounds",
+    "maxLength": "narrowed to 10,000; where it is not set, see the bounds",
     "pattern": "refused by name: look-around, back references, `\\b`, an anchor in the middle; beside `format`",
     "format": "see below",
     "minimum": "",
@@ -86,12 +86,12 @@ ANNOTATIONS: dict[str, str] = {
     "contentSchema": "",
 }
 
-ALONE = frozenset({*ANNOTATIONS, "$defs", "definitions", "$anchor", "$dynamicAnchor"})
-"""Keywords that say nothing about the value where they stand."""
+NON_ASSERTIONS = frozenset({*ANNOTATIONS, "$defs", "definitions", "$anchor", "$dynamicAnchor"})
+"""Keywords that do not restrict the value of their schema."""
 
 
-def column(keyword: str) -> Column | None:
-    """None: it is no keyword of JSON Schema."""
+def classify(keyword: str) -> KeywordSupport | None:
+    """None if it is not a keyword of JSON Schema."""
     if keyword in ENFORCED:
         return "enforced"
     if keyword in REFUSED:
@@ -99,6 +99,8 @@ def column(keyword: str) -> Column | None:
     return "annotation" if keyword in ANNOTATIONS else None
 
 
-def significant(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without what says nothing about the value."""
-    return {key: value for key, value in schema.items() if (key in ENFORCED or key in REFUSED) and key not in ALONE}
+def select_assertions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords that restrict the value."""
+    return {
+        key: value for key, value in schema.items() if (key in ENFORCED or key in REFUSED) and key not in NON_ASSERTIONS
+    }

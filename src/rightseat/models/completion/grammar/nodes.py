@@ -1,10 +1,10 @@
-"""A grammar, free of the engine that will hold the model to it.
+"""The nodes of a grammar, independent of the backend that enforces it.
 
-text        Literal("<tool_call>")     exactly this
-characters  Chars(((97, 122),))        one of these code points; `negated`: any but these
-order       Sequence, Choice, Repeat   one after another; one of; so many times
-names       Rule("value")              what the grammar calls by that name; the only way to recursion
-free text   Until("</parameter>")      any text in which `end` does not occur, without the end itself
+text        LiteralText("<tool_call>")  exactly this
+characters  Chars(((97, 122),))         one of these code points; `negated`: any but these
+structure   Concat, Choice, Repeat      one after another; one of; so many times
+names       Rule("value")               a rule of the grammar; the only way to recursion
+free text   Until("</parameter>")       any text that does not contain `end`, without the end itself
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import msgspec
 
 
-class Literal(msgspec.Struct, frozen=True, gc=False):
+class LiteralText(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
@@ -21,7 +21,7 @@ class Chars(msgspec.Struct, frozen=True, gc=False):
     negated: bool = False
 
 
-class Sequence(msgspec.Struct, frozen=True, gc=False):
+class Concat(msgspec.Struct, frozen=True, gc=False):
     parts: "tuple[Node, ...]"
 
 
@@ -30,7 +30,7 @@ class Choice(msgspec.Struct, frozen=True, gc=False):
 
 
 class Repeat(msgspec.Struct, frozen=True, gc=False):
-    """`most` of None is without an end."""
+    """`most` of None is unlimited."""
 
     part: "Node"
     least: int = 0
@@ -42,29 +42,29 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
 
 
 class Until(msgspec.Struct, frozen=True, gc=False):
-    """`most` bounds its length in characters."""
+    """`most` limits its length in characters."""
 
     end: str
     most: int | None = None
 
 
-Node = Literal | Chars | Sequence | Choice | Repeat | Rule | Until
+Node = LiteralText | Chars | Concat | Choice | Repeat | Rule | Until
 
 
 class Grammar(msgspec.Struct, frozen=True):
-    """`tokens` are rules for something that is read as one piece: a string, a number."""
+    """`tokens` are rules that a backend may treat as one token, such as a string or a number."""
 
     root: Node
     rules: Mapping[str, Node]
     tokens: frozenset[str] = frozenset()
 
 
-def flattened(parts: tuple[Node, ...]) -> list[Node]:
-    """The parts of a sequence, those of sequences in it among them."""
+def flatten_parts(parts: tuple[Node, ...]) -> list[Node]:
+    """Return the parts with nested concatenations expanded."""
     flat: list[Node] = []
     for part in parts:
-        if type(part) is Sequence:
-            flat += flattened(part.parts)
+        if type(part) is Concat:
+            flat += flatten_parts(part.parts)
         else:
             flat.append(part)
     return flat

@@ -1,40 +1,39 @@
-"""`$ref`: what a local pointer or anchor names. Nothing is ever fetched."""
+"""Resolves `$ref` by local pointers and anchors; remote references are never fetched."""
 
 from typing import Any
 from urllib.parse import unquote
 
-from rightseat.core.values import split_pointer
+from rightseat.core.types import split_pointer
+from rightseat.models.completion.grammar.protocol import Schema
 
-Schema = dict[str, Any] | bool
 
-
-class Unresolved(ValueError):
-    """Says why."""
+class UnresolvedReference(ValueError):
+    """The reference cannot be resolved; the message has the reason."""
 
 
 def resolve(root: Schema, reference: str) -> Schema:
     if not reference.startswith("#"):
-        raise Unresolved("names another document, which is not fetched")
+        raise UnresolvedReference("refers to another document, which is not fetched")
     pointer = unquote(reference[1:])
     if pointer and not pointer.startswith("/"):
-        return _anchored(root, pointer)
+        return _find_anchor(root, pointer)
     found: Any = root
     for piece in split_pointer(pointer):
-        found = _step(found, piece)
+        found = _get_child(found, piece)
     if not isinstance(found, dict | bool):
-        raise Unresolved("names something that is no schema")
+        raise UnresolvedReference("refers to a value that is not a schema")
     return found
 
 
-def _step(value: Any, piece: str) -> Any:
+def _get_child(value: Any, piece: str) -> Any:
     if isinstance(value, dict) and piece in value:
         return value[piece]
     if isinstance(value, list) and piece.isdecimal() and len(piece) < 10 and int(piece) < len(value):
         return value[int(piece)]
-    raise Unresolved("names something that is not there")
+    raise UnresolvedReference("refers to a definition that does not exist")
 
 
-def _anchored(root: Schema, name: str) -> Schema:
+def _find_anchor(root: Schema, name: str) -> Schema:
     waiting: list[Any] = [root]
     while waiting:
         value = waiting.pop()
@@ -44,11 +43,11 @@ def _anchored(root: Schema, name: str) -> Schema:
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
-    raise Unresolved("names an anchor that is not there")
+    raise UnresolvedReference("refers to an anchor that does not exist")
 
 
-def mentioned(schema: Any) -> list[str]:
-    """Every `$ref` in it."""
+def list_references(schema: Any) -> list[str]:
+    """Return every `$ref` in the schema."""
     found: list[str] = []
     waiting = [schema]
     while waiting:
@@ -62,11 +61,11 @@ def mentioned(schema: Any) -> list[str]:
     return found
 
 
-def standing(root: Schema, schema: Schema) -> Schema:
-    """The schema as one that a validator can take by itself; ValueError where it refers to what is around it."""
-    used = mentioned(schema)
+def make_standalone(root: Schema, schema: Schema) -> Schema:
+    """Make the schema usable on its own. Raises `ValueError` if it refers to anything but `$defs`."""
+    used = list_references(schema)
     if not used or isinstance(schema, bool) or isinstance(root, bool):
         return schema
     if any(not reference.startswith(("#/$defs/", "#/definitions/")) for reference in used):
-        raise ValueError("it refers to something outside of $defs")
+        raise ValueError("it refers to a definition outside of $defs")
     return {**schema, **{key: root[key] for key in ("$defs", "definitions") if key in root}}

@@ -1,9 +1,8 @@
-"""JSON Schema → nodes: the JSON text of every value that is generated fits the schema.
+"""Builds a grammar from JSON Schemas: every text that it accepts is valid JSON for the schema.
 
-The grammar may be narrower than the schema, never wider: properties in the schema's order, declared ones only, strings
-and arrays with an end, no white space but one space after `:` and `,`. What cannot be held is refused by name
-(`keywords` has the list). One `Builder` serves one request; each schema is built by itself, and one that is refused
-leaves nothing behind.
+The grammar may be narrower than the schema, never wider: declared properties only, in schema order; bounded strings and
+arrays; no white space except one space after `:` and `,`. Unsupported keywords fail by name (`keywords` has the list).
+One `GrammarBuilder` serves one request; a schema that fails leaves no rules behind.
 """
 
 from collections.abc import Iterator
@@ -13,67 +12,65 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.errors import Unenforceable
+from rightseat.core.errors import SchemaNotSupported
 from rightseat.core.json_schema import check_schema
-from rightseat.models.completion.grammar import disjoint, listing, merging, strings
-from rightseat.models.completion.grammar.bounds import Bounds
-from rightseat.models.completion.grammar.keywords import column, significant
-from rightseat.models.completion.grammar.literals import one_of
-from rightseat.models.completion.grammar.nodes import Grammar, Literal, Node, Repeat, Rule, Until
-from rightseat.models.completion.grammar.work import Work
+from rightseat.models.completion.grammar import all_of, disjoint, enums, strings
+from rightseat.models.completion.grammar.bounds import GrammarBounds
+from rightseat.models.completion.grammar.compiler import SchemaCompiler
+from rightseat.models.completion.grammar.keywords import classify, select_assertions
+from rightseat.models.completion.grammar.nodes import Grammar, LiteralText, Node, Repeat, Rule, Until
+from rightseat.models.completion.grammar.prefix_tree import make_literal_choice
+from rightseat.models.completion.grammar.protocol import Schema
 
-Schema = dict[str, Any] | bool
-
-
-TOKENS = frozenset({"string", "text", "key", "integer", "number", "enum", "boolean"})
-"""Kinds of rules that are read as one piece."""
+TOKEN_KINDS = frozenset({"string", "text", "key", "integer", "number", "enum", "boolean"})
+"""Kinds of rules that a backend may treat as one token."""
 
 
-class Builder:
-    """The rules of one grammar, each kept once."""
+class GrammarBuilder:
+    """Collects the rules of one grammar, without duplicates."""
 
-    def __init__(self, bounds: Bounds | None = None) -> None:
-        self.bounds = bounds or Bounds()
-        self.rules: dict[str, Node] = {"space": Repeat(Literal(" "), 0, 1)}
+    def __init__(self, bounds: GrammarBounds | None = None) -> None:
+        self.bounds = bounds or GrammarBounds()
+        self.rules: dict[str, Node] = {"space": Repeat(LiteralText(" "), 0, 1)}
         self.narrowed: dict[str, None] = {}
-        """What is narrower than whoever wrote the schema would expect, in sentences for them; each once."""
+        """Warnings for the schema's author about constraints that are narrower than the schema."""
         self._names: dict[Node, str] = {}
         self._count = 0
 
     def value(self, schema: object, where: str) -> Node:
-        """The JSON text of a value that fits. `where` begins every message about it: "tool 'search': parameters"."""
+        """Build the JSON text of a valid value. `where` begins every message: "tool 'search': parameters"."""
         with self._undone_on_failure():
-            return Work(self, checked(schema, where), where).whole()
+            return SchemaCompiler(self, validate_schema(schema, where), where).compile()
 
     def arguments(self, schema: object, where: str) -> Node:
-        """The JSON text of a tool's arguments: an object; without a schema, or without properties in it, `{}`."""
-        parameters = checked({} if schema is None else schema, where)
+        """Build the JSON text of a tool's arguments: an object; `{}` without a schema or properties."""
+        parameters = validate_schema({} if schema is None else schema, where)
         kind = parameters.get("type", "object") if isinstance(parameters, dict) else "object"
         if parameters is False or (kind != "object" and "object" not in kind):
-            raise Unenforceable(f"{where}: `type` is {kind!r}; arguments are an object.")
+            raise SchemaNotSupported(f"{where}: `type` is {kind!r}; arguments are an object.")
         whole: dict[str, Any] = {**parameters, "type": "object"} if isinstance(parameters, dict) else {"type": "object"}
-        if not significant(whole).keys() - {"type"}:
+        if not select_assertions(whole).keys() - {"type"}:
             whole["properties"] = {}
         with self._undone_on_failure():
-            return Work(self, whole, where).whole()
+            return SchemaCompiler(self, whole, where).compile()
 
     def text(self, schema: object, where: str, end: str) -> Node | None:
-        """The characters of a string that fits, without quotes and escapes, up to `end`.
+        """Build the characters of a valid string, without quotes and escapes, up to `end`.
 
-        None where the schema takes other things than strings: they are written as JSON.
+        None if the schema also allows other types, which are written as JSON.
         """
         with self._undone_on_failure():
-            return bare(Work(self, checked(schema, where), where), end)
+            return build_bare_string(SchemaCompiler(self, validate_schema(schema, where), where), end)
 
     def rule(self, name: str, node: Node) -> Rule:
-        """A rule with a name of its own, `a-z`, `0-9` and `-`."""
+        """Add a rule with a fixed name of `a-z`, `0-9` and `-`."""
         if self.rules.get(name, node) != node:
             raise ValueError(f"There is another rule named {name!r}.")
         self.rules[name] = node
         return Rule(name)
 
     def named(self, kind: str, node: Node) -> Rule:
-        """A rule for this node, the same one for equal nodes."""
+        """Return a rule for this node, the same one for equal nodes."""
         if isinstance(node, Rule):
             return node
         name = self._names.get(node)
@@ -88,7 +85,9 @@ class Builder:
         return f"{kind}-{self._count}"
 
     def grammar(self, root: Node) -> Grammar:
-        return Grammar(root, dict(self.rules), frozenset(name for name in self.rules if name.split("-")[0] in TOKENS))
+        return Grammar(
+            root, dict(self.rules), frozenset(name for name in self.rules if name.split("-")[0] in TOKEN_KINDS)
+        )
 
     @contextmanager
     def _undone_on_failure(self) -> Iterator[None]:
@@ -103,43 +102,50 @@ class Builder:
             raise
 
 
-def checked(schema: object, where: str) -> Schema:
-    """A schema by JSON Schema's own rules."""
+def validate_schema(schema: object, where: str) -> Schema:
+    """Check the schema against JSON Schema's meta-schema."""
     if not isinstance(schema, dict | bool):
-        raise Unenforceable(f"{where}: a schema is an object or a boolean, not {type(schema).__name__}.")
+        raise SchemaNotSupported(f"{where}: a schema is an object or a boolean, not {type(schema).__name__}.")
     try:
-        msgspec.json.encode(schema)  # which goes as deep as Python does
+        msgspec.json.encode(schema)  # fails at Python's recursion limit
     except RecursionError:
-        raise Unenforceable(f"{where}: `properties` or `items` lie within each other too deeply.") from None
+        raise SchemaNotSupported(f"{where}: `properties` or `items` are nested too deeply.") from None
     except UnicodeEncodeError:
-        raise Unenforceable(f"{where}: a text has half of a surrogate pair in it, which is no character.") from None
+        raise SchemaNotSupported(f"{where}: a text has a lone surrogate, which is not a character.") from None
     try:
         check_schema(schema)
     except jsonschema_rs.ValidationError as error:
         path = [str(piece) for piece in error.instance_path]
-        keyword = next((piece for piece in reversed(path) if column(piece)), "$schema")
+        keyword = next((piece for piece in reversed(path) if classify(piece)), "$schema")
         place = "/".join([where, *path[:-1]])
-        raise Unenforceable(f"{place}: `{keyword}` is wrong: {error.message}.") from None
+        raise SchemaNotSupported(f"{place}: `{keyword}` is invalid: {error.message}.") from None
     except ValueError as error:
-        raise Unenforceable(f"{where}: `$schema` is wrong: {error}.") from None
+        raise SchemaNotSupported(f"{where}: `$schema` is invalid: {error}.") from None
     return schema
 
 
-def bare(work: Work, end: str) -> Node | None:
-    """A string's characters as they are; None where it may be something else."""
-    schema = merging.flat(work, work.root, work.where)
-    if not isinstance(schema, dict) or disjoint.kinds(schema) != {"string"} or "anyOf" in schema or "oneOf" in schema:
+def build_bare_string(compiler: SchemaCompiler, end: str) -> Node | None:
+    """Build a string's characters without quotes; None if the schema also allows other types."""
+    schema = all_of.flatten(compiler, compiler.root, compiler.where)
+    if (
+        not isinstance(schema, dict)
+        or disjoint.list_types(schema) != {"string"}
+        or "anyOf" in schema
+        or "oneOf" in schema
+    ):
         return None
-    work.refuse(schema, work.where)
-    if (values := listing.listed(schema)) is not None:
-        values = listing.fitting(work, schema, values, work.where)
+    compiler.check_keywords(schema, compiler.where)
+    if (values := enums.list_values(schema)) is not None:
+        values = enums.filter_valid(compiler, schema, values, compiler.where)
         if any((value + end).find(end) < len(value) for value in values):
-            work.fail(work.where, "enum", f"has a value with {end!r} in it, which ends it")
-        return one_of(values)
-    least, most = strings.length(work, schema, work.where)
-    pattern = strings.expected(work, schema, work.where)
+            compiler.fail(compiler.where, "enum", f"has a value with {end!r} in it, which ends it")
+        return make_literal_choice(values)
+    least, most = strings.read_length(compiler, schema, compiler.where)
+    pattern = strings.find_pattern(compiler, schema, compiler.where)
     if pattern is not None:
-        return strings.before(strings.fitted(work, schema, pattern, least, most, work.where, in_json=False), end)
+        return strings.exclude_end(
+            strings.build_pattern(compiler, schema, pattern, least, most, compiler.where, in_json=False), end
+        )
     if least:
-        return Repeat(strings.without(end), least, most)
+        return Repeat(strings.exclude_first(end), least, most)
     return Until(end, most if "maxLength" in schema else None)

@@ -1,10 +1,11 @@
-"""How a call is written: as a grammar, and read back. Each form holds both, so that they cannot drift apart.
+"""Forms of tool calls. Each form has the grammar of a call and its parser, so that the two stay consistent.
 
 Enveloped   <tool_call>{"name": "f", "arguments": {…}}</tool_call>           the name inside the JSON
 Named       <function=f>{…}</function>                                       the name before the JSON
 Tagged      <function=f><parameter=k>v</parameter></function>                in `tagged`: strings without quotes
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,48 +13,52 @@ from typing import Protocol
 import msgspec
 
 from rightseat.core.tools import Tool
-from rightseat.models.completion.grammar.nodes import Chars, Choice, Literal, Node, Repeat
-from rightseat.models.completion.grammar.nodes import Sequence as Order
-from rightseat.models.completion.grammar.schema import Builder
-from rightseat.models.completion.reading.reader import Broken, Reader
-from rightseat.models.completion.reading.source import Reading
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Concat, LiteralText, Node, Repeat
+from rightseat.models.completion.grammar.schema import GrammarBuilder
+from rightseat.models.completion.parsing.reader import InvalidOutput, Reader
+from rightseat.models.completion.parsing.source import Reading
 
-MOST_CALLS = 16
+MAX_CALLS = 16
 
 
-class Form(Protocol):
+class CallForm(Protocol):
     @property
     def mark(self) -> str:
-        """What every call begins with, and no text holds."""
+        """The beginning of every call, which no text contains."""
         ...
 
-    def node(self, tool: Tool, builder: Builder) -> Node:
-        """A whole call of this tool. Raises `Unenforceable` where no grammar can hold a model to its schema."""
+    def node(self, tool: Tool, builder: GrammarBuilder) -> Node:
+        """Build the grammar of a call. Raises `SchemaNotSupported` if no grammar can enforce the tool's schema."""
         ...
 
     def read(self, reader: Reader) -> Reading[None]:
-        """A call whose mark was passed over already."""
+        """Parse a call after its mark."""
         ...
 
 
-def json(value: object) -> str:
+def dump_json(value: object) -> str:
+    """Write JSON as models were trained to: a space after commas and colons, letters not escaped."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def where(tool: Tool) -> str:
-    """How a message about a tool's schema begins."""
+def describe_schema_place(tool: Tool) -> str:
+    """Return the beginning of messages about a tool's schema."""
     return f"tool {tool.name!r}: parameters"
 
 
-def optional(node: Node) -> Node:
+def make_optional(node: Node) -> Node:
     return Repeat(node, 0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enveloped:
-    """`extra` is what stands behind the arguments (an id, say), `first` what stands before the name.
+class EnvelopedCall:
+    """`extra` follows the arguments (for example an id), `first` precedes the name.
 
-    Calls are read with name and arguments in any order; a grammar allows the name last where `either_order` is set.
+    The parser accepts name and arguments in any order; the grammar allows the name last if `either_order` is set.
     """
 
     mark: str
@@ -65,32 +70,32 @@ class Enveloped:
     extra: tuple[Node, ...] = ()
     either_order: bool = False
 
-    def node(self, tool: Tool, builder: Builder) -> Node:
-        head = f'"{self.name}": {json(tool.name)}, "{self.arguments}": '
-        arguments = builder.named("arguments", builder.arguments(tool.parameters, where(tool)))
-        # a token may hold the end of the mark and the line's end, so the gap is free where a model begins by itself
-        gap = (optional(Literal(self.gap)),) if self.gap else ()
-        start = (Literal("{"), *self.first, Literal(head)) if self.first else (Literal("{" + head),)
-        mark = (Literal(self.mark),) if self.mark else ()
-        body: Node = Order((*start, arguments, *self.extra))
+    def node(self, tool: Tool, builder: GrammarBuilder) -> Node:
+        head = f'"{self.name}": {to_json(tool.name)}, "{self.arguments}": '
+        arguments = builder.named("arguments", builder.arguments(tool.parameters, describe_schema_place(tool)))
+        # a token may contain the end of the mark and the line break, so the gap is optional if the model starts a call
+        gap = (make_optional(LiteralText(self.gap)),) if self.gap else ()
+        start = (LiteralText("{"), *self.first, LiteralText(head)) if self.first else (LiteralText("{" + head),)
+        mark = (LiteralText(self.mark),) if self.mark else ()
+        body: Node = Concat((*start, arguments, *self.extra))
         if self.either_order:
-            name_last = Literal(f', "{self.name}": {json(tool.name)}')
-            body = Choice((body, Order((Literal(f'{{"{self.arguments}": '), arguments, name_last))))
-        return Order((*mark, *gap, body, Literal("}" + self.gap + self.close)))
+            name_last = LiteralText(f', "{self.name}": {to_json(tool.name)}')
+            body = Choice((body, Concat((LiteralText(f'{{"{self.arguments}": '), arguments, name_last))))
+        return Concat((*mark, *gap, body, LiteralText("}" + self.gap + self.close)))
 
     def read(self, reader: Reader) -> Reading[None]:
         source = reader.source
         yield from source.spaces()
         if not (yield from read_envelope(reader, (self.name,), (self.arguments,))):
-            raise Broken("a call that is no JSON object with a name and arguments")
+            raise InvalidOutput("a call that is not a JSON object with a name and arguments")
         yield from source.spaces()
         yield from source.closing(self.close.strip())
 
 
 def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]) -> Reading[bool]:
-    """`{"name": …, "arguments": {…}}` in any order, and whatever else stands in it. False where it is something else.
+    """Parse `{"name": …, "arguments": {…}}` in any order, with other members. False if it is something else.
 
-    The call begins once its name is known, so arguments that come first are kept until then.
+    The call starts once its name is known; arguments that come first are buffered until then.
     """
     source, name, argued = reader.source, None, False
     kept: list[str] = []
@@ -107,14 +112,14 @@ def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]
             name = yield from source.string()
             if name is None:
                 return False
-            reader.begin(name)
+            reader.start_call(name)
             for text in kept:
-                reader.argue(text)
+                reader.add_arguments(text)
         elif key in arguments and not argued:
-            argued = yield from source.value(kept.append if name is None else reader.argue, only="{")
+            argued = yield from source.value(kept.append if name is None else reader.add_arguments, only="{")
             if not argued:
                 return False
-        elif not (yield from source.value(_forget)):
+        elif not (yield from source.value(_ignore)):
             return False
         yield from source.spaces()
         if (yield from source.literal("}")):
@@ -123,52 +128,52 @@ def read_envelope(reader: Reader, names: Sequence[str], arguments: Sequence[str]
             return False
     if name is None or not argued:
         return False
-    reader.finish()
+    reader.end_call()
     return True
 
 
-def _forget(text: str) -> None:
-    """A member of a call that says nothing to us: its id."""
+def _ignore(text: str) -> None:
+    """Ignore a member of a call that is not needed, such as its id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """`numbered`: the name ends with `:` and the number of the call."""
+class NamedCall:
+    """`numbered`: the name is followed by `:` and the number of the call."""
 
     mark: str
     then: str
     close: str = ""
     numbered: bool = False
 
-    def node(self, tool: Tool, builder: Builder) -> Node:
-        arguments = builder.named("arguments", builder.arguments(tool.parameters, where(tool)))
+    def node(self, tool: Tool, builder: GrammarBuilder) -> Node:
+        arguments = builder.named("arguments", builder.arguments(tool.parameters, describe_schema_place(tool)))
         if not self.numbered:
-            return Order((Literal(f"{self.mark}{tool.name}{self.then}"), arguments, Literal(self.close)))
-        head = (Literal(f"{self.mark}{tool.name}:"), Repeat(Chars(((48, 57),)), 1, 2), Literal(self.then))
-        return Order((*head, arguments, Literal(self.close)))
+            return Concat((LiteralText(f"{self.mark}{tool.name}{self.then}"), arguments, LiteralText(self.close)))
+        head = (LiteralText(f"{self.mark}{tool.name}:"), Repeat(Chars(((48, 57),)), 1, 2), LiteralText(self.then))
+        return Concat((*head, arguments, LiteralText(self.close)))
 
     def read(self, reader: Reader) -> Reading[None]:
         name = yield from reader.source.word(self.then)
         if name is None:
-            raise Broken("a call without a name")
+            raise InvalidOutput("a call without a name")
         yield from self.read_arguments(reader, name.rpartition(":")[0] if self.numbered else name)
 
     def read_arguments(self, reader: Reader, name: str) -> Reading[None]:
         source = reader.source
-        reader.begin(name.strip())
+        reader.start_call(name.strip())
         yield from source.spaces()
-        if not (yield from source.value(reader.argue, only="{")):
-            raise Broken(f"the arguments of {name.strip()!r} have no end")
-        reader.finish()
+        if not (yield from source.value(reader.add_arguments, only="{")):
+            raise InvalidOutput(f"the arguments of {name.strip()!r} have no end")
+        reader.end_call()
         yield from source.spaces()
         yield from source.closing(self.close.strip())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calls:
+class CallSection:
     """One call, or several: `begin`, `opens`, calls with `between` between them, `end`."""
 
-    form: Form
+    form: CallForm
     begin: str = ""
     opens: str = ""
     between: str = ""
@@ -181,27 +186,27 @@ class Calls:
 
     def node(self, calls: Sequence[Node], *, several: bool) -> Node:
         one: Node = calls[0] if len(calls) == 1 else Choice(tuple(calls))
-        parts: list[Node] = [Literal(self.begin + self.opens)] if self.begin else []
+        parts: list[Node] = [LiteralText(self.begin + self.opens)] if self.begin else []
         parts.append(one)
         if several and self.several:
-            parts.append(Repeat(Order((Literal(self.between), one)) if self.between else one, 0, MOST_CALLS - 1))
+            parts.append(Repeat(Concat((LiteralText(self.between), one)) if self.between else one, 0, MAX_CALLS - 1))
         if self.end:
-            parts.append(Literal(self.end))
-        return parts[0] if len(parts) == 1 else Order(tuple(parts))
+            parts.append(LiteralText(self.end))
+        return parts[0] if len(parts) == 1 else Concat(tuple(parts))
 
     def read(self, reader: Reader) -> Reading[None]:
-        """What follows the mark, up to the end of the section where there is one."""
+        """Parse what follows the mark, up to the end of the section, if there is one."""
         if not self.begin:
             yield from self.form.read(reader)
             return
         source = reader.source
         yield from source.spaces()
         if not (yield from source.literal(self.opens.strip())):
-            raise Broken("calls that do not begin as they should")
+            raise InvalidOutput("calls with an unexpected start")
         while True:
             yield from source.spaces()
             if self.form.mark and not (yield from source.literal(self.form.mark.strip())):
-                raise Broken("calls that do not begin as they should")
+                raise InvalidOutput("calls with an unexpected start")
             yield from self.form.read(reader)
             yield from source.spaces()
             if (yield from source.closing(self.end.strip())):
@@ -210,4 +215,4 @@ class Calls:
                 yield from source.literal(self.between.strip())
                 yield from source.spaces()
             if source.ended and source.at >= len(source.text):
-                return  # a model whose end token took the place of the section's
+                return  # the model's end token replaced the end of the section

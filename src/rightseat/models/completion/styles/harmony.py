@@ -1,16 +1,15 @@
-"""gpt-oss: answers in channels. `analysis` is a thought, `final` a text, and a call is addressed to `functions.…`."""
+"""gpt-oss: answers in channels. `analysis` is reasoning, `final` is text, and a call is addressed to `functions.…`."""
 
 import re
 
-from rightseat.core.model import Begun
-from rightseat.models.completion.grammar.nodes import Literal, Until
-from rightseat.models.completion.grammar.nodes import Sequence as Order
-from rightseat.models.completion.reading.reader import Reader
-from rightseat.models.completion.reading.source import Reading
-from rightseat.models.completion.styles.forms import Calls, Named
+from rightseat.core.model import PartialOutput
+from rightseat.models.completion.grammar.nodes import Concat, LiteralText, Until
+from rightseat.models.completion.parsing.reader import Reader
+from rightseat.models.completion.parsing.source import Reading
+from rightseat.models.completion.styles.forms import CallSection, NamedCall
 from rightseat.models.completion.styles.style import Style
 
-FORM = Named(mark="<|channel|>commentary to=functions.", then=" <|constrain|>json<|message|>", close="<|call|>")
+FORM = NamedCall(mark="<|channel|>commentary to=functions.", then=" <|constrain|>json<|message|>", close="<|call|>")
 RECIPIENT = re.compile(r"to=functions\.([^\s<]+)")
 NEXT = "<|end|><|start|>assistant"
 
@@ -22,34 +21,34 @@ def answer(reader: Reader, style: Style) -> Reading[None]:
         yield from source.literal("<|start|>assistant")
         header = yield from source.word("<|message|>")
         if header is None:
-            yield from reader.text("<|channel|>", "<|return|>")
+            yield from reader.read_text("<|channel|>", "<|return|>")
             return
         if recipient := RECIPIENT.search(header):
             yield from FORM.read_arguments(reader, recipient.group(1))
         elif "analysis" in header:
-            yield from source.until("<|end|>", reader.think)
+            yield from source.until("<|end|>", reader.add_reasoning)
         else:
-            yield from reader.text("<|end|>", "<|return|>")
+            yield from reader.read_text("<|end|>", "<|return|>")
         if source.ended and source.at >= len(source.text):
             return
 
 
-def begun(said: Begun, held: bool) -> str:
-    thought = f"<|channel|>analysis<|message|>{said.thought}" if said.thought else ""
-    if said.is_thinking:
-        return thought
-    return f"{thought + NEXT if thought else ''}{STYLE.before_text}{said.text}"
+def write_partial(partial: PartialOutput, is_constrained: bool) -> str:
+    reasoning = f"<|channel|>analysis<|message|>{partial.reasoning}" if partial.reasoning else ""
+    if partial.is_reasoning:
+        return reasoning
+    return f"{reasoning + NEXT if reasoning else ''}{STYLE.before_text}{partial.text}"
 
 
 STYLE = Style(
     name="harmony",
     families="gpt-oss",
-    signs=("<|channel|>",),
-    calls=Calls(form=FORM, several=False),
+    template_markers=("<|channel|>",),
+    calls=CallSection(form=FORM, several=False),
     answer=answer,
-    begun=begun,
+    write_partial=write_partial,
     preserved=("<|channel|>", "<|message|>", "<|constrain|>", "<|start|>", "<|end|>", "<|call|>", "<|return|>"),
     before_text="<|channel|>final<|message|>",
     after_text=NEXT,
-    lead=Order((Literal("<|channel|>analysis<|message|>"), Until("<|end|>"), Literal(NEXT))),
+    lead=Concat((LiteralText("<|channel|>analysis<|message|>"), Until("<|end|>"), LiteralText(NEXT))),
 )

@@ -1,26 +1,33 @@
-"""Llama 3.1 to 3.3: bare JSON for custom functions, `<|python_tag|>` before the tools that they know by themselves.
+"""Llama 3.1 to 3.3: bare JSON for custom functions, `<|python_tag|>` before built-in tools.
 
-`<function=name>{…}</function>`, in which Llama 3.1 was trained to call custom functions too, is a call as well.
+`<function=name>{…}</function>`, in which Llama 3.1 was also trained to call custom functions, is accepted as well.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
 from rightseat.core.tools import Tool
-from rightseat.models.completion.engine import Trigger
-from rightseat.models.completion.grammar.nodes import Chars, Choice, Literal, Node, Until
-from rightseat.models.completion.grammar.nodes import Sequence as Order
-from rightseat.models.completion.grammar.schema import Builder
-from rightseat.models.completion.reading.reader import Broken, Reader
-from rightseat.models.completion.reading.source import Reading
-from rightseat.models.completion.styles.forms import Calls, Enveloped, Named, json, optional, read_envelope, where
+from rightseat.models.completion.backend import Trigger
+from rightseat.models.completion.grammar.nodes import Chars, Choice, Concat, LiteralText, Node, Until
+from rightseat.models.completion.grammar.schema import GrammarBuilder
+from rightseat.models.completion.parsing.reader import InvalidOutput, Reader
+from rightseat.models.completion.parsing.source import Reading
+from rightseat.models.completion.styles.forms import (
+    CallSection,
+    EnvelopedCall,
+    NamedCall,
+    describe_schema_place,
+    make_optional,
+    read_envelope,
+    to_json,
+)
 from rightseat.models.completion.styles.style import Style
 
 TAG = "<|python_tag|>"
 LONGEST_NAME = 128  # characters, as in `offered`
 ARGUMENT = {"ipython": "code", "brave_search": "query", "wolfram_alpha": "query"}
-CUSTOM = Enveloped(mark="", arguments="parameters")
-FUNCTION = Named(mark="<function=", then=">", close="</function>")
+CUSTOM = EnvelopedCall(mark="", arguments="parameters")
+FUNCTION = NamedCall(mark="<function=", then=">", close="</function>")
 
 
 def is_builtin(tool: Tool) -> bool:
@@ -33,25 +40,27 @@ def extras(tools: Sequence[Tool]) -> tuple[Sequence[Tool], dict[str, Any]]:
     return [tool for tool in tools if not is_builtin(tool)], {"builtin_tools": builtin} if builtin else {}
 
 
-def write(tool: Tool, builder: Builder) -> Node:
-    """A builtin tool is called behind the tag; a custom one too where a text precedes."""
+def write(tool: Tool, builder: GrammarBuilder) -> Node:
+    """A built-in tool is called after the tag; so is a custom one after a text."""
     if not is_builtin(tool):
-        return Choice((Order((optional(Literal(TAG)), CUSTOM.node(tool, builder))), FUNCTION.node(tool, builder)))
+        return Choice(
+            (Concat((make_optional(LiteralText(TAG)), CUSTOM.node(tool, builder))), FUNCTION.node(tool, builder))
+        )
     if tool.name == "ipython":
-        return Order((Literal(TAG), Until("<|eom_id|>")))
-    query = builder.value({"type": "string"}, where(tool))
-    return Order((Literal(f"{TAG}{tool.name}.call({ARGUMENT[tool.name]}="), query, Literal(")")))
+        return Concat((LiteralText(TAG), Until("<|eom_id|>")))
+    query = builder.value({"type": "string"}, describe_schema_place(tool))
+    return Concat((LiteralText(f"{TAG}{tool.name}.call({ARGUMENT[tool.name]}="), query, LiteralText(")")))
 
 
 def answer(reader: Reader, style: Style) -> Reading[None]:
     yield from _read_custom(reader)
     marks = (TAG, FUNCTION.mark) if reader.schemas else ()
-    while (found := (yield from reader.text(*marks))) is not None:
+    while (found := (yield from reader.read_text(*marks))) is not None:
         yield from _read_tagged(reader) if found == TAG else _read_function(reader)
 
 
 def _read_custom(reader: Reader) -> Reading[None]:
-    """A call with which the answer begins. It is one as soon as it names a tool that was offered; else it is text."""
+    """Parse a call at the beginning of the response. It is text unless it names an offered tool."""
     source = reader.source
     source.held, anchor = True, source.at
     yield from source.spaces()
@@ -59,9 +68,9 @@ def _read_custom(reader: Reader) -> Reading[None]:
     named = reader.schemas and (yield from _names_a_tool(reader))
     source.at, source.held = (found if named else anchor), False
     if reader.cut and not named and source.text.startswith("{", found):
-        source.at = len(source.text)  # of a call that has no name yet nothing can be told
+        source.at = len(source.text)  # a call without a name cannot be reported
     if named and not (yield from read_envelope(reader, ("name",), ("parameters", "arguments"))):
-        raise Broken("a call that is no JSON object with a name and parameters")
+        raise InvalidOutput("a call that is not a JSON object with a name and parameters")
 
 
 def _names_a_tool(reader: Reader) -> Reading[bool]:
@@ -74,7 +83,7 @@ def _names_a_tool(reader: Reader) -> Reading[bool]:
 
 
 def _read_tagged(reader: Reader) -> Reading[None]:
-    """What stands behind the tag: a custom call, a builtin one, or code."""
+    """Parse what follows the tag: a custom call, a built-in one, or code."""
     source, before = reader.source, reader.called
     yield from source.spaces()
     yield from _read_custom(reader)
@@ -83,19 +92,19 @@ def _read_tagged(reader: Reader) -> Reading[None]:
     for name in ("brave_search", "wolfram_alpha"):
         argument = ARGUMENT[name]
         if name in reader.schemas and (yield from source.literal(f"{name}.call({argument}=")):
-            reader.begin(name)
-            reader.argue(f'{{"{argument}": ')
-            whole = yield from source.value(reader.argue, only='"')
-            if not whole or not (yield from source.literal(")")):
-                raise Broken(f"the call of {name!r} has no end")
-            reader.argue("}")
-            reader.finish()
+            reader.start_call(name)
+            reader.add_arguments(f'{{"{argument}": ')
+            is_complete = yield from source.value(reader.add_arguments, only='"')
+            if not is_complete or not (yield from source.literal(")")):
+                raise InvalidOutput(f"the call of {name!r} has no end")
+            reader.add_arguments("}")
+            reader.end_call()
             return
     yield from _read_code(reader)
 
 
 def _read_function(reader: Reader) -> Reading[None]:
-    """A call whose mark was passed over. Without the name of a tool that was offered, the mark is text."""
+    """Parse a call after its mark. Without the name of an offered tool, the mark is text."""
     source, dropped = reader.source, reader.dropped
     source.held, anchor = True, source.at
     name = yield from source.word(FUNCTION.then, most=LONGEST_NAME)
@@ -103,30 +112,30 @@ def _read_function(reader: Reader) -> Reading[None]:
     if name is not None and name.strip() in reader.schemas:
         yield from FUNCTION.read_arguments(reader, name)
     elif name is None and reader.cut:
-        source.at = len(source.text)  # of a call that has no name yet nothing can be told
+        source.at = len(source.text)  # a call without a name cannot be reported
     else:
         source.at = anchor
-        reader.say(dropped + FUNCTION.mark)
+        reader.add_text(dropped + FUNCTION.mark)
 
 
 def _read_code(reader: Reader) -> Reading[None]:
-    reader.begin("ipython")
-    reader.argue('{"code": "')
-    yield from reader.source.until("<|eom_id|>", lambda text: reader.argue(json(text)[1:-1]))
-    reader.argue('"}')
-    reader.finish()
+    reader.start_call("ipython")
+    reader.add_arguments('{"code": "')
+    yield from reader.source.until("<|eom_id|>", lambda text: reader.add_arguments(to_json(text)[1:-1]))
+    reader.add_arguments('"}')
+    reader.end_call()
 
 
 STYLE = Style(
     name="llama-3.1",
     families="Llama 3.1, 3.2 and 3.3",
-    signs=("<|start_header_id|>", "<|python_tag|>"),
-    calls=Calls(form=CUSTOM, several=False),
+    template_markers=("<|start_header_id|>", "<|python_tag|>"),
+    calls=CallSection(form=CUSTOM, several=False),
     write=write,
     answer=answer,
     triggers=(Trigger("word", TAG), Trigger("word", FUNCTION.mark), Trigger("pattern", r'^\s*(\{"name":)')),
     preserved=(TAG, "<|eom_id|>"),
     stop=("<|eom_id|>",),
-    text=Order((Chars(((123, 123), (32, 32), (10, 10)), negated=True), Until(TAG))),
+    text=Concat((Chars(((123, 123), (32, 32), (10, 10)), negated=True), Until(TAG))),
     extras=extras,
 )

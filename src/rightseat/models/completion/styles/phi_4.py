@@ -3,25 +3,25 @@
 from collections.abc import Sequence
 
 from rightseat.core.tools import Tool
-from rightseat.models.completion.engine import Trigger
-from rightseat.models.completion.styles.forms import Calls, Enveloped
-from rightseat.models.completion.styles.offering import json_tools
-from rightseat.models.completion.styles.style import Signatures, Style, Turn
+from rightseat.models.completion.backend import Trigger
+from rightseat.models.completion.styles.forms import CallSection, EnvelopedCall
+from rightseat.models.completion.styles.style import Signatures, Style, TemplateTurn
+from rightseat.models.completion.styles.tool_prompts import format_json_tools
 
 
-def offer(turns: Sequence[Turn], tools: Sequence[Tool], signatures: Signatures) -> list[Turn]:
+def offer(turns: Sequence[TemplateTurn], tools: Sequence[Tool], signatures: Signatures) -> list[TemplateTurn]:
     head, rest = "You are a helpful assistant with some tools.", turns
     if turns and turns[0]["role"] == "system":
         head, rest = turns[0]["content"], turns[1:]
-    listed = ", ".join(json_tools(tools))
+    listed = ", ".join(format_json_tools(tools))
     return [{"role": "system", "content": f"{head}<|tool|>[{listed}]<|/tool|>"}, *rest]
 
 
 STYLE = Style(
     name="phi-4",
     families="Phi 4 mini",
-    signs=("<|tool|>", "<|/tool|>"),
-    calls=Calls(begin="functools", opens="[", form=Enveloped(mark=""), between=", ", end="]"),
+    template_markers=("<|tool|>", "<|/tool|>"),
+    calls=CallSection(begin="functools", opens="[", form=EnvelopedCall(mark=""), between=", ", end="]"),
     triggers=(Trigger("word", "functools["),),
     preserved=("<|tool_call|>", "<|/tool_call|>"),
     offer=offer,

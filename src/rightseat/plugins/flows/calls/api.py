@@ -1,90 +1,97 @@
-"""`api`: one request of the plugin's document. Its arguments are found first, so that a person can be shown them."""
+"""`api`: sends one request of the OpenAPI document, after filling its arguments."""
 
 import msgspec
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.parts import hint
-from rightseat.plugins import prompting, slots
-from rightseat.plugins.call_types import RAW, TEXT, Armed, CallType
+from rightseat.plugins import slots
+from rightseat.plugins.call_types import RAW, TEXT, CallType, PreparedStepCall
 from rightseat.plugins.definition import Operation, Step, find_operation
-from rightseat.plugins.flows.examples import example
-from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.diagnostics import find_replacement
+from rightseat.plugins.expressions import prompts
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.flows.examples import build_example
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
-from rightseat.plugins.loading.notes import Notes
-from rightseat.plugins.loading.params import Surroundings
-from rightseat.plugins.results import Result, StepFailed
-from rightseat.plugins.slots import Filled
+from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.results import StepFailed, StepResult
+from rightseat.plugins.slots import FilledSlots
 
 
-async def prepare(turn: Turn, given: dict[str, JsonValue], earlier: Filled | None) -> Filled:
-    """`given` is what a person typed in, `earlier` the arguments that this was missing from."""
-    return await slots.fill(
-        turn.plugin,
-        operation_of(turn),
-        arguments_of(turn),
-        turn.scene,
-        turn.means.voice,
-        name=turn.name,
-        given=given,
-        earlier=earlier,
+async def prepare(context: StepContext, form_values: dict[str, JsonValue], previous: FilledSlots | None) -> FilledSlots:
+    """`form_values` are a person's entries, `previous` the incomplete arguments from before the question."""
+    return await slots.fill_operation(
+        context.plugin,
+        find_step_operation(context),
+        fill_arguments(context),
+        context.scope,
+        context.dependencies.model,
+        name=context.name,
+        form_values=form_values,
+        previous=previous,
     )
 
 
-async def perform(turn: Turn, filled: Filled) -> Result:
-    operation, files = operation_of(turn), slots.uploads(turn.scene)
-    if turn.means.is_dry:
-        request = turn.means.sender.preview(turn.plugin, operation, filled.arguments, files, turn.scene.user)
+async def perform(context: StepContext, filled: FilledSlots) -> StepResult:
+    operation, files = find_step_operation(context), slots.label_uploads(context.scope)
+    if context.dependencies.is_dry:
+        request = context.dependencies.sender.preview(
+            context.plugin, operation, filled.arguments, files, context.scope.user
+        )
         record: dict[str, JsonValue] = {"request": msgspec.to_builtins(request), "dry_run": True}
-        return Result(example(operation.response or {}), f"{operation.name} was not sent: a dry run", record=record)
-    return await turn.means.sender.send(
-        turn.plugin,
+        return StepResult(
+            build_example(operation.response or {}), f"{operation.name} was not sent (dry run)", record=record
+        )
+    return await context.dependencies.sender.send(
+        context.plugin,
         operation,
         filled.arguments,
         files,
-        turn.scene.user,
-        timeout=turn.limit,
-        idempotency_key=turn.key or None,
-        user_token=turn.means.token,
+        context.scope.user,
+        timeout=context.timeout,
+        idempotency_key=context.key or None,
+        user_token=context.dependencies.user_token,
     )
 
 
-def check(turn: Turn, arguments: dict[str, JsonValue]) -> dict[str, str]:
-    """What is wrong with arguments that a person has changed."""
-    return slots.check(turn.plugin, operation_of(turn), arguments, turn.scene)
+def check(context: StepContext, arguments: dict[str, JsonValue]) -> dict[str, str]:
+    """Return the problems of arguments that a person edited, by name."""
+    return slots.check_arguments(context.plugin, find_step_operation(context), arguments, context.scope)
 
 
-def described(turn: Turn) -> dict[str, JsonValue]:
-    operation = operation_of(turn)
-    return {"method": operation.method, "server": turn.plugin.server, "path": operation.path}
+def describe(context: StepContext) -> dict[str, JsonValue]:
+    operation = find_step_operation(context)
+    return {"method": operation.method, "server": context.plugin.server, "path": operation.path}
 
 
-def is_dangerous(turn: Turn) -> bool:
-    return bool(operation_of(turn).dangerous)
+def is_dangerous(context: StepContext) -> bool:
+    return bool(find_step_operation(context).dangerous)
 
 
-def has_effect(turn: Turn) -> bool:
-    return not operation_of(turn).is_safe
+def has_effect(context: StepContext) -> bool:
+    return not find_step_operation(context).is_safe
 
 
-def operation_of(turn: Turn) -> Operation:
-    operation = turn.plugin.operation(turn.text("endpoint"))
+def find_step_operation(context: StepContext) -> Operation:
+    operation = context.plugin.operation(context.text("endpoint"))
     if operation is None:
-        raise StepFailed("internal", f"The plugin has no operation {turn.text('endpoint')!r}.")
+        raise StepFailed("internal", f"The plugin has no operation {context.text('endpoint')!r}.")
     return operation
 
 
-def arguments_of(turn: Turn) -> dict[str, JsonValue]:
-    return {name: prompting.argument(value, turn.scene) for name, value in turn.step.args.items()}
+def fill_arguments(context: StepContext) -> dict[str, JsonValue]:
+    return {name: prompts.fill_argument(value, context.scope) for name, value in context.step.args.items()}
 
 
-def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+def check_params(fields: Fields, name: str, context: LoadContext, report: DiagnosticReport) -> None:
     endpoint = fields.text("endpoint", required=True)
     node = fields.node.get("endpoint")
-    if not endpoint or node is None or find_operation(endpoint, around.operations):
+    if not endpoint or node is None or find_operation(endpoint, context.operations):
         return
-    known = [*around.operations, *(one.id for one in around.operations.values() if one.id)]
-    said = f"there is no operation {endpoint!r}.{hint(' '.join(endpoint.split()), known)}"
-    notes.add("E401", node, said, "METHOD /path as in openapi.yaml, or an operationId")
+    names = [*context.operations, *(one.id for one in context.operations.values() if one.id)]
+    message = f"there is no operation {endpoint!r}.{hint(' '.join(endpoint.split()), names)}"
+    better = find_replacement(endpoint, names)
+    report.add("E401", node, message, "METHOD /path as in openapi.yaml, or an operationId", replacement=better)
 
 
 def label(step: Step) -> str:
@@ -92,8 +99,8 @@ def label(step: Step) -> str:
 
 
 CALL = CallType(
-    runner=Armed(prepare, perform, check, described, is_dangerous, has_effect),
-    summary="Sends one request of openapi.yaml. A model fills what is not known; a person is asked for the rest.",
+    runner=PreparedStepCall(prepare, perform, check, describe, is_dangerous, has_effect),
+    summary="Sends one request of openapi.yaml. A model fills in missing arguments; a person is asked for the rest.",
     params={
         "endpoint": {**TEXT, "description": "`METHOD /path` as in openapi.yaml, or an operationId."},
         "raw": RAW,

@@ -1,27 +1,28 @@
-"""`choice`: which step comes next. Conditions decide where they can, a model where they cannot."""
+"""`choice`: chooses the next step by conditions, or by a model if no condition decides."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rightseat.core.values import JsonValue
+from rightseat.core.types import JsonValue
 from rightseat.parts import hint
-from rightseat.plugins import conditions, prompting
-from rightseat.plugins.call_types import RAW, TEXT, CallType, Plain
+from rightseat.plugins.call_types import RAW, TEXT, CallType, StepCall
 from rightseat.plugins.definition import Step
+from rightseat.plugins.diagnostics import find_replacement
+from rightseat.plugins.expressions import conditions, prompts
 from rightseat.plugins.flows.calls import contexts
-from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.flows.progress import added
-from rightseat.plugins.loading.fields import Fields, kind
-from rightseat.plugins.loading.notes import Notes
-from rightseat.plugins.loading.params import Surroundings
-from rightseat.plugins.results import Result, StepFailed, Usage
-from rightseat.plugins.scene import Scene
-from rightseat.plugins.speaking import Said, Wanted
+from rightseat.plugins.flows.checkpoint import add_usage
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.loading.context import LoadContext
+from rightseat.plugins.loading.fields import Fields, describe_kind
+from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.model_calls import ModelRequest, ModelResponse
+from rightseat.plugins.results import StepFailed, StepResult, StepUsage
+from rightseat.plugins.scope import Scope
 
-ATTEMPTS = 2
-FEWEST, MOST = 2, 20  # choices of a step
+MAX_ATTEMPTS = 2
+MIN_CHOICES, MAX_CHOICES = 2, 20
 VOTES = (1, 3, 5)
 
 SYSTEM = 'Decide which of the choices fits. Reply with its name alone, as JSON: {"step": "…"}'
@@ -35,74 +36,76 @@ What happened so far:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChoiceOption:
     step: str
     description: str
     when: str | None
 
 
-async def perform(turn: Turn) -> Result:
-    choices = list(read_choices(turn.params.get("choices")))
-    names = names_of(turn.scene)
+async def perform(context: StepContext) -> StepResult:
+    choices = list(read_choices(context.params.get("choices")))
+    names = build_names(context.scope)
     for choice in choices:
         if choice.when is not None and is_true(choice.when, names):
-            return Result(message=f"went on with {choice.step}: {choice.when}", next=choice.step)
+            return StepResult(message=f"continued with {choice.step}: {choice.when}", next=choice.step)
     rest = [choice for choice in choices if choice.when is None]
     if not rest:
-        return fallen_back(turn, "None of the conditions holds.", Usage())
+        return use_default(context, "None of the conditions is true.", StepUsage())
     if len({choice.step for choice in rest}) == 1:
-        return Result(message=f"went on with {rest[0].step}, the only choice left", next=rest[0].step)
-    return await decided(turn, rest)
+        return StepResult(message=f"continued with {rest[0].step}, the only choice left", next=rest[0].step)
+    return await ask_model(context, rest)
 
 
-def read_choices(value: JsonValue) -> Iterator[Choice]:
+def read_choices(value: JsonValue) -> Iterator[ChoiceOption]:
     for one in value if isinstance(value, list) else []:
         if isinstance(one, dict):
             when = one.get("when")
-            yield Choice(str(one.get("step")), str(one.get("description", "")), None if when is None else str(when))
+            yield ChoiceOption(
+                str(one.get("step")), str(one.get("description", "")), None if when is None else str(when)
+            )
 
 
-def names_of(scene: Scene) -> dict[str, JsonValue]:
-    """What a condition can see."""
+def build_names(scope: Scope) -> dict[str, JsonValue]:
+    """The names that a condition can read."""
     steps: dict[str, JsonValue] = {
-        name: {"output": result.output, "message": result.message} for name, result in scene.steps.items()
+        name: {"output": result.output, "message": result.message} for name, result in scope.steps.items()
     }
     return {
-        "data": scene.data,
+        "data": scope.data,
         "steps": steps,
-        "question": scene.question,
-        "files": [file.name for file in scene.files],
+        "question": scope.question,
+        "files": [file.name for file in scope.files],
     }
 
 
 def is_true(when: str, names: dict[str, JsonValue]) -> bool:
     try:
-        return conditions.holds(conditions.parse(when), names)
-    except conditions.BadCondition as error:
-        raise StepFailed("choice_failed", f"The condition {when!r} cannot be read: {error}") from error
+        return conditions.evaluate(conditions.parse(when), names)
+    except conditions.InvalidCondition as error:
+        raise StepFailed("choice_failed", f"The condition {when!r} is invalid: {error}") from error
 
 
-async def decided(turn: Turn, choices: Sequence[Choice]) -> Result:
-    given = turn.params.get("votes", 1)
-    votes = given if isinstance(given, int) and given in (3, 5) else 1
-    turn, usage = await contexts.settled(turn, USER)
-    wanted = asked(turn, choices)
-    votings = await asyncio.gather(*(vote(turn, wanted, choices) for _ in range(votes)))
-    for _, spent in votings:
-        usage = added(usage, spent)
-    counts = Counter(name for name, _ in votings if name is not None)
+async def ask_model(context: StepContext, choices: Sequence[ChoiceOption]) -> StepResult:
+    setting = context.params.get("votes", 1)
+    votes = setting if isinstance(setting, int) and setting in (3, 5) else 1
+    context, usage = await contexts.fit_context(context, USER)
+    request = build_request(context, choices)
+    replies = await asyncio.gather(*(vote(context, request, choices) for _ in range(votes)))
+    for _, spent in replies:
+        usage = add_usage(usage, spent)
+    counts = Counter(name for name, _ in replies if name is not None)
     if not counts:
-        return fallen_back(turn, "The model named none of the choices.", usage)
+        return use_default(context, "The model named none of the choices.", usage)
     best = max(counts.values())
     name = next(choice.step for choice in choices if counts[choice.step] == best)
     record: dict[str, JsonValue] = {"votes": dict(counts)}
-    return Result(message=f"went on with {name}, as the model decided", next=name, usage=usage, record=record)
+    return StepResult(message=f"continued with {name}, as the model decided", next=name, usage=usage, record=record)
 
 
-def asked(turn: Turn, choices: Sequence[Choice]) -> Wanted:
+def build_request(context: StepContext, choices: Sequence[ChoiceOption]) -> ModelRequest:
     listed = "\n".join(f"- {choice.step}: {choice.description}" for choice in choices)
-    task = f"{turn.text('instruction')}\n\n{listed}"
-    prompts = prompting.write(SYSTEM, USER, turn.scene, beside=task)
+    task = f"{context.text('instruction')}\n\n{listed}"
+    filled = prompts.write(SYSTEM, USER, context.scope, extra_text=task)
     names: list[JsonValue] = list(dict.fromkeys(choice.step for choice in choices))
     schema: dict[str, JsonValue] = {
         "type": "object",
@@ -110,71 +113,76 @@ def asked(turn: Turn, choices: Sequence[Choice]) -> Wanted:
         "required": ["step"],
         "additionalProperties": False,
     }
-    return Wanted(turn.name, prompts.system, f"{task}\n\n{prompts.user}", schema)
+    return ModelRequest(context.name, filled.system, f"{task}\n\n{filled.user}", schema)
 
 
-async def vote(turn: Turn, wanted: Wanted, choices: Sequence[Choice]) -> tuple[str | None, Usage]:
-    usage = Usage()
-    for _ in range(ATTEMPTS):
-        said = await turn.means.voice.say(wanted)
-        usage = added(usage, said.usage)
-        if name := named(said, choices):
+async def vote(
+    context: StepContext, request: ModelRequest, choices: Sequence[ChoiceOption]
+) -> tuple[str | None, StepUsage]:
+    usage = StepUsage()
+    for _ in range(MAX_ATTEMPTS):
+        response = await context.dependencies.model.call(request)
+        usage = add_usage(usage, response.usage)
+        if name := read_choice(response, choices):
             return name, usage
     return None, usage
 
 
-def named(said: Said, choices: Sequence[Choice]) -> str | None:
-    """The step that the model names, as JSON or plainly."""
+def read_choice(response: ModelResponse, choices: Sequence[ChoiceOption]) -> str | None:
+    """The step that the model names, as JSON or as bare text."""
     try:
-        value = said.value()
+        value = response.value()
     except ValueError:
-        value = said.text
+        value = response.text
     name = value.get("step") if isinstance(value, dict) else value
     if not isinstance(name, str):
         return None
     return next((choice.step for choice in choices if choice.step == name.strip()), None)
 
 
-def fallen_back(turn: Turn, why: str, usage: Usage) -> Result:
-    default = turn.params.get("default")
+def use_default(context: StepContext, why: str, usage: StepUsage) -> StepResult:
+    default = context.params.get("default")
     if not isinstance(default, str):
-        raise StepFailed("choice_failed", f"The step {turn.name} could not choose. {why}")
-    return Result(message=f"{why} Went on with {default}, the default.", next=default, usage=usage)
+        raise StepFailed("choice_failed", f"The step {context.name} could not choose the next step. {why}")
+    return StepResult(message=f"{why} Continued with {default}, the default.", next=default, usage=usage)
 
 
-def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+def check_params(fields: Fields, name: str, context: LoadContext, report: DiagnosticReport) -> None:
     fields.text("instruction", required=True)
     fields.choice("votes", VOTES)
     choices = fields.sequence("choices", required=True)
-    if choices is not None and not FEWEST <= len(choices.value) <= MOST:
-        fields.wrong(choices, f"there are {len(choices.value)} choices; {FEWEST} to {MOST} are allowed.")
+    if choices is not None and not MIN_CHOICES <= len(choices.value) <= MAX_CHOICES:
+        fields.report_error(
+            choices, f"there are {len(choices.value)} choices; {MIN_CHOICES} to {MAX_CHOICES} are allowed."
+        )
     for node in choices.elements() if choices else ():
         if not isinstance(node.value, dict):
-            fields.wrong(node, f"a choice should be a mapping, not {kind(node.value)}.")
+            fields.report_error(node, f"a choice should be a mapping, not {describe_kind(node.value)}.")
             continue
-        inner = Fields(node, notes, "E407")
-        inner.refuse_others("W303", ("step", "description", "when"))
+        inner = Fields(node, report, "E407")
+        inner.report_unknown_keys("W303", ("step", "description", "when"))
         inner.text("description", required=True)
-        check_target(inner, "step", name, around, notes, required=True)
+        check_target(inner, "step", name, context, report, required=True)
         if when := inner.text("when"):
             try:
                 conditions.parse(when)
-            except conditions.BadCondition as error:
-                notes.add("E408", node.get("when") or node, f"the condition cannot be read: {error}")
-    check_target(fields, "default", name, around, notes)
+            except conditions.InvalidCondition as error:
+                report.add("E408", node.get("when") or node, f"the condition cannot be read: {error}")
+    check_target(fields, "default", name, context, report)
 
 
 def check_target(
-    fields: Fields, key: str, name: str, around: Surroundings, notes: Notes, *, required: bool = False
+    fields: Fields, key: str, name: str, context: LoadContext, report: DiagnosticReport, *, required: bool = False
 ) -> None:
     step = fields.text(key, required=required)
     node = fields.node.get(key)
     if not step or node is None:
         return
     if step == name:
-        notes.add("E404", node, f"the choice leads to itself, {step!r}.")
-    elif step not in around.steps:
-        notes.add("E403", node, f"the choice leads to {step!r}, which is no step.{hint(step, around.steps)}")
+        report.add("E404", node, f"the choice leads to itself, {step!r}.")
+    elif step not in context.steps:
+        message = f"the choice leads to {step!r}, which is no step.{hint(step, context.steps)}"
+        report.add("E403", node, message, replacement=find_replacement(step, context.steps))
 
 
 def label(step: Step) -> str:
@@ -182,14 +190,14 @@ def label(step: Step) -> str:
 
 
 CALL = CallType(
-    runner=Plain(perform),
+    runner=StepCall(perform),
     summary="Chooses the next step, by the conditions in `when` or by a model.",
     params={
         "instruction": {**TEXT, "description": "What is to be decided."},
         "choices": {
             "type": "array",
-            "minItems": FEWEST,
-            "maxItems": MOST,
+            "minItems": MIN_CHOICES,
+            "maxItems": MAX_CHOICES,
             "items": {
                 "type": "object",
                 "required": ["step", "description"],
@@ -198,7 +206,7 @@ CALL = CallType(
             },
         },
         "votes": {"enum": list(VOTES)},
-        "default": {**TEXT, "description": "The step that is taken where nothing can be decided."},
+        "default": {**TEXT, "description": "The next step if no choice fits."},
         "raw": RAW,
     },
     check=check_params,

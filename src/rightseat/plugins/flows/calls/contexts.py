@@ -1,27 +1,32 @@
-"""A context that is too long is told in short by a model; any other is what code has made of it."""
+"""Summarizes a conversation context that is too long for a prompt, with one model call."""
 
 from dataclasses import replace
 
-from rightseat.plugins import prompting, shortening, templates
-from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.results import StepFailed, Usage
-from rightseat.plugins.speaking import Wanted
+from rightseat.plugins.expressions import prompts, templates, truncation
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.model_calls import ModelRequest
+from rightseat.plugins.results import StepFailed, StepUsage
 
-SHARE = 0.2
-"""Of what a model may read, for the context."""
+CONTEXT_SHARE = 0.2  # of the tokens that a model can read
 
 SYSTEM = "Sum up what happened so far in a conversation, in a few sentences. Keep names, numbers and results."
 
 
-async def settled(turn: Turn, *prompts: str) -> tuple[Turn, Usage]:
-    """The turn with a context that has its share of the room. Where the model fails, it is cut like other texts."""
-    context, most = prompting.context(turn.scene), int(shortening.room(turn.scene.window) * SHARE)
-    wants = any(one.name == "context" for prompt in prompts for one in templates.placeholders(prompt))
-    if not wants or shortening.size(context) <= most:
-        return turn, Usage()
-    told, _ = shortening.shorten(context, shortening.room(turn.scene.window) - shortening.size(SYSTEM))
+async def fit_context(context: StepContext, *prompt_templates: str) -> tuple[StepContext, StepUsage]:
+    """Return the step context with a conversation context that fits its share of the window.
+
+    If the model call fails, the text stays as it is and is cut like any other.
+    """
+    scope = context.scope
+    text, budget = prompts.format_context(scope), truncation.compute_byte_budget(scope.window)
+    is_used = any(
+        one.name == "context" for template in prompt_templates for one in templates.find_placeholders(template)
+    )
+    if not is_used or truncation.count_bytes(text) <= int(budget * CONTEXT_SHARE):
+        return context, StepUsage()
+    shortened, _ = truncation.truncate_value(text, budget - truncation.count_bytes(SYSTEM))
     try:
-        said = await turn.means.voice.say(Wanted("context", SYSTEM, told))
+        response = await context.dependencies.model.call(ModelRequest("context", SYSTEM, shortened))
     except StepFailed:
-        return turn, Usage()
-    return replace(turn, scene=replace(turn.scene, context=said.text)), said.usage
+        return context, StepUsage()
+    return replace(context, scope=replace(scope, context=response.text)), response.usage

@@ -1,28 +1,29 @@
-"""`extract`: some values out of `data`, by their paths. No model is asked."""
+"""`extract`: takes values out of `data` by their paths, without a model."""
 
 from collections import Counter
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins import foreign, paths
-from rightseat.plugins.call_types import TEXTS, CallType, Plain
+from rightseat.core.types import JsonValue
+from rightseat.plugins import external_json
+from rightseat.plugins.call_types import TEXTS, CallType, StepCall
 from rightseat.plugins.definition import Step
-from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.expressions import paths
+from rightseat.plugins.expressions.paths import InvalidPath, Missing, PathNotFound, ValuePath
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
-from rightseat.plugins.loading.notes import Notes
-from rightseat.plugins.loading.params import Surroundings
-from rightseat.plugins.paths import BadPath, Missing, NotThere, Path
-from rightseat.plugins.results import Result, StepFailed
+from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.results import StepFailed, StepResult
 
 
-async def perform(turn: Turn) -> Result:
-    keys = turn.params.get("keys")
+async def perform(context: StepContext) -> StepResult:
+    keys = context.params.get("keys")
     texts = [str(key) for key in keys] if isinstance(keys, list) else []
-    if "missing" in turn.params and turn.params["missing"] is None:
-        missing: Missing = "null"  # YAML reads a bare `null` as nothing
+    if "missing" in context.params and context.params["missing"] is None:
+        missing: Missing = "null"  # YAML parses a bare `null` as None
     else:
-        missing = read_missing(turn.params.get("missing", "error"))
-    output = taken(source(turn.scene.data), texts, missing)
-    return Result(output, f"{len(output)} of {len(texts)} values taken: {', '.join(output)}")
+        missing = read_missing(context.params.get("missing", "error"))
+    output = extract_values(parse_json(context.scope.data), texts, missing)
+    return StepResult(output, f"{len(output)} of {len(texts)} values extracted: {', '.join(output)}")
 
 
 def read_missing(value: JsonValue) -> Missing:
@@ -31,19 +32,18 @@ def read_missing(value: JsonValue) -> Missing:
     return "skip" if value == "skip" else "error"
 
 
-def source(data: JsonValue) -> JsonValue:
-    """A text is read as JSON, once."""
+def parse_json(data: JsonValue) -> JsonValue:
+    """Parse a text as JSON; return it unchanged if it is none."""
     if not isinstance(data, str):
         return data
     try:
-        return foreign.read(data)
+        return external_json.parse(data)
     except ValueError:
         return data
 
 
-def taken(data: JsonValue, keys: list[str], missing: Missing) -> dict[str, JsonValue]:
-    wanted = list(dict.fromkeys(keys))
-    parsed = {key: parse(key) for key in wanted}
+def extract_values(data: JsonValue, keys: list[str], missing: Missing) -> dict[str, JsonValue]:
+    parsed = {key: parse_path(key) for key in dict.fromkeys(keys)}
     names = Counter(last_name(path) for path in parsed.values())
     output: dict[str, JsonValue] = {}
     for key, path in parsed.items():
@@ -51,7 +51,7 @@ def taken(data: JsonValue, keys: list[str], missing: Missing) -> dict[str, JsonV
         label = name if names[name] == 1 else key
         try:
             output[label] = paths.find(data, path, missing)
-        except NotThere as error:
+        except PathNotFound as error:
             if missing == "error":
                 raise StepFailed("extract_missing", str(error)) from error
             if missing == "null":
@@ -59,31 +59,31 @@ def taken(data: JsonValue, keys: list[str], missing: Missing) -> dict[str, JsonV
     return output
 
 
-def parse(key: str) -> Path:
+def parse_path(key: str) -> ValuePath:
     try:
         return paths.parse(key)
-    except BadPath as error:
+    except InvalidPath as error:
         raise StepFailed("extract_missing", f"{key!r} is not a path: {error}") from error
 
 
-def last_name(path: Path) -> str:
-    """The last name of a path; a path of numbers alone is its own name."""
-    named = [part.name for part in path if isinstance(part, paths.Key)]
-    return named[-1] if named else paths.written(path)
+def last_name(path: ValuePath) -> str:
+    """The last key of a path; a path of indexes only is its own name."""
+    named = [part.name for part in path if isinstance(part, paths.KeyPart)]
+    return named[-1] if named else paths.format_path(path)
 
 
-def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+def check_params(fields: Fields, name: str, context: LoadContext, report: DiagnosticReport) -> None:
     keys = fields.node.get("keys")
     if keys is None or not isinstance(keys.value, list) or not keys.value:
-        notes.add("E406", keys or fields.node, "`extract` needs `keys`, a list with at least one path.")
+        report.add("E406", keys or fields.node, "`extract` needs `keys`, a list with at least one path.")
     for node in keys.elements() if keys else ():
         try:
             paths.parse(str(node.value))
-        except BadPath as error:
-            notes.add("E409", node, f"the path {str(node.value)[:100]!r} cannot be read: {error}")
+        except InvalidPath as error:
+            report.add("E409", node, f"the path {str(node.value)[:100]!r} cannot be read: {error}")
     missing = fields.node.get("missing")
     if missing is not None and missing.value not in (None, "null", "skip", "error"):
-        fields.wrong(missing, "`missing` should be one of: null, skip, error.")
+        fields.report_error(missing, "`missing` should be one of: null, skip, error.")
 
 
 def label(step: Step) -> str:
@@ -92,7 +92,7 @@ def label(step: Step) -> str:
 
 
 CALL = CallType(
-    runner=Plain(perform),
+    runner=StepCall(perform),
     summary="Takes values out of `data` by their paths.",
     params={
         "keys": {**TEXTS, "minItems": 1, "description": "Paths such as items[*].name."},

@@ -1,64 +1,65 @@
-"""`lib.<tool>`: a Python tool of the plugin, in a process of its own."""
+"""`lib.<tool>`: runs a Python tool of the plugin in a sandboxed process."""
 
-from rightseat.core.values import JsonValue
-from rightseat.plugins import prompting, slots
-from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.results import Result, StepFailed
+from rightseat.core.types import JsonValue
+from rightseat.plugins import slots
+from rightseat.plugins.expressions import prompts
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.results import StepFailed, StepResult
 from rightseat.plugins.sandbox import ToolRunner
-from rightseat.plugins.slots import Filled
+from rightseat.plugins.slots import FilledSlots
 
 
-async def prepare(turn: Turn, given: dict[str, JsonValue], earlier: Filled | None) -> Filled:
-    known = await tool_runner(turn).tools(turn.plugin)
-    if turn.step.call not in known:
-        listed = ", ".join(known) or "none"
-        raise StepFailed("tool_failed", f"The plugin has no tool {turn.step.call!r}. It has: {listed}.")
-    tool = known[turn.step.call]
-    fixed = {**turn.params, **turn.step.args}
-    return await slots.complete(
+async def prepare(context: StepContext, form_values: dict[str, JsonValue], previous: FilledSlots | None) -> FilledSlots:
+    tools = await find_tool_runner(context).tools(context.plugin)
+    if context.step.call not in tools:
+        listed = ", ".join(tools) or "none"
+        raise StepFailed("tool_failed", f"The plugin has no tool {context.step.call!r}. It has: {listed}.")
+    tool = tools[context.step.call]
+    fixed = {**context.params, **context.step.args}
+    return await slots.fill_schema(
         tool.params,
-        {name: prompting.argument(value, turn.scene) for name, value in fixed.items()},
-        turn.scene,
-        turn.means.voice,
-        name=turn.name,
+        {name: prompts.fill_argument(value, context.scope) for name, value in fixed.items()},
+        context.scope,
+        context.dependencies.model,
+        name=context.name,
         description=tool.description,
-        given=given,
-        earlier=earlier,
+        form_values=form_values,
+        previous=previous,
     )
 
 
-async def perform(turn: Turn, filled: Filled) -> Result:
-    if turn.means.is_dry:
-        return Result(message=f"{turn.step.call} was not run: a dry run", record={"dry_run": True})
-    return await tool_runner(turn).run(
-        turn.plugin,
-        turn.step.call,
+async def perform(context: StepContext, filled: FilledSlots) -> StepResult:
+    if context.dependencies.is_dry:
+        return StepResult(message=f"{context.step.call} was not run (dry run)", record={"dry_run": True})
+    return await find_tool_runner(context).run(
+        context.plugin,
+        context.step.call,
         filled.arguments,
-        turn.scene,
-        turn.means.voice,
-        seconds=turn.limit,
-        name=turn.name,
+        context.scope,
+        context.dependencies.model,
+        seconds=context.timeout,
+        name=context.name,
     )
 
 
-def tool_runner(turn: Turn) -> ToolRunner:
-    if turn.means.tool_runner is None:
-        raise StepFailed("tool_failed", "This server runs no tools of plugins.")
-    return turn.means.tool_runner
+def find_tool_runner(context: StepContext) -> ToolRunner:
+    if context.dependencies.tool_runner is None:
+        raise StepFailed("tool_failed", "This server does not run plugin tools.")
+    return context.dependencies.tool_runner
 
 
-def check(turn: Turn, arguments: dict[str, JsonValue]) -> dict[str, str]:
-    """What is wrong with arguments that a person has changed: the tool itself says so."""
+def check(context: StepContext, arguments: dict[str, JsonValue]) -> dict[str, str]:
+    """Edited arguments are validated by the tool itself."""
     return {}
 
 
-def described(turn: Turn) -> dict[str, JsonValue]:
-    return {"tool": turn.step.call, "plugin": turn.plugin.id}
+def describe(context: StepContext) -> dict[str, JsonValue]:
+    return {"tool": context.step.call, "plugin": context.plugin.id}
 
 
-def is_dangerous(turn: Turn) -> bool:
+def is_dangerous(context: StepContext) -> bool:
     return False
 
 
-def has_effect(turn: Turn) -> bool:
+def has_effect(context: StepContext) -> bool:
     return True

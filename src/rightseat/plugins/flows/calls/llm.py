@@ -1,4 +1,4 @@
-"""`llm`: a text of a model, or a value that fits `output_schema`. A text that is the answer is heard while it comes."""
+"""`llm`: calls a model for a text, or for a value that fits `output_schema`; the answer of a flow is streamed."""
 
 import asyncio
 import time
@@ -6,29 +6,30 @@ from collections.abc import AsyncIterator, Mapping
 
 import jsonschema_rs
 
-from rightseat.core.closing import closing
-from rightseat.core.events import AnswerEnded, Custom, Event, TextDelta
-from rightseat.core.folding import Fold
-from rightseat.core.framing import frame
+from rightseat.core.concurrency import aclosing
+from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
 from rightseat.core.json_schema import PATTERNS, check_schema
-from rightseat.core.observing import begin
+from rightseat.core.stream.framer import frame
+from rightseat.core.stream.reducer import Reducer
 from rightseat.core.text import truncate
-from rightseat.core.values import JsonValue
-from rightseat.plugins import prompting
-from rightseat.plugins.call_types import RAW, TEXT, CallType, Plain
-from rightseat.plugins.definition import Retry
-from rightseat.plugins.flows import attempting, telling
+from rightseat.core.tracing import SpanScope
+from rightseat.core.types import JsonValue
+from rightseat.plugins.call_types import RAW, TEXT, CallType, StepCall
+from rightseat.plugins.definition import RetryPolicy
+from rightseat.plugins.expressions import prompts
+from rightseat.plugins.flows import events as flow_events
+from rightseat.plugins.flows import retry
 from rightseat.plugins.flows.calls import contexts
-from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.flows.progress import Outcome, added, plain
+from rightseat.plugins.flows.checkpoint import StepOutcome, add_usage, to_json
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
-from rightseat.plugins.loading.notes import Notes
-from rightseat.plugins.loading.params import Surroundings
-from rightseat.plugins.results import Problem, Result, StepFailed, Usage
-from rightseat.plugins.speaking import Wanted
+from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.model_calls import ModelRequest
+from rightseat.plugins.results import StepFailed, StepProblem, StepResult, StepUsage
 
 OUTCOME = "flow.outcome"
-"""The last event of what is heard, which goes no further than the flow: what became of the step."""
+"""The name of the last event of a stream, which carries the outcome of the step and does not leave the flow."""
 
 SYSTEM = "You are a helpful assistant. Answer in the language of the question (the user's language is {language})."
 USER = """{question}
@@ -42,118 +43,144 @@ What happened so far:
 The time is {time}."""
 
 
-async def perform(turn: Turn) -> Result:
-    turn, spent = await contexts.settled(turn, *prompts_of(turn))
-    wanted = written(turn)
-    said = await turn.means.voice.say(wanted)
-    usage = added(spent, said.usage)
-    if wanted.schema is None:
-        return made(said.text, wanted, usage)
+async def perform(context: StepContext) -> StepResult:
+    context, context_usage = await contexts.fit_context(context, *find_templates(context))
+    request = build_request(context)
+    response = await context.dependencies.model.call(request)
+    usage = add_usage(context_usage, response.usage)
+    if request.schema is None:
+        return build_result(response.text, request, usage)
     try:
-        value = said.value()
-        jsonschema_rs.validate(dict(wanted.schema), value, pattern_options=PATTERNS, offline=True)
+        value = response.value()
+        jsonschema_rs.validate(dict(request.schema), value, pattern_options=PATTERNS, offline=True)
     except (ValueError, jsonschema_rs.ValidationError) as error:
-        raise StepFailed("llm_failed", f"What the model said does not fit the schema of {turn.name}.") from error
-    return Result(value, "a value from the model", usage=usage, record=prompt_record(wanted))
+        message = f"The model's response does not fit the schema of {context.name}."
+        raise StepFailed("llm_failed", message) from error
+    return StepResult(value, "a value from the model", usage=usage, record=record_prompts(request))
 
 
-async def hear(turn: Turn, retry: Retry) -> AsyncIterator[Event]:
-    """The text as it is written, and last what became of the step. It raises nothing but a cancel."""
-    began = time.monotonic()
-    problem: Problem | None = None
-    span = begin("step", turn.name, flow=turn.flow.name, plugin=turn.plugin.id)
-    for number in range(retry.times + 1):
-        pieces: list[str] = []
-        fold = Fold()
-        try:
-            deadline = asyncio.get_running_loop().time() + turn.limit
-            async with asyncio.timeout_at(deadline):
-                turn, spent = await contexts.settled(turn, *prompts_of(turn))
-            wanted, usage = written(turn), spent
-            async with closing(frame(turn.means.voice.stream(wanted))) as events:
-                async for event in attempting.until(deadline, events):
-                    fold.add(event)
-                    if isinstance(event, TextDelta):
-                        pieces.append(event.text)
-                    if isinstance(event, AnswerEnded) and event.usage:
-                        usage = added(spent, Usage(event.usage.input_tokens, event.usage.output_tokens))
-                    yield event
-        except Exception as error:
-            problem = telling.redacted_problem(attempting.read(turn, error), turn.means.redactor)
-        else:
-            result = attempting.timed(made("".join(pieces), wanted, usage), began)
-            span.end()
-            yield kept(Outcome(telling.redacted(result, turn.means.redactor)))
-            return
-        for ending in tuple(fold.endings()):  # of a text that was cut off by the clock
-            yield ending
-        if number < retry.times and attempting.is_worth_it(problem, retry):
-            await turn.means.sleep(attempting.pause(problem, retry, number))
-        else:
-            break
-    span.end(problem.code if problem else None)
-    yield kept(Outcome(problem=problem))
+async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Event]:
+    """Yield the text as it is generated, then the outcome. Raises only on cancellation."""
+    started = time.monotonic()
+    redactor = context.dependencies.redactor
+    problem: StepProblem | None = None
+    span = context.span.start()
+    scope = SpanScope(span)
+    try:
+        for number in range(policy.times + 1):
+            attempt = Attempt(context)
+            try:
+                async with aclosing(attempt.stream()) as events:
+                    async for event in events:
+                        yield event
+            except Exception as error:
+                problem = flow_events.redact_problem(retry.to_problem(context, error), redactor)
+            else:
+                result = retry.add_duration(attempt.result(), started)
+                yield outcome_event(StepOutcome(flow_events.redact_result(result, redactor)))
+                return
+            for ending in tuple(attempt.reducer.endings()):  # closes a message that the timeout cut off
+                yield ending
+            if number == policy.times or not retry.is_retryable(problem, policy):
+                break
+            await context.dependencies.sleep(retry.retry_delay(problem, policy, number))
+        if problem is not None:
+            span.note(error=problem.code)
+        yield outcome_event(StepOutcome(problem=problem))
+    finally:
+        scope.close()
 
 
-def kept(outcome: Outcome) -> Custom:
-    return Custom(OUTCOME, plain(outcome))
+class Attempt:
+    """One streamed model call, and what it has received so far."""
+
+    def __init__(self, context: StepContext) -> None:
+        self._context = context
+        self._request = ModelRequest(context.name, "", "")
+        self._pieces: list[str] = []
+        self._usage = StepUsage()
+        self.reducer = Reducer()
+
+    async def stream(self) -> AsyncIterator[Event]:
+        deadline = asyncio.get_running_loop().time() + self._context.timeout
+        async with asyncio.timeout_at(deadline):
+            context, context_usage = await contexts.fit_context(self._context, *find_templates(self._context))
+        self._request, self._usage = build_request(context), context_usage
+        async with aclosing(frame(context.dependencies.model.stream(self._request))) as events:
+            async for event in retry.read_until(deadline, events):
+                self.reducer.add(event)
+                if isinstance(event, TextDelta):
+                    self._pieces.append(event.text)
+                if isinstance(event, ModelResponseEnded) and event.usage:
+                    usage = StepUsage(event.usage.input_tokens, event.usage.output_tokens)
+                    self._usage = add_usage(context_usage, usage)
+                yield event
+
+    def result(self) -> StepResult:
+        return build_result("".join(self._pieces), self._request, self._usage)
 
 
-def written(turn: Turn) -> Wanted:
-    params = turn.params
-    system, user = prompts_of(turn)
-    prompts = prompting.write(system, user, turn.scene, raw=params.get("raw") is True)
+def outcome_event(outcome: StepOutcome) -> Custom:
+    return Custom(OUTCOME, to_json(outcome))
+
+
+def build_request(context: StepContext) -> ModelRequest:
+    params = context.params
+    filled = prompts.write(*find_templates(context), context.scope, raw=params.get("raw") is True)
     schema = params.get("output_schema")
-    return Wanted(
-        turn.name,
-        prompts.system,
-        prompts.user,
+    return ModelRequest(
+        context.name,
+        filled.system,
+        filled.user,
         schema if isinstance(schema, Mapping) else None,
-        number(params.get("temperature")),
-        count(params.get("max_tokens")),
-        turn.text("model") or None,
+        float_or_none(params.get("temperature")),
+        int_or_none(params.get("max_tokens")),
+        context.text("model") or None,
     )
 
 
-def prompts_of(turn: Turn) -> tuple[str, str]:
-    """The templates of the author, or ours."""
-    system = turn.text("system_prompt") or SYSTEM.replace("{language}", turn.scene.language)
-    return system, turn.text("user_prompt") or USER
+def find_templates(context: StepContext) -> tuple[str, str]:
+    """The author's templates of the system and user prompt, or the defaults."""
+    system = context.text("system_prompt") or SYSTEM.replace("{language}", context.scope.language)
+    return system, context.text("user_prompt") or USER
 
 
-def number(value: JsonValue) -> float | None:
+def float_or_none(value: JsonValue) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def count(value: JsonValue) -> int | None:
+def int_or_none(value: JsonValue) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def made(text: str, wanted: Wanted, usage: Usage) -> Result:
-    return Result(text, truncate(text, 200), usage=usage, record=prompt_record(wanted))
+def build_result(text: str, request: ModelRequest, usage: StepUsage) -> StepResult:
+    return StepResult(text, truncate(text, 200), usage=usage, record=record_prompts(request))
 
 
-def prompt_record(wanted: Wanted) -> dict[str, JsonValue]:
-    return {"system": telling.shortened(wanted.system)[0], "user": telling.shortened(wanted.user)[0]}
+def record_prompts(request: ModelRequest) -> dict[str, JsonValue]:
+    return {
+        "system": flow_events.shorten_output(request.system)[0],
+        "user": flow_events.shorten_output(request.user)[0],
+    }
 
 
-def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+def check_params(fields: Fields, name: str, context: LoadContext, report: DiagnosticReport) -> None:
     for key in ("system_prompt", "user_prompt", "model"):
         fields.text(key)
     fields.number("temperature", 0, 2)
-    fields.number("max_tokens", 1, 1_000_000, whole=True)
+    fields.number("max_tokens", 1, 1_000_000, integer=True)
     schema = fields.mapping("output_schema")
     if schema is not None:
         try:
             check_schema(schema.value)
         except (ValueError, RecursionError) as error:
-            said = getattr(error, "message", str(error))
-            fields.wrong(schema, f"`output_schema` is no JSON Schema: {said[:300]}.")
+            message = getattr(error, "message", str(error))
+            fields.report_error(schema, f"`output_schema` is not a JSON Schema: {message[:300]}.")
 
 
 TEMPLATE = {**TEXT, "description": "A template: {question}, {data}, {context} …"}
 CALL = CallType(
-    runner=Plain(perform),
+    runner=StepCall(perform),
     summary="Asks a model. With `output_schema` the output is JSON. `model` is a role that the operator defines.",
     params={
         "system_prompt": TEMPLATE,

@@ -1,12 +1,12 @@
-"""`none`: nothing. The flow goes on to `next` if there is one."""
+"""`none`: does nothing; the flow continues with `next` if there is one."""
 
-from rightseat.plugins.call_types import CallType, Plain
-from rightseat.plugins.flows.means import Turn
-from rightseat.plugins.results import Result
-
-
-async def perform(turn: Turn) -> Result:
-    return Result()
+from rightseat.plugins.call_types import CallType, StepCall
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.results import StepResult
 
 
-CALL = CallType(runner=Plain(perform), summary="Does nothing.", keeps_data=True, is_external=False)
+async def perform(context: StepContext) -> StepResult:
+    return StepResult()
+
+
+CALL = CallType(runner=StepCall(perform), summary="Does nothing.", keeps_data=True, is_external=False)

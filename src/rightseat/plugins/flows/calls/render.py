@@ -1,25 +1,25 @@
-"""`render`: a chart of the table in `data`."""
+"""`render`: draws a chart of the table in `data`."""
 
 from rightseat.plugins import charts
-from rightseat.plugins.call_types import RAW, TEXT, TEXTS, CallType, Plain
+from rightseat.plugins.call_types import RAW, TEXT, TEXTS, CallType, StepCall
 from rightseat.plugins.charts.kinds import KINDS, SCALES
 from rightseat.plugins.definition import Step
-from rightseat.plugins.flows.means import Turn
+from rightseat.plugins.flows.dependencies import StepContext
+from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
-from rightseat.plugins.loading.notes import Notes
-from rightseat.plugins.loading.params import Surroundings
-from rightseat.plugins.results import Result
+from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.results import StepResult
 
 
-async def perform(turn: Turn) -> Result:
-    return await charts.render(turn.step, turn.scene, turn.means.voice)
+async def perform(context: StepContext) -> StepResult:
+    return await charts.render(context.step, context.scope, context.dependencies.model)
 
 
-def check_params(fields: Fields, name: str, around: Surroundings, notes: Notes) -> None:
+def check_params(fields: Fields, name: str, context: LoadContext, report: DiagnosticReport) -> None:
     fields.choice("type", tuple(KINDS))
     fields.choice("scale", SCALES)
     fields.text("x")
-    fields.texts("y", or_one=True)
+    fields.texts("y", or_single=True)
     fields.text("title")
 
 
@@ -28,8 +28,8 @@ def label(step: Step) -> str:
 
 
 CALL = CallType(
-    runner=Plain(perform),
-    summary="Draws the table in `data` as a chart. A model chooses what is not given, among the columns.",
+    runner=StepCall(perform),
+    summary="Draws the table in `data` as a chart. A model chooses the options that are not set.",
     params={
         "type": {"enum": list(KINDS)},
         "x": TEXT,

@@ -1,1 +1,1 @@
-"""The program in which a plugin's tools run. It uses the standard library alone, and imports nothing of rightseat."""
+"""The sandboxed program that runs a plugin's tools; it imports only the standard library, nothing of rightseat."""

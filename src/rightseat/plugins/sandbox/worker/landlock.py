@@ -1,6 +1,6 @@
-"""Landlock: from here on the process opens nothing but what is named, and sends no signal to a process outside.
+"""Landlock: restricts the process to the named paths, and blocks signals to processes outside.
 
-The numbers are those of <linux/landlock.h>. The interface has a version (ABI); later ones have more rights.
+The numbers are those of <linux/landlock.h>. Later versions of the interface (ABI) have more access rights.
 """
 
 import os
@@ -23,7 +23,7 @@ SCOPES_SINCE, SCOPES = 6, 0b11  # abstract unix sockets, and signals
 
 
 def version() -> int:
-    """0 where the kernel has no Landlock, or has it switched off."""
+    """0 if the kernel has no Landlock, or has it disabled."""
     try:
         return call(CREATE_RULESET, None, 0, VERSION_FLAG) if IS_LINUX else 0
     except OSError:
@@ -36,8 +36,8 @@ def restrict(readable: Iterable[str], writable: Iterable[str]) -> int:
     if abi < 1:
         return 0
     rights = FIRST | sum(bit for since, bit in LATER.items() if abi >= since)
-    wanted = [rights, *([TCP] if abi >= NETWORK_SINCE else []), *([SCOPES] if abi >= SCOPES_SINCE else [])]
-    attributes = struct.pack(f"{len(wanted)}Q", *wanted)
+    fields = [rights, *([TCP] if abi >= NETWORK_SINCE else []), *([SCOPES] if abi >= SCOPES_SINCE else [])]
+    attributes = struct.pack(f"{len(fields)}Q", *fields)
     ruleset = call(CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for path in readable:
@@ -56,7 +56,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
     except FileNotFoundError:
         return
     try:
-        known = rights if os.path.isdir(path) else rights & OF_FILES
-        call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", known, place), 0)
+        allowed = rights if os.path.isdir(path) else rights & OF_FILES
+        call(ADD_RULE, ruleset, PATH_BENEATH, struct.pack("=Qi", allowed, place), 0)
     finally:
         os.close(place)

@@ -1,9 +1,9 @@
-"""Reads orders as lines of JSON, isolates its own process, and runs one tool.
+"""The main program of the sandbox: isolates its own process, then runs one tool. Messages are lines of JSON.
 
-To it, first: {"lib", "folder", "limits", "disk", "parent"}. Then one order: {"list": true}, or
-{"run": tool, "params", "scene"}. From it: {"layers": …} when the process is isolated;
-{"ask": "llm" | "read_file" | "write_file", …}, answered by {"answer": …} or {"refused": …}; and last {"tools": […]},
-{"result": …, "message": …} or {"failed": …}.
+Received: first {"lib", "folder", "limits", "disk", "parent"}, then one command: {"list": true} or
+{"run": tool, "params", "scope"}. Sent: {"layers": …} after isolation; {"ask": "llm" | "read_file" | "write_file", …},
+to which the server replies {"answer": …} or {"refused": …}; and last {"tools": […]}, {"result": …, "message": …} or
+{"failed": …}.
 """
 
 import _thread
@@ -21,143 +21,143 @@ from typing import Any, BinaryIO
 
 from . import isolation
 
-LONGEST_ERROR = 2000  # characters
+MAX_ERROR_CHARACTERS = 2000
 
 
 class Channel:
-    """One message at a time, each way. Whatever a tool prints is no message."""
+    """Sends and receives messages on the original stdin and stdout; output that a tool prints is discarded."""
 
     def __init__(self) -> None:
-        self._orders: BinaryIO = os.fdopen(os.dup(0), "rb")
-        self._answers: BinaryIO = os.fdopen(os.dup(1), "wb")
-        nowhere = os.open(os.devnull, os.O_RDWR)
+        self._input: BinaryIO = os.fdopen(os.dup(0), "rb")
+        self._output: BinaryIO = os.fdopen(os.dup(1), "wb")
+        null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
-            os.dup2(nowhere, stream)
-        self._turn: asyncio.Lock | None = None
+            os.dup2(null, stream)
+        self._lock: asyncio.Lock | None = None
 
     def end_with_server(self) -> None:
-        """Watches for the end of the server in a thread, for where the kernel may not tell this process of it."""
+        """Exit when the server ends: a thread watches the pipe, in case the kernel sends no signal."""
 
         def watch() -> None:
-            closed = select.poll()
-            closed.register(self._orders.fileno(), 0)
-            closed.poll()
+            poll = select.poll()
+            poll.register(self._input.fileno(), 0)
+            poll.poll()
             os._exit(0)
 
         _thread.start_new_thread(watch, ())
 
     def receive(self) -> dict[str, Any]:
-        line = self._orders.readline()
+        line = self._input.readline()
         if not line:
-            os._exit(0)  # the server is gone
-        order: dict[str, Any] = json.loads(line)
-        return order
+            os._exit(0)  # the server has ended
+        message: dict[str, Any] = json.loads(line)
+        return message
 
     def send(self, message: dict[str, Any]) -> None:
-        self._answers.write(json.dumps(message, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
-        self._answers.flush()
+        self._output.write(json.dumps(message, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n")
+        self._output.flush()
 
-    async def ask(self, what: str, **more: Any) -> Any:
-        """The server's answer; other tasks of the tool wait for their turn."""
-        self._turn = self._turn or asyncio.Lock()
-        async with self._turn:
-            self.send({"ask": what, **more})
-            said = await asyncio.to_thread(self.receive)
-        if "refused" in said:
-            raise RuntimeError(said["refused"])
-        return said["answer"]
+    async def request(self, kind: str, **fields: Any) -> Any:
+        """Return the server's reply; concurrent requests of the tool are queued."""
+        self._lock = self._lock or asyncio.Lock()
+        async with self._lock:
+            self.send({"ask": kind, **fields})
+            reply = await asyncio.to_thread(self.receive)
+        if "refused" in reply:
+            raise RuntimeError(reply["refused"])
+        return reply["answer"]
 
 
-class Context(SimpleNamespace):
-    """What a tool can see. The fields are those of the scene; the rest is asked of the server."""
+class ToolContext(SimpleNamespace):
+    """The first argument of a tool: the fields of the scope, and methods that send requests to the server."""
 
     _channel: Channel
 
     async def llm(self, prompt: str) -> str:
-        return str(await self._channel.ask("llm", prompt=str(prompt)))
+        return str(await self._channel.request("llm", prompt=str(prompt)))
 
     async def read_file(self, name: str) -> bytes:
-        return base64.b64decode(await self._channel.ask("read_file", name=str(name)))
+        return base64.b64decode(await self._channel.request("read_file", name=str(name)))
 
     async def write_file(self, name: str, content: bytes) -> None:
-        await self._channel.ask("write_file", name=str(name), data=base64.b64encode(content).decode())
+        await self._channel.request("write_file", name=str(name), data=base64.b64encode(content).decode())
 
 
 def main() -> None:
     channel = Channel()
-    start = channel.receive()
-    code = str(Path(start["lib"]).parent)
+    setup = channel.receive()
+    code = str(Path(setup["lib"]).parent)
     try:
-        layers = isolation.isolate(code, start["folder"], start["limits"], start["disk"], start["parent"])
+        layers = isolation.isolate(code, setup["folder"], setup["limits"], setup["disk"], setup["parent"])
     except OSError as error:
         channel.send({"failed": str(error)})
         os._exit(1)
     channel.send({"layers": layers})
-    order = channel.receive()
+    command = channel.receive()
     channel.end_with_server()
     try:
-        answer = work(start["lib"], order, channel)
+        result = run_command(setup["lib"], command, channel)
     except MemoryError:
-        answer = {"failed": "It needs more memory than it may use."}
+        result = {"failed": "It exceeds its memory limit."}
     except BaseException as error:
-        trace = "".join(traceback.format_exception(error))[-LONGEST_ERROR:]
-        answer = {"failed": f"{type(error).__name__}: {error}"[:LONGEST_ERROR], "trace": trace}
-    channel.send(answer)
-    os._exit(0)  # whatever threads a tool has left behind
+        trace = "".join(traceback.format_exception(error))[-MAX_ERROR_CHARACTERS:]
+        result = {"failed": f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARACTERS], "trace": trace}
+    channel.send(result)
+    os._exit(0)  # also ends threads that a tool has left running
 
 
-def work(lib: str, order: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    found = tools(lib)
-    if "list" in order:
-        return {"tools": [describe(name, tool) for name, tool in found.items()]}
-    tool = found.get(order["run"])
+def run_command(lib: str, command: dict[str, Any], channel: Channel) -> dict[str, Any]:
+    tools = load_tools(lib)
+    if "list" in command:
+        return {"tools": [describe(name, tool) for name, tool in tools.items()]}
+    tool = tools.get(command["run"])
     if tool is None:
-        return {"failed": f"There is no tool {order['run']!r} in lib. It has: {', '.join(found) or 'none'}."}
-    context = Context(**order["scene"], _channel=channel)
-    given = asyncio.run(call(tool, context, order["params"]))
-    if isinstance(given, dict) and "output" in given and not given.keys() - {"output", "message"}:
-        return {"result": given["output"], "message": str(given.get("message") or "")}
-    return {"result": given, "message": ""}
+        return {"failed": f"There is no tool {command['run']!r} in lib. It has: {', '.join(tools) or 'none'}."}
+    context = ToolContext(**command["scope"], _channel=channel)
+    output = asyncio.run(call_tool(tool, context, command["params"]))
+    if isinstance(output, dict) and "output" in output and not output.keys() - {"output", "message"}:
+        return {"result": output["output"], "message": str(output.get("message") or "")}
+    return {"result": output, "message": ""}
 
 
-def tools(lib: str) -> dict[str, Any]:
+def load_tools(lib: str) -> dict[str, Any]:
     sys.path.insert(0, str(Path(lib).parent))
     sys.dont_write_bytecode = True
     module = __import__(Path(lib).name)
-    listed = getattr(module, "exported", getattr(module, "_exported", []))
-    return {str(getattr(tool, "name", "") or tool.__name__): tool for tool in listed}
+    exported = getattr(module, "exported", getattr(module, "_exported", []))
+    return {str(getattr(tool, "name", "") or tool.__name__): tool for tool in exported}
 
 
 def describe(name: str, tool: Any) -> dict[str, Any]:
     return {
         "name": name,
         "description": str(getattr(tool, "description", "") or inspect.getdoc(tool) or ""),
-        "params": schema(tool),
+        "params": find_schema(tool),
         "original": is_original(tool),
     }
 
 
-def schema(tool: Any) -> Any:
-    found = getattr(tool, "params_schema", None) or getattr(tool, "params", None) or {}
-    return found if isinstance(found, dict) else {}
+def find_schema(tool: Any) -> Any:
+    schema = getattr(tool, "params_schema", None) or getattr(tool, "params", None) or {}
+    return schema if isinstance(schema, dict) else {}
 
 
 def is_original(tool: Any) -> bool:
-    """The shape of 2024: made with its parameters, and called with what else there is."""
+    """The interface of 2024: constructed with the parameters, called with the rest of the scope."""
     return not hasattr(tool, "run") and hasattr(tool, "call")
 
 
-async def call(tool: Any, context: Context, params: dict[str, Any]) -> Any:
+async def call_tool(tool: Any, context: ToolContext, params: dict[str, Any]) -> Any:
     if not is_original(tool):
-        return await finished(tool().run(context, **params))
+        return await await_result(tool().run(context, **params))
     fixed = {
         "background": context.summary,
         "question": context.question,
         "files": [file["name"] for file in context.files],
         "previous_data": context.data,
     }
-    return await finished(tool(params).call(fixed))
+    return await await_result(tool(params).call(fixed))
 
 
-async def finished(value: Any) -> Any:
+async def await_result(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value

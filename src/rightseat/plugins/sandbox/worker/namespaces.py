@@ -1,8 +1,8 @@
-"""A root file system of the process's own, and a network without interfaces.
+"""Namespaces: gives the process its own root file system and a network without interfaces.
 
-The root is a tmpfs with Python, the plugin's code and an empty folder in it. Its size bounds what the tool can write,
-and it ends with the process. Python is readable there wherever it is installed: the folders above it, which another
-user may not enter, are replaced by empty ones.
+The root is a tmpfs with Python, the plugin's code and an empty folder. Its size limits what the tool can write, and it
+is removed with the process. Python is readable wherever it is installed: its parent folders, which another user may not
+enter, are replaced by empty ones.
 """
 
 import os
@@ -17,11 +17,11 @@ MNT_DETACH = 2
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
 MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID = 1, 2
-FILES = 10_000  # in the tmpfs
+MAX_INODES = 10_000  # of the tmpfs
 
 
 def unshare() -> bool:
-    """Root needs CAP_SYS_ADMIN for it; another user needs a user namespace, which not every system allows."""
+    """Root needs CAP_SYS_ADMIN; other users need a user namespace, which not every system allows."""
     if not IS_LINUX or MACHINE not in PIVOT_ROOT:
         return False
     own, user, group = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC, os.geteuid(), os.getegid()
@@ -39,12 +39,12 @@ def unshare() -> bool:
 
 
 def change_root(root: str, readable: Sequence[str], devices: Sequence[str], work: str, size: int) -> bool:
-    """Makes the tmpfs at `root`, with `readable` and `devices` at their paths and an empty folder `work`."""
-    os.umask(0o022)  # with the server's own, another user could not enter the folders above those that are mounted
+    """Mount the tmpfs at `root`, with `readable` and `devices` at their paths and an empty folder `work`."""
+    os.umask(0o022)  # with the server's umask another user could not enter the parents of mounted folders
     try:
         mount("none", "/", MS_REC | MS_PRIVATE)
-        mount("tmpfs", root, MS_NOSUID | MS_NODEV, "tmpfs", f"size={size},nr_inodes={FILES},mode=0755")
-        for folder in outermost(readable):
+        mount("tmpfs", root, MS_NOSUID | MS_NODEV, "tmpfs", f"size={size},nr_inodes={MAX_INODES},mode=0755")
+        for folder in list_mounts(readable):
             os.makedirs(root + folder, 0o755, exist_ok=True)
             mount(folder, root + folder, MS_BIND | MS_REC)
             make_read_only(root + folder)
@@ -54,7 +54,7 @@ def change_root(root: str, readable: Sequence[str], devices: Sequence[str], work
             mount(device, root + device, MS_BIND)
         os.makedirs(root + work, 0o755)
         os.chdir(root)
-        call(PIVOT_ROOT[MACHINE], b".", b".")  # the old root now lies below the new one
+        call(PIVOT_ROOT[MACHINE], b".", b".")  # the old root is now stacked below the new one
     except OSError:
         return False
     checked(libc.umount2(b".", MNT_DETACH))
@@ -62,8 +62,8 @@ def change_root(root: str, readable: Sequence[str], devices: Sequence[str], work
     return True
 
 
-def outermost(folders: Sequence[str]) -> list[str]:
-    """Those that exist and are not inside another; where one is a link, the folder that it leads to as well."""
+def list_mounts(folders: Sequence[str]) -> list[str]:
+    """Existing folders that are not inside another, with the targets of links."""
     found: list[str] = []
     both = {path for folder in folders for path in (folder, os.path.realpath(folder))}
     for path in sorted(both, key=len):
@@ -77,7 +77,7 @@ def mount(source: str, target: str, flags: int, kind: str = "none", options: str
 
 
 def make_read_only(folder: str) -> None:
-    """Where the kernel knows the call (Linux 5.12). Landlock refuses to write there besides."""
+    """Needs Linux 5.12. Landlock denies writing there as well."""
     attributes = struct.pack("4Q", MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, 0, 0, 0)
     try:
         call(MOUNT_SETATTR, AT_FDCWD, os.fsencode(folder), AT_RECURSIVE, attributes, len(attributes))

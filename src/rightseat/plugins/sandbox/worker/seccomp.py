@@ -1,7 +1,7 @@
-"""A seccomp filter that allows the system calls a tool needs, some with certain arguments only, and refuses all others.
+"""A seccomp filter that allows the system calls a tool needs, some only with certain arguments, and denies all others.
 
-A refused call fails with EPERM, a `PermissionError`. A call newer than Linux 5.1 fails with ENOSYS instead, upon which
-the C library uses an older one.
+A denied call fails with EPERM, a `PermissionError`. A call newer than Linux 5.1 fails with ENOSYS instead, so that the
+C library falls back to an older one.
 """
 
 import ctypes
@@ -34,14 +34,14 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "epoll_create1": (291, 20), "epoll_ctl": (233, 21), "epoll_wait": (232, None), "epoll_pwait": (281, 22),
     "eventfd2": (290, 19), "recvfrom": (45, 207), "shutdown": (48, 210), "getsockname": (51, 204),
     "getsockopt": (55, 209),
-    # threads, its own signals, its end
+    # threads, own signals, exit
     "futex": (202, 98), "set_robust_list": (273, 99), "rseq": (334, 293), "set_tid_address": (218, 96),
     "sched_yield": (24, 124), "sched_getaffinity": (204, 123),
     "getcpu": (309, 168), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135),
     "rt_sigreturn": (15, 139), "rt_sigpending": (127, 136), "rt_sigtimedwait": (128, 137), "rt_sigsuspend": (130, 133),
     "sigaltstack": (131, 132), "pause": (34, None), "alarm": (37, None), "setitimer": (38, 103),
     "getitimer": (36, 102), "restart_syscall": (219, 128), "exit": (60, 93), "exit_group": (231, 94),
-    # time, chance, and what it is
+    # time, random numbers, identity
     "clock_gettime": (228, 113), "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "nanosleep": (35, 101),
     "gettimeofday": (96, 169), "time": (201, None), "times": (100, 153), "getrusage": (98, 165), "getrlimit": (97, 163),
     "sysinfo": (99, 179), "uname": (63, 160), "getrandom": (318, 278), "getpid": (39, 172), "getppid": (110, 173),
@@ -50,7 +50,7 @@ ALLOWED: dict[str, tuple[int, int | None]] = {
     "getpgrp": (111, None), "getsid": (124, 156),
 }  # fmt: skip
 
-# Those that are allowed with certain values of one argument, and the number of that argument.
+# Calls allowed with certain values of one argument, and the index of that argument.
 BY_ARGUMENT: dict[str, tuple[tuple[int, int], int]] = {
     "socketpair": ((53, 199), 0),
     "fcntl": ((72, 25), 1),
@@ -84,7 +84,7 @@ Instruction = tuple[int, int, int, int]
 
 
 def install() -> bool:
-    """Applies to this process from here on, and cannot be taken back. False where the system has no seccomp filters."""
+    """Apply the filter irrevocably. Returns False if the system has no seccomp filters."""
     if not IS_LINUX or MACHINE not in ARCHITECTURES:
         return False
     try:
@@ -129,7 +129,7 @@ def write_program(machine: str, process_id: int) -> list[Instruction]:
 
 
 def one_of(number: int, place: int, values: Sequence[int]) -> list[Instruction]:
-    """Allow the call where the argument at `place` is one of the values. All of these arguments have 32 bits."""
+    """Allow the call if the argument at `place` is one of the values. All these arguments have 32 bits."""
     count = len(values)
     return [
         (IF_EQUAL, 0, count + 3, number),

@@ -13,14 +13,14 @@ MACHINE = platform.machine()
 
 def call(number: int, *arguments: int | bytes | None) -> int:
     """Raises `OSError`. Numbers are passed as whole words: a variadic C function reads 64 bits of each."""
-    given = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
-    return checked(libc.syscall(ctypes.c_long(number), *given))
+    values = [ctypes.c_long(one) if isinstance(one, int) else one for one in arguments]
+    return checked(libc.syscall(ctypes.c_long(number), *values))
 
 
 def prctl(option: int, *values: int) -> int:
-    """Raises `OSError`. It takes four values; those that are not given are 0."""
-    given = [ctypes.c_ulong(one) for one in (*values, 0, 0, 0, 0)[:4]]
-    return checked(libc.prctl(option, *given))
+    """Raises `OSError`. prctl takes four values; missing ones are 0."""
+    padded = [ctypes.c_ulong(one) for one in (*values, 0, 0, 0, 0)[:4]]
+    return checked(libc.prctl(option, *padded))
 
 
 def checked(result: int) -> int:

@@ -1,0 +1,86 @@
+import type { ReactNode } from "react";
+import { useApprovals } from "../api/queries";
+import type { Me } from "../api/types";
+import { useWords } from "../words";
+import { Account } from "./Account";
+import { Connection } from "./Connection";
+import { Icon } from "./Icon";
+import { Logo } from "./Logo";
+import { MoreLinks } from "./MoreLinks";
+import { NavLink } from "./NavLink";
+import { Toasts } from "./Toasts";
+import "./shell.css";
+
+/** The navigation beside the screen; on a phone it is a bar below it. */
+export function Shell({ me, children }: { me: Me; children: ReactNode }) {
+  const t = useWords();
+  const waiting = useApprovals().data?.length ?? 0;
+  return (
+    <div className="shell">
+      <div className="sidebar">
+        <div className="brand">
+          <Logo />
+          rightseat
+        </div>
+        <nav aria-label={t("nav.main")}>
+          <NavLink to="/chat" alsoFor="/threads/" icon={<Icon name="chat" />}>
+            {t("nav.chat")}
+          </NavLink>
+          <NavLink to="/threads" alsoFor="/runs" icon={<Icon name="list" />}>
+            <span className="long">{t("nav.threads")}</span>
+            <span className="short" aria-hidden="true">
+              {t("nav.threadsShort")}
+            </span>
+          </NavLink>
+          <NavLink to="/approvals" icon={<Icon name="approvals" />}>
+            {t("nav.approvals")}
+            <span
+              className="count"
+              data-testid="approvals-count"
+              data-value={waiting}
+              hidden={waiting === 0}
+              aria-label={t("nav.waiting", { count: waiting })}
+            >
+              {waiting}
+            </span>
+          </NavLink>
+          <MoreLinks>
+            <NavLink to="/flows" alsoFor="/flows/" icon={<Icon name="flow" />}>
+              {t("nav.flows")}
+            </NavLink>
+            <NavLink to="/plugins" alsoFor="/plugins/" icon={<Icon name="plugin" />}>
+              {t("nav.plugins")}
+            </NavLink>
+            <NavLink to="/connect" alsoFor="/connect/" icon={<Icon name="connect" />}>
+              {t("nav.connect")}
+            </NavLink>
+            {me.rights.watch && (
+              <NavLink to="/health" icon={<Icon name="health" />}>
+                {t("nav.health")}
+              </NavLink>
+            )}
+            {me.rights.watch && (
+              <NavLink to="/metrics" icon={<Icon name="metrics" />}>
+                {t("nav.metrics")}
+              </NavLink>
+            )}
+            {me.rights.watch && (
+              <NavLink to="/access" icon={<Icon name="key" />}>
+                {t("nav.access")}
+              </NavLink>
+            )}
+            <NavLink to="/settings" icon={<Icon name="settings" />} className="on-phones">
+              {t("nav.settings")}
+            </NavLink>
+          </MoreLinks>
+        </nav>
+        <footer>
+          <Connection />
+          <Account me={me} />
+        </footer>
+      </div>
+      <main>{children}</main>
+      <Toasts />
+    </div>
+  );
+}

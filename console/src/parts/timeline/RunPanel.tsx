@@ -1,0 +1,144 @@
+/** What the runs of a thread did, when, and what they cost: totals, timeline and events. */
+import { lazy, memo, Suspense, useEffect, useMemo, useState } from "react";
+import { useThread } from "../../api/queries";
+import type { RunLine } from "../../api/types";
+import { useFormat } from "../../format";
+import { loadChunk } from "../../loadChunk";
+import { useFilters } from "../../location";
+import type { Conversation } from "../../log/fold";
+import type { LiveSnapshot } from "../../log/live";
+import { lastTime, totalsOf, waitsOf, type Timeline as TimelineData } from "../../log/timeline";
+import { mark } from "../../marks";
+import { useNow } from "../../useNow";
+import { useWords } from "../../words";
+import { Icon } from "../Icon";
+import { Tabs } from "../Tabs";
+import { Events } from "./Events";
+import { Timeline } from "./Timeline";
+import { TotalsBar } from "./TotalsBar";
+import "./timeline.css";
+
+const RUNNING_INTERVAL_MS = 250;
+const WAITING_INTERVAL_MS = 1000;
+type Tab = "timeline" | "flow" | "events";
+
+const ThreadFlows = lazy(() => loadChunk(() => import("../flow/ThreadFlows")));
+
+interface Props {
+  thread: string;
+  snapshot: LiveSnapshot;
+  onClose: () => void;
+}
+
+export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
+  const t = useWords();
+  const format = useFormat();
+  const { timeline, flows } = snapshot.conversation;
+  const [chosen, setChosen] = useState<Tab | null>(null);
+  const tab = chosen ?? (isFlowOfAgent(snapshot.conversation) ? "flow" : "timeline");
+  const [{ run: wanted }, changeFilters] = useFilters<"run">();
+  const run = timeline.runs.some((one) => one.id === wanted) ? (wanted ?? null) : null;
+  const now = useTimelineNow(timeline, snapshot.clockOffset);
+  const lines = useThread(thread).data?.runs;
+  const totals = useMemo(() => totalsOf(timeline, now, run), [timeline, now, run]);
+  const entries = useMemo(
+    () => (run === null ? snapshot.entries : snapshot.entries.filter((entry) => entry.run === run)),
+    [snapshot.entries, run],
+  );
+  useEffect(() => {
+    if (snapshot.isCaughtUp) mark("run-drawn");
+  }, [snapshot.isCaughtUp]);
+
+  return (
+    <section className="run-panel" aria-label={t("timeline.panel")}>
+      <TotalsBar
+        totals={totals}
+        cost={costOf(lines, run)}
+        isPriced={lines?.some((line) => line.cost != null) ?? false}
+      />
+      <div className="panel-bar">
+        <Tabs
+          id="run"
+          label={t("timeline.panel")}
+          names={flows.length > 0 ? (["timeline", "flow", "events"] as const) : (["timeline", "events"] as const)}
+          selected={tab}
+          onSelect={setChosen}
+        >
+          {(name) => (
+            <>
+              {t(`timeline.tab.${name}`)}
+              {name === "events" && (
+                <span className="tab-count" aria-hidden="true">
+                  {format.number(entries.length)}
+                </span>
+              )}
+            </>
+          )}
+        </Tabs>
+        {timeline.runs.length > 1 && (
+          <RunSelect timeline={timeline} value={run} onChange={(one) => changeFilters({ run: one ?? "" })} />
+        )}
+        <button type="button" className="icon-button close" aria-label={t("timeline.close")} onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <div className="panel-body" role="tabpanel" id="run-body" aria-labelledby={`run-tab-${tab}`}>
+        {tab === "timeline" && <Timeline snapshot={snapshot} run={run} now={now} />}
+        {tab === "events" && <Events entries={entries} hasRuns={timeline.runs.length > 1} />}
+        {tab === "flow" && (
+          <Suspense fallback={null}>
+            <ThreadFlows key={run} snapshot={snapshot} run={run} />
+          </Suspense>
+        )}
+      </div>
+    </section>
+  );
+});
+
+/** Whether the last run is a flow; a flow that a model has called as a tool is one part of its run. */
+function isFlowOfAgent({ flows, items, run }: Conversation): boolean {
+  const flow = flows.at(-1);
+  const isLast = flow !== undefined && flow.plugin !== "" && flow.run === run?.id;
+  return isLast && !items.some((item) => item.kind === "call" && item.run === flow.run);
+}
+
+/** The time on the axis of the thread. It moves while something is open. */
+function useTimelineNow(timeline: TimelineData, clockOffset: number): number {
+  const isRunning = timeline.runs.some((run) => run.state === "running");
+  const isWaiting = useMemo(() => waitsOf(timeline).some((wait) => wait.to === null), [timeline]);
+  const clock = useNow(isRunning ? RUNNING_INTERVAL_MS : isWaiting ? WAITING_INTERVAL_MS : 0);
+  const latest = useMemo(() => lastTime(timeline.spans), [timeline]);
+  return Math.max(latest, timeline.origin === null ? 0 : clock + clockOffset - timeline.origin);
+}
+
+/** The sum of the known costs; null if none is known. */
+function costOf(lines: RunLine[] | undefined, run: string | null): number | null {
+  const costs = (lines ?? []).filter((line) => run === null || line.id === run).map((line) => line.cost ?? null);
+  const known = costs.filter((cost) => cost !== null);
+  return known.length === 0 ? null : known.reduce((sum, cost) => sum + cost, 0);
+}
+
+interface RunSelectProps {
+  timeline: TimelineData;
+  value: string | null;
+  onChange: (run: string | null) => void;
+}
+
+function RunSelect({ timeline, value, onChange }: RunSelectProps) {
+  const t = useWords();
+  return (
+    <select
+      className="field run-select"
+      aria-label={t("timeline.scope")}
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value || null)}
+    >
+      <option value="">{t("timeline.thisThread")}</option>
+      {timeline.runs.map((run, index) => (
+        <option key={run.id} value={run.id}>
+          {t("timeline.run", { number: index + 1 })} · {t(`run.${run.state}`)}
+        </option>
+      ))}
+    </select>
+  );
+}

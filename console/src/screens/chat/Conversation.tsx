@@ -1,0 +1,82 @@
+import { useApprovals } from "../../api/queries";
+import type { Conversation as ConversationData, Item } from "../../log/fold";
+import { Icon } from "../../parts/Icon";
+import { Question } from "../../parts/question/Question";
+import { useWords } from "../../words";
+import { Artifact } from "./Artifact";
+import { Call } from "./Call";
+import { Failure } from "./Failure";
+import { MessageBubble } from "./MessageBubble";
+import { Reasoning } from "./Reasoning";
+import { useLatest } from "./useLatest";
+import { UserMessage } from "./UserMessage";
+import { useStickToEnd } from "./useStickToEnd";
+
+interface Props {
+  thread: string;
+  conversation: ConversationData;
+  /** Whether the user may not answer its questions. */
+  isReadOnly: boolean;
+  /** Asks a message of the user anew; undefined if that is not possible now. */
+  onReplace?: (message: string, text?: string) => Promise<unknown>;
+}
+
+export function Conversation({ thread, conversation, isReadOnly, onReplace }: Props) {
+  const t = useWords();
+  const { items, run } = conversation;
+  const { shown, hasEarlier, showEarlier } = useLatest(items);
+  const { box, onScroll, isAtEnd, jump } = useStickToEnd(items, shown.length);
+  return (
+    <div className="scroller" ref={box} onScroll={onScroll}>
+      <div className="conversation" role="log" aria-label={t("chat.conversation")} aria-busy={run?.state === "running"}>
+        {hasEarlier && (
+          <button type="button" className="button earlier" onClick={showEarlier}>
+            {t("chat.earlier")}
+          </button>
+        )}
+        {shown.map((item) => (
+          <ItemView
+            key={`${item.kind} ${item.id}`}
+            item={item}
+            thread={thread}
+            latestRun={run?.id}
+            isReadOnly={isReadOnly}
+            onReplace={onReplace}
+          />
+        ))}
+      </div>
+      {!isAtEnd && (
+        <button type="button" className="button jump" aria-label={t("chat.latest")} onClick={jump}>
+          <Icon name="down" />
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface ItemProps extends Omit<Props, "conversation"> {
+  item: Item;
+  latestRun: string | undefined;
+}
+
+function ItemView({ item, thread, latestRun, isReadOnly, onReplace }: ItemProps) {
+  const pending = useApprovals().data;
+  switch (item.kind) {
+    case "message":
+      if (item.role === "user" && onReplace) return <UserMessage item={item} onReplace={onReplace} />;
+      return <MessageBubble item={item} />;
+    case "reasoning":
+      return <Reasoning item={item} />;
+    case "call":
+      return <Call item={item} />;
+    case "artifact":
+      return <Artifact item={item} />;
+    case "failure":
+      return <Failure item={item} />;
+    case "question": {
+      // The run that asked is the latest one until the question is answered, also before the list is fetched again.
+      const isOpen = item.run === latestRun || (pending ?? []).some((approval) => approval.id === item.id);
+      return <Question question={{ ...item, thread }} isOpen={isOpen} isReadOnly={isReadOnly} />;
+    }
+  }
+}

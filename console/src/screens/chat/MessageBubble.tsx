@@ -1,0 +1,41 @@
+import { memo } from "react";
+import type { Attachment, TextItem } from "../../log/fold";
+import { Icon } from "../../parts/Icon";
+import { Markdown } from "../../parts/Markdown";
+import { useWords } from "../../words";
+
+export const MessageBubble = memo(function MessageBubble({ item }: { item: TextItem }) {
+  const t = useWords();
+  const isUser = item.role === "user";
+  if (!isUser && item.text === "") return null; // a response that only calls tools
+  return (
+    <>
+      <article
+        className="message"
+        data-testid="message"
+        data-role={item.role}
+        data-state={item.state}
+        aria-label={t(isUser ? "chat.you" : "chat.assistant")}
+      >
+        {isUser ? <p className="plain">{item.text}</p> : <Markdown text={item.text} />}
+        {item.attachments.map((attachment, index) => (
+          <AttachmentView key={index} attachment={attachment} />
+        ))}
+      </article>
+      {item.state === "cut" && <p className="cut">{t("chat.cut")}</p>}
+    </>
+  );
+});
+
+/** SVG may hold scripts and links, so it is shown as a file. */
+function AttachmentView({ attachment: { name, mediaType, data } }: { attachment: Attachment }) {
+  const t = useWords();
+  const isPicture = /^image\/(png|jpeg|gif|webp)$/.test(mediaType) && data !== "";
+  if (isPicture) return <img className="attached" src={`data:${mediaType};base64,${data}`} alt={name} />;
+  return (
+    <span className="chip">
+      <Icon name="file" />
+      {name || t("chat.file")}
+    </span>
+  );
+}

@@ -1,0 +1,29 @@
+import type { TranslateHealth } from "./words";
+
+export interface ModelChoice {
+  id: string;
+  provider: string;
+  name: string;
+  /** Those that were found; the first is proposed. */
+  models: string[];
+  is_found?: boolean;
+  base_url?: string;
+  variable?: string;
+}
+
+/** The title of a choice and a line about it. */
+export function describeChoice(t: TranslateHealth, choice: ModelChoice): { title: string; detail: string } {
+  const { id, models, name, base_url: url, variable, is_found: isFound } = choice;
+  if (id === "demo") return { title: t("setup.demo"), detail: t("setup.demo.hint") };
+  if (id === "gguf") {
+    const detail = isFound ? t("setup.gguf.found", { count: models.length }) : t("setup.gguf.none");
+    return { title: t("setup.gguf"), detail };
+  }
+  if (variable) {
+    return { title: name, detail: t(isFound ? "setup.provider.set" : "setup.provider.unset", { variable }) };
+  }
+  const address = url ? new URL(url).host : "";
+  const known = models.slice(0, 4).join(", ");
+  const detail = isFound ? t("setup.server.found", { models: known, address }) : t("setup.server.absent", { address });
+  return { title: t("setup.server", { name }), detail };
+}

@@ -1,0 +1,40 @@
+/** The first steps: choices of models, the file of a choice, writing it, and waiting for the server. */
+import { call, getMe } from "../../api/client";
+import { readSetupCode } from "../../setupCode";
+import type { CheckState } from "./api";
+import type { ModelChoice } from "./choices";
+
+export interface Chosen {
+  choice: string;
+  model: string;
+}
+
+export interface Proposal {
+  file: string;
+  text: string;
+  tried: { state: CheckState; detail: string; fix: { text: string; command?: string | null } | null } | null;
+}
+
+const POLL_MS = 300;
+const MAX_WAIT_MS = 60_000;
+
+export const getChoices = () => call<{ file: string; choices: ModelChoice[] }>("setup", { setupCode: readSetupCode() });
+
+export const checkChoice = (chosen: Chosen, isTried: boolean) =>
+  call<Proposal>("setup/check", { method: "POST", body: { ...chosen, try: isTried, code: readSetupCode() } });
+
+export const writeChoice = (chosen: Chosen) =>
+  call<{ file: string }>("setup/write", { method: "POST", body: { ...chosen, code: readSetupCode() } });
+
+/** Resolves once the server answers with its new configuration; false if it does not within a minute. */
+export async function waitForRestart(): Promise<boolean> {
+  for (const end = Date.now() + MAX_WAIT_MS; Date.now() < end;) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const isBack = await getMe().then(
+      (me) => me !== null && !me.setup,
+      () => false,
+    );
+    if (isBack) return true;
+  }
+  return false;
+}

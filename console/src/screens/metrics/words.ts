@@ -1,0 +1,6 @@
+import en from "../../words/metrics/en.json";
+import zh from "../../words/metrics/zh.json";
+import { makeWords, type TranslateOwn } from "../../words/screen";
+
+export const useMetricsWords = makeWords({ en, "zh-CN": zh });
+export type TranslateMetrics = TranslateOwn<keyof typeof en>;

@@ -1,0 +1,106 @@
+import { useMemo, useState, type ReactNode } from "react";
+import type { PluginReport, Problem } from "../../api/plugins";
+import { useMe } from "../../api/queries";
+import { Header } from "../../parts/Header";
+import type { ChangeDraft, PluginDrafts } from "./drafts";
+import { textsOf } from "./drafts";
+import { FilePane } from "./FilePane";
+import { Panel } from "./Panel";
+import { replaceIn } from "./replace";
+import { useCheck } from "./useCheck";
+import { useFile } from "./useFile";
+import { useWorkbenchWords } from "./words";
+
+interface Props {
+  /** Null if the server has no such plugin. */
+  plugin: PluginReport | null;
+  path: string | null;
+  title: string;
+  isAuthor: boolean;
+  drafts: PluginDrafts;
+  changeDraft: ChangeDraft;
+  onOpen: (file: string) => void;
+  tree: ReactNode;
+}
+
+/** One plugin: its files, the open one, and what can be done with the draft. */
+export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft, onOpen, tree }: Props) {
+  const t = useWorkbenchWords();
+  const canSave = useMe().data?.edit === true && isAuthor;
+  const id = plugin?.id ?? "";
+  const files = useMemo(() => textsOf(drafts), [drafts]);
+  const check = useCheck(id, files, isAuthor && plugin !== null);
+  const file = useFile({ plugin: id, path: isAuthor && plugin !== null ? path : null, drafts, changeDraft });
+  const [isForced, setIsForced] = useState(false);
+  const problems = check.report?.problems ?? plugin?.problems ?? [];
+
+  /** Of another file: it is opened, and can be mended there. */
+  function replace(problem: Problem) {
+    if (problem.file !== path || file.text === null) return onOpen(problem.file);
+    const mended = replaceIn(file.text, problem);
+    if (mended !== null) file.change(mended);
+  }
+
+  function save(force = false) {
+    setIsForced(force);
+    if (canSave) file.save(force);
+  }
+
+  return (
+    <div className="workbench">
+      <Header title={title}>
+        {plugin && <About plugin={plugin} />}
+        {isAuthor && canSave && (
+          <button
+            type="button"
+            className="button primary"
+            disabled={!file.isChanged || file.isSaving}
+            onClick={() => save()}
+          >
+            {file.isSaving && !isForced ? t("editor.saving") : t("editor.save")}
+          </button>
+        )}
+      </Header>
+      <div className="workbench-body">
+        {tree}
+        <FilePane
+          path={path}
+          file={file}
+          problems={problems}
+          check={check}
+          isAuthor={isAuthor}
+          canSave={canSave}
+          hasPlugin={plugin !== null}
+          onReplace={replace}
+          onSave={save}
+        />
+        {plugin && (
+          <Panel
+            plugin={id}
+            path={path}
+            files={files}
+            check={check}
+            problems={problems}
+            isAuthor={isAuthor}
+            onReplace={isAuthor ? replace : null}
+            onOpen={onOpen}
+          />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function About({ plugin }: { plugin: PluginReport }) {
+  const t = useWorkbenchWords();
+  const parts = [
+    ...(plugin.contacts.length > 0 ? [t("plugins.contacts", { hosts: plugin.contacts.join(", ") })] : []),
+    ...plugin.secrets.map(({ name, set }) => t(set ? "plugins.secretSet" : "plugins.secretMissing", { name })),
+  ];
+  return (
+    <p className="plugin-about muted">
+      {plugin.version && <span className="state-chip">{plugin.version}</span>}
+      <span>{parts.join(" · ")}</span>
+    </p>
+  );
+}

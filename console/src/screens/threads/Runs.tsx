@@ -1,0 +1,122 @@
+import { useCallback, useMemo } from "react";
+import { Link } from "wouter";
+import { getRuns } from "../../api/client";
+import { useMe } from "../../api/queries";
+import type { RunLine, RunQuery } from "../../api/types";
+import { UNKNOWN, useFormat } from "../../format";
+import { useFilters } from "../../location";
+import { useShownThread } from "../../log/LiveProvider";
+import { useNow } from "../../useNow";
+import { useWords, type Word } from "../../words";
+import { Empty } from "./Empty";
+import { Filters, sinceOf, type Filter } from "./Filters";
+import { ListHeader } from "./ListHeader";
+import { ListTable, type RowPlace } from "./ListTable";
+import type { ListRow, Page } from "./pages";
+import { sumOf } from "./tokens";
+import { PAGE_ROWS, useList } from "./useList";
+import "./threads.css";
+
+const COLUMNS: readonly Word[] = [
+  "runs.column.run",
+  "list.state",
+  "list.agent",
+  "list.owner",
+  "runs.column.modelCalls",
+  "list.tokens",
+  "list.time",
+  "runs.column.cost",
+  "runs.column.began",
+];
+
+type RunRowData = RunLine & ListRow;
+
+const isShown = () => true;
+
+export default function Runs() {
+  const t = useWords();
+  const now = useNow();
+  useShownThread(null);
+  const [filters] = useFilters<Filter>();
+  const { agent, state, owner } = filters;
+  const since = sinceOf(filters, now);
+  const query: RunQuery = useMemo(() => ({ agent, outcome: state, owner, since }), [agent, state, owner, since]);
+  const key = useMemo(() => ["runs", query], [query]);
+  const read = useCallback((after?: string, signal?: AbortSignal) => readPage(query, after, signal), [query]);
+  const list = useList(key, read, isShown);
+  return (
+    <>
+      <ListHeader />
+      <div className="list-bar">
+        <Filters />
+      </div>
+      <ListTable
+        name={t("runs.title")}
+        className="runs"
+        columns={COLUMNS}
+        list={list}
+        empty={<Empty isFiltered={Object.values(filters).some(Boolean)} />}
+      >
+        {(row, place) => <RunRow key={row.id} row={row} place={place} now={now} />}
+      </ListTable>
+    </>
+  );
+}
+
+function RunRow({ row, place, now }: { row: RunRowData; place: RowPlace; now: number }) {
+  const t = useWords();
+  const format = useFormat();
+  const me = useMe().data;
+  const number = (value: number | null | undefined) => (value == null ? UNKNOWN : format.number(value));
+  return (
+    <div
+      className="list-row"
+      role="row"
+      data-testid="run"
+      data-id={row.id}
+      data-state={row.outcome}
+      data-owner={row.owner}
+      {...place}
+    >
+      <span role="cell" className="title-cell">
+        <Link
+          to={`/threads/${encodeURIComponent(row.thread)}?run=${encodeURIComponent(row.id)}`}
+          className="row-link mono"
+          title={row.id}
+        >
+          {row.flow ?? row.id}
+        </Link>
+        <span className="row-note">
+          {row.error?.message ?? (row.through && t("runs.through", { face: row.through }))}
+        </span>
+      </span>
+      <span role="cell">
+        <span className="state-chip" data-state={row.outcome}>
+          {t(`run.${row.outcome}`)}
+        </span>
+      </span>
+      <span role="cell">{row.agent}</span>
+      <span role="cell">{row.owner === me?.user ? t("list.you") : row.owner}</span>
+      <span role="cell" className="number">
+        {number(row.model_calls)}
+      </span>
+      <span role="cell" className="number">
+        {number(sumOf(row.tokens))}
+      </span>
+      <span role="cell" className="number">
+        {row.milliseconds == null ? UNKNOWN : format.duration(row.milliseconds)}
+      </span>
+      <span role="cell" className="number">
+        {format.cost(row.cost ?? null)}
+      </span>
+      <span role="cell" className="when" title={format.full(row.began_at)}>
+        {format.when(row.began_at, now)}
+      </span>
+    </div>
+  );
+}
+
+async function readPage(query: RunQuery, after?: string, signal?: AbortSignal): Promise<Page<RunRowData>> {
+  const { runs, next } = await getRuns({ ...query, after, limit: PAGE_ROWS }, signal);
+  return { rows: runs.map((row) => ({ ...row, stamp: row.began_at ?? "" })), next, total: null };
+}

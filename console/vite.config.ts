@@ -1,0 +1,19 @@
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vitest/config";
+import { checkBudgets } from "./build/budgets.ts";
+import { writeThirdParty } from "./build/thirdParty.ts";
+
+export default defineConfig({
+  base: "./", // the console works below any path
+  plugins: [react(), writeThirdParty(), checkBudgets()],
+  build: {
+    outDir: "../src/rightseat/console",
+    emptyOutDir: true,
+    target: ["chrome123", "firefox125", "safari17.5"], // light-dark() and AbortSignal.any
+    assetsInlineLimit: 0, // the policy allows no data: fonts
+    modulePreload: { polyfill: false },
+  },
+  worker: { format: "es" },
+  server: { proxy: { "/operator": "http://127.0.0.1:8000", "/health": "http://127.0.0.1:8000" } },
+  test: { include: ["test/**/*.test.ts"] },
+});

@@ -1,0 +1,256 @@
+"""Authenticates requests and authorizes them for a face and an agent; every route of a face is protected by it.
+
+    async def list_threads(request: Request, principal: Principal) -> Response:
+        ...
+
+    router.add_route("/threads", auth.protect(list_threads, refuse), methods=["GET"])
+
+`app` refuses a face that has an unprotected route. Scopes are checked against the route that was called, never against
+the address that a request claims.
+"""
+
+import hmac
+import logging
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from types import MethodType, TracebackType
+from typing import NoReturn, Protocol, Self
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from rightseat.access import credentials, scopes
+from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
+from rightseat.access.origins import AllowedOrigins
+from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
+from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
+from rightseat.core.ask import ANYONE, Principal
+from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
+from rightseat.core.errors import ConfigError, InsufficientScope, Unauthenticated
+from rightseat.core.user_token import set_caller_token
+
+Handler = Callable[[Request, Principal], Awaitable[Response]]
+RouteEndpoint = Callable[[Request], Awaitable[Response]]
+WriteRefusal = Callable[[Unauthenticated], Response]
+
+JWT_PATTERN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*", re.ASCII)
+
+audit = logging.getLogger(AUDIT_LOGGER)
+
+CHALLENGE: Mapping[str, str] = {"www-authenticate": "Bearer"}
+"""The header that every response with status 401 carries."""
+
+
+class TokenVerifier(AbstractAsyncContextManager["TokenVerifier"], Protocol):
+    """`access.tokens.Tokens`, which is imported only if the configuration accepts tokens."""
+
+    async def check(self, token: str) -> AuthenticatedUser: ...
+
+
+class Authenticator:
+    """Knows every key and token that this server accepts."""
+
+    def __init__(self, keys: Keys, tokens: TokenVerifier | None = None, cookie: str | None = None) -> None:
+        self._keys = keys
+        self._tokens = tokens
+        self._cookie = cookie
+        self._stack = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        if self._tokens is not None:
+            await self._stack.enter_async_context(self._tokens)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def authenticate(self, headers: Headers) -> AuthenticatedUser:
+        """Raises `Unauthenticated`."""
+        credential = credentials.read(headers, self._cookie)
+        if key := self._keys.find(credential):
+            return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}")
+        if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
+            return replace(await self._tokens.check(credential), token=credential)
+        prefix = prefix_of(credential)
+        raise Unauthenticated(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
+
+    @contextmanager
+    def lend_key(self, name: str) -> Iterator[str]:
+        """A key for this process to call its own faces with. It is valid inside of the block only."""
+        key = generate()
+        lent = AccessKey(name, prefix_of(key), digest(key), f"key:{name}")
+        self._keys.add(lent)
+        try:
+            yield key
+        finally:
+            self._keys.remove(lent)
+
+    async def open_session(self, headers: Headers, sessions: Sessions) -> str:
+        """The cookie of a new session for the key or token of this request. Raises `Unauthenticated`."""
+        user = await self.authenticate(headers)
+        key = self._keys.find(credentials.read(headers, self._cookie))
+        return sessions.open_for_token(user) if key is None else sessions.open_for_key(key)
+
+    def resume_session(self, cookie: str, sessions: Sessions) -> AuthenticatedUser:
+        """Raises `SessionExpired`."""
+        claims = sessions.read(cookie)
+        if not claims.key:
+            return AuthenticatedUser(claims.user, claims.scopes, "a session of a token")
+        key = self._keys.named(claims.key)
+        if key is None or not hmac.compare_digest(sessions.prove(key), claims.proof):
+            raise SessionExpired
+        return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}")
+
+
+class RouteAuth:
+    """Authorizes requests to the routes of one face. Without an authenticator every principal is `ANYONE`.
+
+    `route_authenticator` serves those routes of an open face that require a credential all the same, see
+    `require_credential`. `allowed_origins` are those that may call this face, beside those of the server. With
+    `sessions` a cookie counts where a request has no other credential, and a credential that has a right of an operator
+    needs no agent of this face. `face_auth` is the `RouteAuth` of the face that this one was derived from.
+    """
+
+    def __init__(
+        self,
+        face: str,
+        authenticator: Authenticator | None = None,
+        *,
+        route_authenticator: Authenticator | None = None,
+        allowed_origins: AllowedOrigins | None = None,
+        sessions: Sessions | None = None,
+        face_auth: "RouteAuth | None" = None,
+    ) -> None:
+        self.face = face
+        self._face_auth = face_auth or self
+        self.allowed_origins = allowed_origins
+        self._sessions = sessions
+        self._authenticator = authenticator
+        self._route_authenticator = authenticator or route_authenticator
+
+    @property
+    def is_open(self) -> bool:
+        return self._authenticator is None
+
+    def require_credential(self) -> "RouteAuth":
+        """The same, but requiring a credential. Raises `ConfigError` if no credentials are configured."""
+        if self._route_authenticator is None:
+            raise ConfigError(
+                f"The face {self.face!r} requires keys, but none are configured. `rightseat keys new NAME` makes one."
+            )
+        return RouteAuth(self.face, self._route_authenticator, allowed_origins=self.allowed_origins)
+
+    async def authorize(self, headers: Headers, agent: str | None = None) -> Principal:
+        """Raises `Unauthenticated` (401), `InsufficientScope` (403) or `IssuerUnavailable` (503).
+
+        Without an agent, any scope for this face is enough; call `check_agent` as soon as the agent is known.
+        """
+        if self._authenticator is None:
+            set_caller_token(ANYONE.id, None)
+            return ANYONE
+        user = await self._authenticate(self._authenticator, headers)
+        principal = Principal(user.id, scopes.agents(user.scopes, self.face))
+        if principal.agents == () and (self._sessions is None or read_rights(user.scopes).is_empty):
+            self._forbid(principal, agent)
+        self.check_agent(principal, agent)
+        set_caller_token(user.id, user.token)
+        audit.info("%s was used with %s", self.face, user.credential, extra={ROUTINE: True})
+        return principal
+
+    async def rights_of(self, headers: Headers) -> OperatorRights:
+        """The credential's rights; all of them without an authenticator. Raises `Unauthenticated`."""
+        if self._authenticator is None:
+            return ALL_RIGHTS
+        return read_rights((await self._authenticate(self._authenticator, headers)).scopes)
+
+    async def open_session(self, headers: Headers) -> str | None:
+        """The cookie of a new session; None without an authenticator. Raises `Unauthenticated`."""
+        if self._authenticator is None or self._sessions is None:
+            return None
+        return await self._authenticator.open_session(headers, self._sessions)
+
+    async def _authenticate(self, authenticator: Authenticator, headers: Headers) -> AuthenticatedUser:
+        try:
+            cookie = find_cookie(headers) if self._sessions and not credentials.is_given(headers) else None
+            if self._sessions and cookie:
+                return authenticator.resume_session(cookie, self._sessions)
+            return await authenticator.authenticate(headers)
+        except Unauthenticated as error:
+            audit.info("%s refused a request: %s", self.face, error, extra={ROUTINE: True})
+            raise
+
+    def check_agent(self, principal: Principal, agent: str | None) -> None:
+        """Raises `InsufficientScope` if the principal may not use this agent."""
+        if agent is not None and not principal.may_use(agent):
+            self._forbid(principal, agent)
+
+    def may_use(self, principal: Principal, agent: str) -> bool:
+        return principal.may_use(agent)
+
+    def _forbid(self, principal: Principal, agent: str | None) -> NoReturn:
+        scope = f"{self.face}:{agent or '*'}"
+        audit.info("%s refused %r: it needs the scope %r", self.face, principal.id, scope, extra={ROUTINE: True})
+        raise InsufficientScope(f"This credential lacks the scope {scope!r}. Ask an operator for one that has it.")
+
+    def protect(self, handler: Handler, refuse: WriteRefusal, *, requires_credential: bool = False) -> RouteEndpoint:
+        """Return the endpoint of a route: the handler, called after authorization.
+
+        `refuse` writes a refusal in the face's protocol. `requires_credential` holds even where the face is open.
+        """
+        auth = self.require_credential() if requires_credential else self
+        return ProtectedEndpoint(self._face_auth, auth, handler, refuse).respond
+
+    def publish(self, handler: Handler) -> RouteEndpoint:
+        """Return the endpoint of a route that anyone may call. Only for files that are the same for all."""
+        return ProtectedEndpoint(self._face_auth, RouteAuth(self.face), handler, refuse_plainly).respond
+
+    def accept_sessions(self, sessions: Sessions) -> "RouteAuth":
+        """The same, but also accepting the cookies of these sessions, and operators who may use no agent themselves."""
+        return RouteAuth(
+            self.face,
+            self._authenticator,
+            route_authenticator=self._route_authenticator,
+            allowed_origins=self.allowed_origins,
+            sessions=sessions,
+            face_auth=self,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectedEndpoint:
+    """A handler behind authorization. `face_auth` is that of the face, `auth` that of this route.
+
+    Its method `respond` is the endpoint of a route: Starlette takes methods and functions as endpoints, and any other
+    callable as an ASGI application.
+    """
+
+    face_auth: RouteAuth
+    auth: RouteAuth
+    handler: Handler
+    refuse: WriteRefusal
+
+    async def respond(self, request: Request) -> Response:
+        try:
+            principal = await self.auth.authorize(request.headers)
+        except Unauthenticated as error:
+            response = self.refuse(error)
+            if error.status == 401:
+                response.headers.update(CHALLENGE)
+            return response
+        return await self.handler(request, principal)
+
+
+def refuse_plainly(error: Unauthenticated) -> Response:
+    return PlainTextResponse(error.message, error.status)
+
+
+def find_route_auth(endpoint: object) -> RouteAuth | None:
+    """The `RouteAuth` of the face that protects this endpoint."""
+    if isinstance(endpoint, MethodType) and isinstance(endpoint.__self__, ProtectedEndpoint):
+        return endpoint.__self__.face_auth
+    return None

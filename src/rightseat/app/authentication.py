@@ -1,0 +1,36 @@
+"""Builds the authenticator from the keys and tokens of the configuration."""
+
+from importlib import import_module
+
+from rightseat.access.authenticator import Authenticator, TokenVerifier
+from rightseat.access.keys import AccessKey, Keys, digest, prefix_of
+from rightseat.config import Access, ApiKey, Jwt
+from rightseat.core.errors import ConfigError
+
+
+def build_authenticator(access: Access) -> Authenticator | None:
+    """None if the configuration has no credentials."""
+    if not access.is_set:
+        return None
+    names = [key.name for key in access.keys]
+    if duplicates := {name for name in names if names.count(name) > 1}:
+        raise ConfigError(f"Two keys of `access` have the same name: {', '.join(sorted(duplicates))}. Rename one.")
+    keys = [_build_key(key) for key in access.keys]
+    if len({key.hash for key in keys}) < len(keys):
+        raise ConfigError("Two entries of `access.keys` are the same key. Make another with `rightseat keys new NAME`.")
+    return Authenticator(Keys(keys), _build_tokens(access.jwt) if access.jwt else None, access.cookie)
+
+
+def _build_key(key: ApiKey) -> AccessKey:
+    user = key.user or f"key:{key.name}"
+    if key.key is not None:
+        secret = key.key.get_secret_value()
+        return AccessKey(key.name, prefix_of(secret), digest(secret), user, key.scopes)
+    return AccessKey(key.name, key.prefix or "", key.hash or "", user, key.scopes)
+
+
+def _build_tokens(jwt: Jwt) -> TokenVerifier:
+    """Imported only if tokens are configured: joserfc is a large import."""
+    jwks, tokens = (import_module(f"rightseat.access.{name}") for name in ("jwks", "tokens"))
+    found: TokenVerifier = tokens.Tokens(tokens.Rules(**jwt.model_dump(exclude={"jwks"})), jwks.Jwks(jwt.jwks))
+    return found

@@ -1,0 +1,200 @@
+"""Builds every part that the configuration names into one `Assembly`; nothing is opened yet."""
+
+import inspect
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from rightseat import parts
+from rightseat.access.authenticator import Authenticator
+from rightseat.access.threads import ScopedThreads
+from rightseat.app.authentication import build_authenticator
+from rightseat.app.fingerprint import fingerprint_of
+from rightseat.app.observers import build_observers, combine_observers
+from rightseat.app.part_registry import PartRegistry
+from rightseat.config import Config, ConfiguredPart, HookNames
+from rightseat.core.admission import Admission
+from rightseat.core.artifacts import Artifacts, StoresArtifacts
+from rightseat.core.errors import ConfigError
+from rightseat.core.faces import ServedFace
+from rightseat.core.hooks import Hooks
+from rightseat.core.model import Model, set_model_key
+from rightseat.core.pins import PinStore, StoresPins
+from rightseat.core.prices import Price, Prices
+from rightseat.core.records import Records, StoresRecords
+from rightseat.core.runtime import Runtime
+from rightseat.core.threads import Threads
+from rightseat.core.tools import Toolbox
+from rightseat.core.workbench import SupportsWorkbench
+from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
+from rightseat.health.own_server import OwnServer
+from rightseat.health.readiness import Readiness, dependencies_of
+from rightseat.stores.files import MemoryArtifacts
+from rightseat.telemetry.recent import RecentMetrics
+
+MIN_SECRET_CHARS = 8  # placeholders such as `ollama` are no secrets, and occur in many log lines
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """All parts of one server. `owned` are opened with the server and closed with it, in this order and in reverse.
+
+    Without an `authenticator` every face is open. `face_toolboxes` are the toolboxes that faces offer to all agents, by
+    the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
+    configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
+    """
+
+    runtime: Runtime
+    faces: Sequence[ConfiguredPart]
+    owned: Sequence[object] = ()
+    authenticator: Authenticator | None = None
+    face_toolboxes: Mapping[int, Toolbox] = field(default_factory=dict)
+    toolboxes: Mapping[str, Toolbox] = field(default_factory=dict)
+    readiness: Readiness = field(default_factory=Readiness)
+    redactor: Redactor = field(default_factory=Redactor)
+    own_server: OwnServer | None = None
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[None]:
+        """Open the parts. On exit runs are cancelled first, while the parts that they use are still open."""
+        async with AsyncExitStack() as stack:
+            stack.enter_context(redact_logs(self.redactor))
+            for part in self.owned:
+                if isinstance(part, AbstractAsyncContextManager):
+                    await stack.enter_async_context(part)
+            stack.push_async_callback(self.runtime.close)
+            await self.runtime.open()
+            yield
+
+
+def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
+    """Build every part. `own` are toolboxes that all agents get, beside those that they name."""
+    log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
+    face_toolboxes = build_face_toolboxes(config.faces)
+    registry = PartRegistry({}, (*own, *face_toolboxes.values()), artifacts_of(threads), pins_of(threads))
+    registry.models = build_models(config.models, registry)
+    registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
+    agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
+    guards = [part.module.build(part.options, registry) for part in config.guards]
+    hooks = load_hooks(config.hooks)
+    recent = RecentMetrics() if any(face.type == "operator" for face in config.faces) else None
+    observers = [*build_observers(config), *([recent] if recent else ())]
+    authenticator = build_authenticator(config.access)
+    runtime = Runtime(
+        agents,
+        log=log,
+        threads=ScopedThreads(threads),
+        engine=engine,
+        hooks=hooks,
+        models=registry.models,
+        guards=guards,
+        observer=combine_observers(observers),
+        artifacts=registry.artifacts,
+        admission=Admission(config.server.max_concurrent_runs_per_user),
+        fingerprint=fingerprint_of(config),
+        records=records_of(threads),
+        prices=prices_of(config),
+        faces=[describe_face(face, has_keys=authenticator is not None) for face in config.faces],
+        workbenches=[one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)],
+        recent=recent,
+    )
+    inner_parts = (
+        *registry.models.values(),
+        *registry.named.values(),
+        *registry.loaded.values(),
+        *face_toolboxes.values(),
+        *agents.values(),
+        *guards,
+        *observers,
+    )
+    readiness = Readiness(dependencies_of(config))
+    owned = (log, threads, engine, *inner_parts, authenticator, readiness)
+    addresses = [dependency.address for dependency in dependencies_of(config)]
+    own_server = OwnServer(
+        config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
+    )
+    return Assembly(
+        runtime,
+        config.faces,
+        owned,
+        authenticator,
+        face_toolboxes,
+        registry.named,
+        readiness,
+        redactor_of(config),
+        own_server,
+    )
+
+
+def prices_of(config: Config) -> Prices:
+    found = {name: Price(one.input, one.output, one.cached_input) for name, one in config.prices.items()}
+    return Prices(found, config.currency)
+
+
+def describe_face(face: ConfiguredPart, *, has_keys: bool) -> ServedFace:
+    options = face.options
+    path = str(getattr(options, "path", "")).rstrip("/")
+    offered = getattr(options, "agents", None) or getattr(options, "models", None)
+    main = getattr(options, "agent", None)
+    if main and not hasattr(options, "agents"):
+        offered = ()  # the face has one agent
+    agents = None if offered is None else tuple(dict.fromkeys([*([main] if main else ()), *offered]))
+    return ServedFace(face.type, path, has_keys and face.access != "open", agents)
+
+
+def redactor_of(config: Config, public: Container[str] = ()) -> Redactor:
+    """`public` are values of secret options that are not secret after all, such as a URL without a password."""
+    named = (*config.models.values(), *config.toolboxes.values(), *config.agents.values())
+    every = (*named, *config.guards, *config.faces, config.log, config.threads, config.engine)
+    options = [config.access, *(part.options for part in every)]
+    found = (secret for secret in find_option_secrets(options) if secret not in public)
+    return Redactor(secrets=(secret for secret in found if len(secret) >= MIN_SECRET_CHARS))
+
+
+def artifacts_of(threads: Threads) -> Artifacts:
+    """The artifact store of the thread store; one in memory if a third-party store has none."""
+    return threads.artifacts if isinstance(threads, StoresArtifacts) else MemoryArtifacts()
+
+
+def pins_of(threads: Threads) -> PinStore | None:
+    """The pin store of the thread store, shared by all servers of a database; None for a store in memory or a file."""
+    return threads.pins if isinstance(threads, StoresPins) else None
+
+
+def records_of(threads: Threads) -> Records | None:
+    """The lists of all threads and runs; None for a third-party store that has none."""
+    return threads.records if isinstance(threads, StoresRecords) else None
+
+
+def build_face_toolboxes(faces: Sequence[ConfiguredPart]) -> dict[int, Toolbox]:
+    """The toolboxes that faces offer to all agents, by the index of the face."""
+    builders = {index: (getattr(face.module, "toolbox", None), face) for index, face in enumerate(faces)}
+    return {index: build(face.options) for index, (build, face) in builders.items() if build is not None}
+
+
+def build_models(models: Mapping[str, ConfiguredPart], registry: PartRegistry) -> Mapping[str, Model]:
+    """Models that are composed of others are built last, in file order: each can name those above it."""
+    composed = {name: part for name, part in models.items() if len(inspect.signature(part.module.build).parameters) > 1}
+    built = {name: _build(part) for name, part in models.items() if name not in composed}
+    registry.models = built
+    for name, part in composed.items():
+        if unbuilt := [model for model in getattr(part.options, "models", ()) if model not in built]:
+            problem = "this model itself" if unbuilt[0] == name else "composed of other models and is defined below it"
+            raise ConfigError(f"models.{name}.models: {unbuilt[0]!r} is {problem}. Name models above this one.")
+        built[name] = part.module.build(part.options, registry)
+    for name, model in built.items():
+        set_model_key(model, name)
+    return {name: built[name] for name in models}
+
+
+def _build(part: ConfiguredPart) -> Any:
+    return part.module.build(part.options)
+
+
+def load_hooks(names: HookNames) -> Hooks:
+    return Hooks(
+        before_request=[parts.require_async(parts.load(name)) for name in names.before_request],
+        after_request=[parts.require_async(parts.load(name)) for name in names.after_request],
+        on_error=[parts.require_async(parts.load(name)) for name in names.on_error],
+    )

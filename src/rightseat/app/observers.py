@@ -1,0 +1,35 @@
+"""Builds the observers of runs that the configuration enables: traces and metrics."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from rightseat.config import Config
+from rightseat.core.errors import ConfigError
+from rightseat.core.tracing import NO_OBSERVER, Observer
+from rightseat.telemetry.composite import CompositeObserver
+
+
+def build_observers(config: Config) -> list[Observer]:
+    """OpenTelemetry and the Prometheus client are large, so they are imported only if they are enabled."""
+    telemetry = config.telemetry
+    observers: list[Observer] = []
+    if telemetry.traces:
+        traces = _import_package("rightseat.telemetry.traces", "Traces")
+        endpoint = telemetry.traces if isinstance(telemetry.traces, str) else None
+        observers.append(traces.Traces(endpoint, telemetry.service_name, version("rightseat")))
+    if any(face.type == "metrics" for face in config.faces):
+        observers.append(_import_package("rightseat.telemetry.metrics", "Metrics").SERVER)
+    return observers
+
+
+def combine_observers(observers: Sequence[Observer]) -> Observer:
+    return CompositeObserver(observers) if observers else NO_OBSERVER
+
+
+def _import_package(path: str, name: str) -> Any:
+    try:
+        return import_module(path)
+    except ModuleNotFoundError as error:
+        raise ConfigError(f"{name} need a package that is not installed: pip install 'rightseat[telemetry]'") from error

@@ -1,0 +1,39 @@
+"""Gives every request an id, which its response carries in `x-request-id` and every log line about it holds."""
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.types import Message, Scope, Send
+
+from rightseat.core.ids import new_id
+from rightseat.core.tracing import LOG_CONTEXT, LogContext
+
+REQUEST_ID_PATTERN = re.compile(r"[0-9A-Za-z._:-]{1,128}")
+
+
+class RequestIdSend:
+    """An ASGI `send` that adds `x-request-id`: the client's own id if it is well-formed, else a new one.
+
+    `varies_by_origin` adds `Vary: Origin`, as `CORSMiddleware` would.
+    """
+
+    __slots__ = ("_id", "_send", "_varies_by_origin")
+
+    def __init__(self, scope: Scope, send: Send, *, varies_by_origin: bool = False) -> None:
+        client_id = Headers(scope=scope).get("x-request-id", "")
+        self._id = client_id if REQUEST_ID_PATTERN.fullmatch(client_id) else new_id("req")
+        self._varies_by_origin = varies_by_origin
+        self._send = send
+        LOG_CONTEXT.set(LogContext(self._id))
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [*message["headers"], (b"x-request-id", self._id.encode())]
+            message = {**message, "headers": add_vary_origin(headers) if self._varies_by_origin else headers}
+        await self._send(message)
+
+
+def add_vary_origin(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    known = [value for name, value in headers if name.lower() == b"vary"]
+    others = [header for header in headers if header[0].lower() != b"vary"] if known else headers
+    return [*others, (b"vary", b", ".join([*known, b"Origin"]))]

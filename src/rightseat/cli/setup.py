@@ -1,0 +1,56 @@
+"""Shared setup of commands: logging, the import path and the configuration."""
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from rightseat import config
+from rightseat.config import Config, ConfiguredPart
+from rightseat.core.errors import ConfigError
+from rightseat.telemetry.logs import FORMATTERS, ContextFilter
+
+file_option = click.option(
+    "-c", "--config", "path", type=click.Path(path_type=Path), help=f"The configuration file.  [default: {config.FILE}]"
+)
+
+
+def load(path: Path | None) -> Config:
+    """Read the configuration. Its folder is put on the import path, so that it can refer to modules there."""
+    sys.path.insert(0, str((path or Path(config.FILE)).resolve().parent))
+    return config.find(path)
+
+
+def load_model(file: Path) -> Config:
+    """The configuration for a model file alone: one agent with that model, at the default paths."""
+    if not file.is_file():
+        raise ConfigError(f"There is no file {file}. --model expects a GGUF file.")
+    model = {"type": "completion", "backend": {"model": str(file.absolute())}}
+    return config.parse(json.dumps({"models": {"default": model}}))
+
+
+def describe_store(part: ConfiguredPart) -> str:
+    """Where a part stores its data, without its password."""
+    if getattr(part.options, "url", None):
+        return f"the database of `{part.type}`"
+    return str(getattr(part.options, "path", "") or "memory")
+
+
+def set_up_logging(
+    *, access: bool = False, runs: bool = False, form: Literal["plain", "json"] = "plain", level: str = "info"
+) -> None:
+    """One line per message to stderr: rightseat's from `level` on, warnings of other packages.
+
+    `access` logs each request, `runs` each run that ends: a server does, a command prints its run itself.
+    """
+    handler = logging.StreamHandler()
+    handler.addFilter(ContextFilter())
+    handler.setFormatter(FORMATTERS[form])
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    logging.getLogger("rightseat").setLevel(level.upper())
+    logging.getLogger("rightseat.audit").setLevel(logging.INFO)  # independent of `level`
+    logging.getLogger("rightseat.runs").setLevel(logging.NOTSET if runs else logging.WARNING)
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO if access else logging.WARNING)

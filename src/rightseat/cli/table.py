@@ -1,0 +1,26 @@
+"""Formats rows as a table for the terminal."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+
+def format_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """Columns of equal width, two spaces apart. Cells may hold text of users."""
+    lines = [[clean(cell) for cell in row] for row in rows]
+    lines = [list(headings), *lines] if headings else lines
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+
+
+def clean(text: str) -> str:
+    """Without control characters, which could change the terminal."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def format_time(time: str) -> str:
+    """An ISO 8601 time to the second."""
+    return time[:19].replace("T", " ")
+
+
+def format_duration(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds:.2f} s"

@@ -1,0 +1,195 @@
+"""Reads the stored threads and runs of all users, for operators. `core.threads` reads those of one user.
+
+Lists are read page by page, the newest first. `Page.next` is the cursor of the next page; it stays valid when rows are
+added or deleted.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+import msgspec
+
+from rightseat.core.ask import AgentNames
+from rightseat.core.threads import Pending
+from rightseat.core.usage import ModelUsage
+
+Row = TypeVar("Row")
+
+MAX_TOTAL = 100_000
+"""Up to this number of rows the total of a list is exact; counting more takes too long."""
+
+
+class Page(msgspec.Struct, Generic[Row], frozen=True):
+    """`next` is None on the last page. `total` is the number of rows on all pages, and None if it was not counted.
+
+    A page with words may have fewer rows than its limit, even none, and still a `next`: the search has reached its time
+    limit there, and goes on with the next page.
+    """
+
+    rows: Sequence[Row]
+    next: str | None = None
+    total: int | None = None
+    """At most `MAX_TOTAL`."""
+
+
+class RecordReader(msgspec.Struct, frozen=True):
+    """Restricts a list to what its reader may see: the rows of `user` with the agents `own`, and those of all users
+    with the agents `others`. A thread is visible if all agents are permitted that took part in it."""
+
+    user: str
+    own: AgentNames = None
+    others: AgentNames = ()
+
+
+class ThreadQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """`after` is the cursor of a page; None reads the first. Other fields that are None restrict nothing.
+
+    `state` is one of `ThreadRow.state`, `since` a time of the form of `ThreadRow.updated_at`. `words` is searched in
+    titles and in the text of messages, in any case. `is_counted` asks for the total, except of a search.
+    """
+
+    reader: RecordReader | None = None
+    user: str | None = None
+    agent: str | None = None
+    archived: bool | None = None
+    state: str | None = None
+    since: str | None = None
+    words: str | None = None
+    after: str | None = None
+    limit: int = 50
+    is_counted: bool = False
+
+
+class ThreadRow(msgspec.Struct, frozen=True):
+    """Times are ISO 8601, in UTC. `runs` counts the runs of the thread; `active_run` is one that has not ended.
+
+    `state` is `running`, or the outcome of the last run; None without runs. Tokens and `milliseconds` are the sums of
+    all runs, and None if they are unknown. `last_text` is the beginning of the text of the last message, in lists.
+    `has_other_agents` means that another agent than `agent` took part.
+    """
+
+    id: str
+    title: str | None
+    user: str
+    agent: str
+    archived: bool
+    created_at: str
+    updated_at: str
+    runs: int
+    active_run: str | None
+    state: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    milliseconds: int | None = None
+    cache_read_tokens: int | None = None
+    has_other_agents: bool = False
+    last_text: str | None = None
+
+
+class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """As `ThreadQuery`. `outcome` is one of `RunRecord.outcome`, or `running`; `since` restricts `started_at`."""
+
+    reader: RecordReader | None = None
+    thread: str | None = None
+    agent: str | None = None
+    user: str | None = None
+    outcome: str | None = None
+    since: str | None = None
+    after: str | None = None
+    limit: int = 50
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """A stored run. Transient runs are not stored.
+
+    `outcome` is that of the last event, `failed`, or None while it runs. `code` is the error of a failed run.
+    `has_questions` means that the run ended with questions to a person, `is_waiting` that one of them is still open.
+    Tokens are None if no model has reported them, and calls until the run has finished. `flow` is the first flow that
+    ran in it, as `plugin.flow`; `models` has the calls and tokens of each model.
+    """
+
+    id: str
+    thread: str
+    user: str
+    agent: str
+    face: str | None
+    started_at: str
+    ended_at: str | None
+    outcome: str | None
+    code: str | None
+    has_questions: bool
+    is_waiting: bool
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None = None
+    model_calls: int | None = None
+    tool_calls: int | None = None
+    flow: str | None = None
+    models: Sequence[ModelUsage] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        if self.ended_at is None:
+            return None
+        return (datetime.fromisoformat(self.ended_at) - datetime.fromisoformat(self.started_at)).total_seconds()
+
+
+class FileRow(msgspec.Struct, frozen=True):
+    """A file or a chart that a run of a thread created."""
+
+    id: str
+    name: str
+    media_type: str
+    created_at: str
+
+
+class Question(NamedTuple):
+    """A pending interrupt, and the user whose run asks."""
+
+    user: str
+    pending: Pending
+
+
+class Records(Protocol):
+    async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
+        """The most recently used first. Raises `BadRequest` for a cursor that is none.
+
+        A search takes at most about two seconds and delays no other work.
+        """
+        ...
+
+    async def runs(self, query: RunQuery) -> Page[RunRecord]:
+        """The most recently started first. Raises `BadRequest` for a cursor that is none."""
+        ...
+
+    async def visit_runs(self, query: RunQuery, visit: Callable[[RunRecord], object]) -> bool:
+        """Call `visit` with each run, the most recently started first, up to `query.limit`.
+
+        Returns whether these are all. `has_questions` and `is_waiting` are not read.
+        """
+        ...
+
+    async def thread(self, id: str) -> ThreadRow | None: ...
+
+    async def run(self, id: str) -> RunRecord | None: ...
+
+    async def files(self, thread_id: str) -> Sequence[FileRow]:
+        """Those that a client may download, the oldest first."""
+        ...
+
+    async def file_owner(self, id: str) -> str | None:
+        """The user of a file, or of a chart."""
+        ...
+
+    async def questions(self) -> Sequence[Question]:
+        """Interrupts of all users that wait for an answer and have not expired, the oldest first."""
+        ...
+
+
+@runtime_checkable
+class StoresRecords(Protocol):
+    """A thread store that can list the threads and runs of all users."""
+
+    @property
+    def records(self) -> Records: ...

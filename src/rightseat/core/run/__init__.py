@@ -1,0 +1,1 @@
+"""The life of one run: start, execution, replay, durability and recovery."""

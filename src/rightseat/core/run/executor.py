@@ -1,0 +1,213 @@
+"""Executes a claimed run: writes the agent's events to the log, and the resulting messages to the thread."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from rightseat.core.admission import Admission, RunSlot
+from rightseat.core.agent import Agent
+from rightseat.core.ask import Ask
+from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
+from rightseat.core.engine import Steps
+from rightseat.core.errors import RunExists, StaleWriter
+from rightseat.core.events import RunFailed, RunFinished, RunStarted
+from rightseat.core.guards.verdicts import mark_denied_question
+from rightseat.core.hooks import Hooks
+from rightseat.core.log import Log, Writer
+from rightseat.core.run.activity import Activity
+from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run
+from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
+from rightseat.core.run.report import log_run
+from rightseat.core.run.spans import SpanRecorder
+from rightseat.core.stream.reducer import Reducer
+from rightseat.core.threads import RunClaim, Threads
+from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, trace_span
+from rightseat.core.usage import start_count
+
+
+class RunExecutor:
+    """`begun` holds the runs that this process has claimed and the engine has not performed yet."""
+
+    def __init__(
+        self,
+        log: Log,
+        threads: Threads,
+        hooks: Hooks,
+        observer: Observer,
+        agent: Callable[[str], Agent],
+        admission: Admission,
+        activity: Activity | None = None,
+    ) -> None:
+        self.begun: dict[str, RunClaim] = {}
+        self._admission = admission
+        self._activity = activity or Activity()
+        self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and the engine has not performed yet
+        self._log = log
+        self._threads = threads
+        self._hooks = hooks
+        self._observer = observer
+        self._agent = agent
+
+    async def admit(self, ask: Ask) -> None:
+        """Raises a `LimitExceeded`. The caller either performs or releases an admitted run."""
+        if ask.run_id in self._slots:
+            raise RunExists(ask.run_id)
+        self._slots[ask.run_id] = await self._admission.admit(ask)
+
+    def release(self, run_id: str) -> None:
+        """Free the slot of a run that was admitted and is not performed here."""
+        if slot := self._slots.pop(run_id, None):
+            slot.release()
+
+    def perform(self, ask: Ask, steps: Steps) -> Coroutine[Any, Any, object]:
+        """The engine awaits this in the run's own task."""
+        if not ask.transient:
+            recorder = SpanRecorder(self._observer, keeps_events=ask.durable)
+            return self._announced(ask, self._observed(ask, steps, recorder, recorder))
+        is_observed = self._observer is not NO_OBSERVER
+        return self._observed(ask, steps, self._observer) if is_observed else self._carry_out(ask, steps)
+
+    async def _announced(self, ask: Ask, run: Coroutine[Any, Any, LastEvent | None]) -> LastEvent | None:
+        self._activity.start(ask)
+        last: LastEvent | None = None
+        try:
+            last = await run
+        finally:
+            self._activity.end(ask, last)
+        return last
+
+    async def _observed(
+        self, ask: Ask, steps: Steps, observer: Observer, recorder: SpanRecorder | None = None
+    ) -> LastEvent | None:
+        with trace_span("run", ask.agent, observer, run=ask.run_id, thread=ask.thread_id) as span:
+            last = await self._carry_out(ask, steps, recorder)
+            if isinstance(last, RunFailed):
+                span.note(outcome="failed", error=last.code)
+            elif last is not None:
+                span.note(outcome=last.outcome)
+        return last
+
+    async def _carry_out(self, ask: Ask, steps: Steps, recorder: SpanRecorder | None = None) -> LastEvent | None:
+        """A cancellation ends only the agent: open events are always ended, and followers receive the last event."""
+        LOG_CONTEXT.set(LOG_CONTEXT.get()._replace(run=ask.run_id, thread=ask.thread_id))  # the task is the run's own
+        start_count()
+        started = time.monotonic()
+        slot = self._slots.pop(ask.run_id, None) or self._admission.take(ask)
+        if task := asyncio.current_task():
+            task.add_done_callback(lambda _: slot.release())  # in every case, even if the task fails
+        reducer = Reducer(ask.state)
+        failures = FailureRecorder(ask, reducer)
+        begun = self.begun.pop(ask.run_id, None)
+        is_new = begun is not None
+        if begun is None and ask.durable:
+            begun = await reclaim_run(self._threads, ask)
+            if begun is None:
+                return None  # it has ended
+        try:
+            claim = begun or await self._threads.claim(ask)
+        except (Exception, asyncio.CancelledError) as error:
+            last = failures.read(error, "begin_run")
+            await run_to_completion(self._give_up(ask, last))
+        else:
+            if ask.state is None:
+                ask = msgspec.structs.replace(ask, state=claim.state)
+            reducer.state = ask.state
+            if ask.durable and recorder is not None:
+                durable_run = DurableRun(self._log, self._threads, ask, claim, reducer, slot, failures, recorder)
+                last = await durable_run.perform(self._agent(ask.agent), steps, is_new=is_new)
+            else:
+                last = await self._answer_and_end(ask, steps, reducer, claim, slot, failures, recorder)
+        log_run(ask, last, started)
+        if self._hooks.after_request or self._hooks.on_error:
+            await run_to_completion(self._call_hooks(ask, reducer, last, failures))
+        return last
+
+    async def _give_up(self, ask: Ask, last: LastEvent) -> None:
+        """Write the failure of a run that could not be claimed, under the lowest epoch, which fences no writer."""
+        async with self._log.open(ask.run_id, epoch=1) as writer:
+            await writer.append(RunStarted(ask.run_id, ask.thread_id, ask.agent))
+            await writer.append(last)
+
+    async def _answer_and_end(
+        self,
+        ask: Ask,
+        steps: Steps,
+        reducer: Reducer,
+        claim: RunClaim,
+        slot: RunSlot,
+        failures: FailureRecorder,
+        recorder: SpanRecorder | None,
+    ) -> LastEvent:
+        try:
+            async with self._log.open(ask.run_id, claim.epoch) as writer:
+                answered = await self._answer(ask, steps, writer, reducer, claim, failures, recorder)
+                slot.release()  # before the end is written: a client that receives it may ask again at once
+                ending = end_run(self._threads, ask, writer, reducer, answered, failures, recorder)
+                # A transient run stores nothing, so a cancellation cannot leave it half saved.
+                return await (ending if ask.transient else run_to_completion(ending))
+        finally:
+            if recorder is not None:
+                recorder.detach()
+            self._threads.release(ask.run_id, claim.epoch)
+
+    async def _answer(
+        self,
+        ask: Ask,
+        steps: Steps,
+        writer: Writer,
+        reducer: Reducer,
+        claim: RunClaim,
+        failures: FailureRecorder,
+        recorder: SpanRecorder | None,
+    ) -> LastEvent:
+        """Write the agent's events to the log, and return the last event."""
+        append, add = writer.append, reducer.add
+        with Outcome(failures, steps, claim.epoch) as outcome:
+            raise_if_cancelled()  # it may have been cancelled while the log was being opened
+            await append(build_run_started(ask, claim, recorder))
+            if recorder is not None:
+                recorder.attach(writer)
+            async with aclosing(self._agent(ask.agent).run(ask, steps)) as events:
+                async for event in events:
+                    if type(event) is RunFinished or type(event) is RunFailed:  # `isinstance` takes six times as long
+                        outcome.read(event)
+                        break
+                    add(event)
+                    await append(event)
+        return outcome.last
+
+    async def _call_hooks(self, ask: Ask, reducer: Reducer, last: LastEvent, failures: FailureRecorder) -> None:
+        if isinstance(last, RunFailed):
+            await self._hooks.error(ask, failures.of(last))
+        elif last.outcome != "cancelled":
+            await self._hooks.after(ask, reducer.messages())
+
+
+async def end_run(
+    threads: Threads,
+    ask: Ask,
+    writer: Writer,
+    reducer: Reducer,
+    last: LastEvent,
+    failures: FailureRecorder,
+    recorder: SpanRecorder | None = None,
+) -> LastEvent:
+    """End open events, save the thread, then write the last event: the run's outcome, or that the store failed."""
+    for ending in reducer.endings():
+        await writer.append(ending)
+    totals = None
+    if recorder is not None:
+        recorder.close(last)
+        totals = recorder.history.totals
+    try:
+        await threads.finish(mark_denied_question(ask, reducer), reducer.messages(), reducer.state, last, totals)
+    except StaleWriter:
+        raise
+    except Exception as error:
+        failure = failures.read(error, "save_thread")
+        last = failure if isinstance(last, RunFinished) and last.outcome != "cancelled" else last
+    await writer.append(last)
+    return last

@@ -1,0 +1,45 @@
+"""Reads the log of a run, and restores a run whose log has expired or was lost from the messages of its thread."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from rightseat.core.errors import LogTruncated
+from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
+from rightseat.core.log import Entry
+from rightseat.core.runtime import Runtime
+from rightseat.core.stream.reducer import Reducer
+from rightseat.core.threads import RunRow, Thread
+
+ReadEntries = Callable[[RunRow], Awaitable[Sequence[Entry]]]
+
+
+async def read_entries(runtime: Runtime, run_id: str, after: str | None = None) -> Sequence[Entry]:
+    """The entries so far; of a log that was lost and recreated, those that are left. Raises `RunNotFound`."""
+    try:
+        return await runtime.read(run_id, after)
+    except LogTruncated as gone:
+        return await read_entries(runtime, run_id, gone.resume)
+
+
+async def restore_run(thread: Thread, run: RunRow, later: Sequence[RunRow], read: ReadEntries) -> list[Event]:
+    """Its start, the messages of the thread up to its end, and its last event."""
+    later_ids: set[str] = set()
+    for one in later:
+        later_ids |= message_ids([entry.event for entry in await read(one)])
+    kept = tuple(message for message in thread.messages if message.id not in later_ids)
+    return [RunStarted(run.id, thread.id, run.agent), MessagesReplaced(kept, ()), final_event(run)]
+
+
+def message_ids(events: Sequence[Event]) -> set[str]:
+    """The ids of the messages that a run added to its thread."""
+    reducer, found = Reducer(), set[str]()
+    for event in events:
+        reducer.add(event)
+        if isinstance(event, RunStarted):
+            found.update(message.id for message in event.new_messages)
+    return found.union(message.id for message in reducer.messages())
+
+
+def final_event(run: RunRow) -> RunFinished | RunFailed:
+    if run.outcome == "failed":
+        return RunFailed("failed", "The run failed.")
+    return RunFinished("cancelled" if run.outcome == "cancelled" else "done")

@@ -1,0 +1,138 @@
+"""JSON responses, and reading request bodies and query parameters with limits, for all faces.
+
+Bodies must be declared as JSON: a web page of another origin cannot send that without a CORS preflight.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.core.errors import BadRequest
+from rightseat.core.types import JSON_ERRORS
+from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
+
+T = TypeVar("T")
+
+encode = msgspec.json.Encoder().encode
+
+SURROGATES = re.compile(rb"\\u[dD](?:[89abAB]..(?:\\u[dD][c-fC-F]..)?|[c-fC-F]..)", re.DOTALL)
+LARGE_BODY_BYTES = 2**20  # below this, checking the depth takes less than 4 ms
+FORM = "multipart/form-data"
+BACKSLASH = rb"\\"
+
+
+class BodyTooLarge(BadRequest):
+    code = "body_too_large"
+    status = 413
+
+    def __init__(self, max_bytes: int) -> None:
+        super().__init__(f"The request is too large: the limit is {max_bytes / 2**20:g} MB.")
+
+
+class NotJson(BadRequest):
+    code = "not_json"
+    status = 415
+
+    def __init__(self) -> None:
+        super().__init__("Send the request as application/json.")
+
+
+class JsonTooDeep(BadRequest):
+    code = "json_too_deep"
+
+    def __init__(self, place: str = "") -> None:
+        where = f" Too deep: {place}." if place else ""
+        super().__init__(f"The JSON is nested too deeply: the limit is {MAX_JSON_DEPTH} levels.{where}")
+
+
+def json_response(
+    body: Any, status: int = 200, content_type: str = "application/json", headers: Mapping[str, str] | None = None
+) -> Response:
+    return Response(encode(body), status, headers, media_type=content_type)
+
+
+def decode_body(body: bytes, kind: type[T]) -> T:
+    """Decode a body as JSON; an empty one is an empty object. Raises `BadRequest`."""
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
+    except JSON_ERRORS as error:
+        raise BadRequest(f"The body is not valid: {error}.") from error
+
+
+def read_number(query: Mapping[str, str], name: str, default: int) -> int:
+    """A number in the query. Raises `BadRequest`."""
+    text = query.get(name)
+    if text is None:
+        return default
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise BadRequest(f"{name} is {text[:20]!r}; it must be a number.")
+    return int(text)
+
+
+async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = False) -> bytes:
+    """The complete body; it is not cached in the request. A request without a body needs no content type.
+
+    Raises `NotJson`, `BodyTooLarge` (more than `max_bytes` bytes), `JsonTooDeep`, or `BadRequest` for unbalanced
+    brackets. With `allow_forms` it may be multipart/form-data.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    is_form = allow_forms and kind == FORM
+    if kind and not (is_json(kind) or is_form):
+        raise NotJson
+    pieces, size = [], 0
+    async for piece in request.stream():
+        size += len(piece)
+        if size > max_bytes:
+            raise BodyTooLarge(max_bytes)
+        pieces.append(piece)
+    body = b"".join(pieces)
+    if body and not kind:
+        raise NotJson
+    if not is_form:
+        await check_depth(body)
+    return body
+
+
+def is_json(kind: str) -> bool:
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
+
+
+async def check_depth(body: bytes) -> None:
+    """Raises `JsonTooDeep`, or `BadRequest` for unbalanced brackets or quotes."""
+    if len(body) <= LARGE_BODY_BYTES:
+        is_fine = is_within_depth(body)
+    else:
+        is_fine = await asyncio.to_thread(is_within_depth, body)  # releases the GIL
+    if not is_fine:
+        raise explain_invalid_body(body)
+
+
+def explain_invalid_body(body: bytes) -> BadRequest:
+    """For a large body without the position: finding it takes too long."""
+    try:
+        if len(body) > LARGE_BODY_BYTES:
+            msgspec.json.decode(body, type=msgspec.Raw)
+            return JsonTooDeep()
+        return JsonTooDeep(find_too_deep(msgspec.json.decode(body)))
+    except RecursionError:
+        return JsonTooDeep()
+    except JSON_ERRORS as error:
+        return BadRequest(f"The body is not valid ({error}).")
+
+
+def repair_surrogates(body: bytes) -> bytes:
+    """Replaces lone surrogates, which JavaScript writes where it cuts an emoji and which are invalid JSON elsewhere."""
+    if rb"\ud" not in body and rb"\uD" not in body:
+        return body
+    pieces = body.split(BACKSLASH)  # an escaped backslash starts no escape
+    return BACKSLASH.join([SURROGATES.sub(repair_escape, piece) for piece in pieces])
+
+
+def repair_escape(escape: re.Match[bytes]) -> bytes:
+    """Keeps a surrogate pair; a lone surrogate becomes U+FFFD."""
+    return rb"\ufffd" if len(escape[0]) == 6 else escape[0]

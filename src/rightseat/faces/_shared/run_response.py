@@ -1,0 +1,300 @@
+"""Streams a run to one client, with keep-alives, and cancels the run when the client disconnects."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from contextlib import aclosing, nullcontext
+from types import TracebackType
+from typing import Any, Self, cast
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rightseat.core.errors import InternalError, LogTruncated, RunNotFound
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.log import Entry, ImmediateSink
+from rightseat.core.runtime import Runtime
+
+logger = logging.getLogger(__name__)
+
+Write = Callable[[Sequence[Entry]], bytes | None]
+TERMINAL_EVENTS = (RunFinished, RunFailed)
+BATCH_INTERVAL_S = 0.002  # entries that arrive faster are sent in batches
+KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
+RAW_SEND = "rightseat.send"
+"""The scope key under which the application stores the server's own `send`. Body chunks bypass middleware that would
+only pass them on; the first and the last message do not."""
+
+
+class RunResponse(Response):
+    """Sends each batch of entries as `write` encodes it, between `first` and `last`; with `after`, only later entries.
+
+    With `cancel_on_disconnect` the run is cancelled when the client disconnects, because no client can resume it.
+    `keep_alive` is for server-sent events: a comment is sent after so many seconds without data.
+
+    With `refusal` the response head waits for the first bytes or the first comment. If the run has failed by then, the
+    refusal is sent instead. `headers` may then be a function, which is called when the head is sent.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        run_id: str,
+        write: Write,
+        *,
+        headers: Mapping[str, str] | Callable[[], Mapping[str, str]],
+        first: bytes = b"",
+        last: bytes = b"",
+        after: str | None = None,
+        cancel_on_disconnect: bool = True,
+        keep_alive: float | None = None,
+        refusal: Callable[[], Response | None] | None = None,
+    ) -> None:
+        self.background = None
+        self.status_code = 200
+        self.body = b""
+        self.init_headers(None if callable(headers) else headers)
+        self._late_headers = headers if callable(headers) else None
+        self._runtime = runtime
+        self._run_id = run_id
+        self._write = write
+        self._first = first
+        self._last = last
+        self._after = after
+        self._cancel_on_disconnect = cancel_on_disconnect
+        self._keep_alive = keep_alive
+        self._refusal = refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_head() -> None:
+            if self._late_headers:
+                self.init_headers(self._late_headers())
+            headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+            await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+            if self._first:
+                await send({"type": "http.response.body", "body": self._first, "more_body": True})
+
+        stream = ClientStream(send, scope.get(RAW_SEND), send_head)
+        if self._refusal is None:
+            await stream.open()
+        ending = await self._relay(stream, receive)
+        if not stream.is_open:
+            refusal = self._refusal() if self._refusal else None
+            if refusal is not None:
+                return await refusal(scope, receive, send)
+            await stream.open()
+        await send({"type": "http.response.body", "body": ending + self._last})
+
+    async def _relay(self, stream: "ClientStream", receive: Receive) -> bytes:
+        """Send until the run ends. Returns the last bytes, which are sent together with the end of the response."""
+        after = self._after
+        while True:
+            try:
+                return await self._relay_from(after, stream, receive)
+            except LogTruncated as gone:  # the log repeats the state that a reader needs
+                after = gone.resume
+            except RunNotFound:
+                logger.info("run %s: its log is gone; closing the stream, clients may reconnect", self._run_id)
+                await stream.drain()
+                return b""
+
+    async def _relay_from(self, after: str | None, stream: "ClientStream", receive: Receive) -> bytes:
+        write = self._write
+        following = self._runtime.follow(self._run_id, after, stream.tap(write))
+        watcher = (
+            DisconnectWatcher(self._runtime, self._run_id, receive) if self._cancel_on_disconnect else nullcontext()
+        )
+        keep_alive = KeepAlive(stream, self._keep_alive) if self._keep_alive else nullcontext()
+        async with watcher, aclosing(following) as batches:
+            with keep_alive:
+                async for entries in batches:
+                    if stream.pending_send is not None or stream.failure is not None:
+                        await stream.drain()
+                    body = write(entries)
+                    if type(entries[-1].event) in TERMINAL_EVENTS:
+                        return body or b""
+                    if body:
+                        if not stream.is_open:
+                            await stream.open()
+                        await stream.send(body)
+                        stream.sent_at = stream.time()
+        await stream.drain()
+        if self._runtime.is_shutting_down:
+            return b""  # another process continues the run
+        return write([Entry(0, 0, incomplete_run_failure(self._run_id))]) or b""
+
+
+def incomplete_run_failure(run_id: str) -> RunFailed:
+    """For a run whose log ended without a final event, because not even that could be written."""
+    return RunFailed(InternalError.code, InternalError(run_id).message)
+
+
+class ClientStream:
+    """The response stream of one client. A tap of the log can send from outside the client's own task.
+
+    Nothing is sent before it is open: `send_head` sends the response head.
+    """
+
+    __slots__ = (
+        "_pushed_at",
+        "_raw_send",
+        "_send",
+        "_send_head",
+        "failure",
+        "is_open",
+        "pending_send",
+        "sent_at",
+        "time",
+    )
+
+    def __init__(self, send: Send, raw_send: Send | None, send_head: Callable[[], Awaitable[None]]) -> None:
+        self.is_open = False
+        self._send_head = send_head
+        self.time = asyncio.get_running_loop().time
+        self.sent_at = self.time()
+        self._send = raw_send or send
+        self._raw_send = raw_send
+        self._pushed_at = 0.0
+        self.pending_send: asyncio.Future[None] | None = None
+        self.failure: Exception | None = None
+
+    async def open(self) -> None:
+        self.is_open = True
+        await self._send_head()
+
+    async def send(self, body: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+
+    def tap(self, write: Write) -> ImmediateSink | None:
+        """For a log: sends an entry immediately, unless it is the last one or one of a fast series.
+
+        Only with the raw `send`: middleware may do things in `send` that belong in the client's own task.
+        """
+        if self._raw_send is None:
+            return None
+
+        def push(entry: Entry) -> bool:
+            now = self.time()
+            if (
+                now - self._pushed_at < BATCH_INTERVAL_S
+                or self.pending_send is not None
+                or type(entry.event) in TERMINAL_EVENTS
+            ):
+                return False
+            if not self.is_open:
+                return False
+            self._pushed_at = now
+            try:
+                if body := write((entry,)):
+                    self._push(body)
+            except Exception as error:
+                self.failure = error
+            return self.failure is None
+
+        return push
+
+    def _push(self, body: bytes) -> None:
+        sending = cast(Coroutine[Any, None, None], self.send(body))
+        try:
+            waiting_for = sending.send(None)
+        except StopIteration:
+            return
+        self.pending_send = asyncio.ensure_future(_ResumedCoroutine(sending, waiting_for))
+
+    @property
+    def idle_seconds(self) -> float:
+        return self.time() - max(self.sent_at, self._pushed_at)
+
+    def send_soon(self, body: bytes) -> None:
+        """Send from outside the client's own task, unless another send is in progress."""
+        if self.pending_send is None or (self.pending_send.done() and not self.pending_send.exception()):
+            self.pending_send = asyncio.ensure_future(self._send_soon(body))
+
+    async def _send_soon(self, body: bytes) -> None:
+        if not self.is_open:
+            await self.open()
+        await self.send(body)
+
+    async def drain(self) -> None:
+        """Wait for a pushed send that could not complete at once; raises its error."""
+        if self.failure is not None:
+            raise self.failure
+        if self.pending_send is not None:
+            await self.pending_send
+            self.pending_send = None
+
+
+class _ResumedCoroutine:
+    """Awaits the rest of a coroutine that was started by hand and is suspended."""
+
+    def __init__(self, coroutine: Coroutine[Any, None, None], waiting_for: Any) -> None:
+        self._coroutine = coroutine
+        self._waiting_for = waiting_for
+
+    def __await__(self) -> Generator[Any, None, None]:
+        try:
+            while True:
+                yield self._waiting_for
+                self._waiting_for = self._coroutine.send(None)
+        except StopIteration:
+            return
+        finally:
+            self._coroutine.close()
+
+
+class KeepAlive:
+    """Sends a comment after `seconds` without data, so that proxies keep the connection open."""
+
+    __slots__ = ("_seconds", "_stream", "_timer")
+
+    def __init__(self, stream: ClientStream, seconds: float) -> None:
+        self._stream = stream
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._arm(self._seconds)
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _arm(self, seconds: float) -> None:
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._fire)
+
+    def _fire(self) -> None:
+        """Rearmed only when it fires, so that a chunk costs no timer."""
+        left = self._seconds - self._stream.idle_seconds
+        if left <= 0:
+            self._stream.send_soon(KEEP_ALIVE_COMMENT)
+            self._stream.sent_at = self._stream.time()
+            left = self._seconds
+        self._arm(left)
+
+
+class DisconnectWatcher:
+    """Cancels the run when its client disconnects, or when the block is left with an error.
+
+    Cancelling ends the run's log, which ends the subscription inside the block.
+    """
+
+    __slots__ = ("_receive", "_run_id", "_runtime", "_watcher")
+
+    def __init__(self, runtime: Runtime, run_id: str, receive: Receive) -> None:
+        self._runtime = runtime
+        self._run_id = run_id
+        self._receive = receive
+
+    async def __aenter__(self) -> Self:
+        self._watcher = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._watcher.cancel()
+        if kind is not None:
+            await self._runtime.cancel(self._run_id)
+
+    async def _watch(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        await self._runtime.cancel(self._run_id)

@@ -1,0 +1,91 @@
+"""The AI SDK face: the UI message stream of Vercel's AI SDK, for `useChat` and the clients built on it."""
+
+import logging
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+
+from rightseat.access.authenticator import Handler, RouteAuth
+from rightseat.core.ask import Principal
+from rightseat.core.errors import InternalError, LimitExceeded, RightseatError
+from rightseat.core.ids import new_id
+from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.files import make_file_handler
+from rightseat.faces._shared.responses import read_body, repair_surrogates
+from rightseat.faces.ai_sdk.chats import ChatOperations
+from rightseat.parts import AgentName
+
+logger = logging.getLogger(__name__)
+
+ChatOperation = Callable[[bytes, Request, Principal], Awaitable[Response]]
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    path: str = Field(default="/api/chat", pattern="^/")
+    """The path of the transport's `api`."""
+    agent: AgentName = "default"
+    """The agent that answers. Add a face for each further agent."""
+    headers: tuple[str, ...] = ()
+    """Request headers that are forwarded to hooks, tools and agents."""
+    max_body_mb: float = Field(default=16.0, gt=0)
+    """The largest request body, including files. The client sends the whole conversation with every question."""
+    keep_alive: float = Field(default=15.0, gt=0)
+    """Seconds without data before a stream sends a keep-alive comment, so that proxies keep it open."""
+
+
+def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+    router = APIRouter()
+    path = options.path.rstrip("/")
+    max_bytes = int(options.max_body_mb * 2**20)
+    chats = ChatOperations(
+        runtime, auth, agent=options.agent, headers=options.headers, keep_alive=options.keep_alive, path=path
+    )
+
+    def add(below: str, method: str, operation: ChatOperation) -> None:
+        handler = make_handler(operation, max_bytes)
+        router.add_route(path + below, auth.protect(handler, refuse), methods=[method])
+
+    for below in ("", "/") if path else ("/",):
+        add(below, "POST", chats.submit)
+    router.add_route(
+        f"{path}/files/{{file}}", auth.protect(make_file_handler(runtime, refuse), refuse), methods=["GET"]
+    )
+    add("/{chat:path}/stream", "GET", chats.resume)
+    add("/{chat:path}/stop", "POST", chats.stop)
+    add("/{chat:path}", "GET", chats.load)
+    return router
+
+
+def refuse_path(method: str, path: str, status: int, options: Options) -> Response:
+    base = options.path.rstrip("/")
+    text = f"{method} {base}{path} is not an address of a chat. Set `api` of the transport to {base!r}."
+    return PlainTextResponse(text, status)
+
+
+def refuse(error: RightseatError) -> Response:
+    """Return the message as plain text, because `useChat` shows the body of an error response as it is."""
+    headers = {"retry-after": str(error.retry_after)} if isinstance(error, LimitExceeded) else None
+    return PlainTextResponse(error.message, error.status, headers)
+
+
+def make_handler(operation: ChatOperation, max_bytes: int) -> Handler:
+    """Reads the body, and converts errors to responses."""
+
+    async def handle(request: Request, principal: Principal) -> Response:
+        try:
+            body = await read_body(request, max_bytes) if request.method == "POST" else b""
+            return await operation(repair_surrogates(body), request, principal)
+        except ClientDisconnect:
+            return Response()  # the client is gone
+        except RightseatError as error:
+            return refuse(error)
+        except Exception:
+            id = new_id("request")
+            logger.exception("%s: %s failed", id, request.url.path)
+            return refuse(InternalError(id))
+
+    return handle

@@ -1,0 +1,143 @@
+"""Errors in OpenAI's format, `{"error": {"message", "type", "param", "code"}}`, with matching HTTP statuses."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from rightseat.core import errors
+from rightseat.core.errors import (
+    BadRequest,
+    ConcurrencyLimitExceeded,
+    ContextTooLong,
+    LimitExceeded,
+    ModelLoading,
+    RightseatError,
+)
+from rightseat.faces._shared.responses import json_response
+
+TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
+"""By status; others below 500 are `invalid_request_error`, from 500 on `server_error`."""
+
+KINDS = {ConcurrencyLimitExceeded.code: "requests"}
+"""Types of codes that differ from that of their status."""
+
+CODES = {
+    ContextTooLong.code: "context_length_exceeded",
+    "unauthenticated": "invalid_api_key",
+    "guard_denied": "content_filter",
+}
+"""OpenAI's own codes, which its clients look for."""
+
+STATUSES = {
+    ContextTooLong.code: 400,
+    "guard_denied": 400,
+    "approval_required": 403,
+    "answer_required": 403,
+    "cancelled": 503,
+}
+
+NOT_RETRYABLE = {"model_refused", "model_refused_key", "max_turns_exceeded", "too_many_tool_calls", "response_too_long"}
+"""A retry would fail the same way; OpenAI's clients retry from status 500 on unless a header forbids it."""
+
+UNSUPPORTED_APIS = {
+    "completions": "The legacy completions API is not served.",
+}
+"""By the first segment of their path."""
+
+SERVED_PATHS = "/responses, /chat/completions, /conversations, /embeddings, /audio/transcriptions, /models and /files"
+MAX_PATH_CHARS = 200
+
+LOADING_RETRY_S = "3"
+"""Seconds until a model that is being loaded may be ready. OpenAI's clients wait this long before they retry."""
+
+
+class InvalidRequest(BadRequest):
+    """`param` is the path of the invalid field."""
+
+    def __init__(self, message: str, param: str | None = None, code: str | None = None) -> None:
+        super().__init__(message)
+        self.param = param
+        self.openai_code = code
+
+
+class ModelNotFound(RightseatError):
+    code = "model_not_found"
+    status = 404
+
+    def __init__(self, name: str, what: str = "is not an agent or model of this server") -> None:
+        super().__init__(f"{name!r} {what}. GET /models lists the available ones.")
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorResponse:
+    """An error response. `param` is the path of the field that it concerns."""
+
+    message: str
+    status: int
+    code: str
+    param: str | None = None
+    retry_after: int | None = None
+
+    @classmethod
+    def of(cls, error: RightseatError) -> "ErrorResponse":
+        if isinstance(error, InvalidRequest):
+            return cls(error.message, error.status, error.openai_code or "invalid_request", error.param)
+        param = "model" if isinstance(error, ModelNotFound) else None
+        retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
+        status = status_of(error.code, error.status)
+        return cls(error.message, status, CODES.get(error.code, error.code), param, retry_after)
+
+    @classmethod
+    def of_run(cls, code: str, message: str) -> "ErrorResponse":
+        """For a run that ended with the `code` of an error."""
+        return cls(message, status_of(code), CODES.get(code, code))
+
+    def body(self, warnings: Sequence[str] = ()) -> dict[str, Any]:
+        kind = (
+            KINDS.get(self.code)
+            or TYPES.get(self.status)
+            or ("server_error" if self.status >= 500 else "invalid_request_error")
+        )
+        error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
+        return {"error": error, "warnings": list(warnings)} if warnings else {"error": error}
+
+    def response(self, warnings: Sequence[str] = ()) -> Response:
+        response = json_response(self.body(warnings), self.status)
+        if self.status >= 500 and self.code in NOT_RETRYABLE:
+            response.headers["x-should-retry"] = "false"
+        if self.code == ModelLoading.code:
+            response.headers["retry-after"] = LOADING_RETRY_S
+        if self.retry_after is not None:
+            response.headers["retry-after"] = str(self.retry_after)
+        return response
+
+
+def refuse(error: RightseatError) -> Response:
+    return ErrorResponse.of(error).response()
+
+
+def explain_path(method: str, path: str, base: str, status: int) -> str:
+    """Why `method` cannot be used at `path`, which is below `base`, the path of the face."""
+    shown = base + path[:MAX_PATH_CHARS]
+    if status == 405:
+        return f"{shown} does not support {method}."
+    if not path.strip("/"):
+        return f"{shown} is the base URL of an OpenAI-compatible API, for clients such as OpenAI(base_url=…)."
+    if reason := UNSUPPORTED_APIS.get(path.split("/")[1]):
+        return f"{reason} Use chat completions: POST {base}/chat/completions."
+    return f"{shown} is not served. Below {base} there are {SERVED_PATHS}."
+
+
+def status_of(code: str, otherwise: int = 500) -> int:
+    return STATUSES.get(code) or _known.get(code, otherwise)
+
+
+def _all(kind: type[RightseatError]) -> Iterator[type[RightseatError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from _all(below)
+
+
+_known = {kind.code: kind.status for kind in _all(RightseatError) if kind.__module__ == errors.__name__}

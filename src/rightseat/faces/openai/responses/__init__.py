@@ -1,0 +1,1 @@
+"""The Responses API: runs agents and models, and keeps their responses for the clients that continue them."""

@@ -1,0 +1,114 @@
+"""`/conversations`: creates, changes and deletes conversations, and lists and adds their items."""
+
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.core.ask import Principal
+from rightseat.core.errors import RightseatError
+from rightseat.core.runtime import Runtime
+from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces.openai.decoder import explain_decode_error
+from rightseat.faces.openai.models import ModelNames
+from rightseat.faces.openai.responses.conversation_store import ConversationRecord, ConversationStore
+from rightseat.faces.openai.responses.decoder import Metadata
+from rightseat.faces.openai.responses.input_items import Item, calls_of, decode_input
+from rightseat.faces.openai.responses.item_pages import PageQuery, list_page
+from rightseat.faces.openai.responses.sealed_reasoning import Sealer
+from rightseat.faces.openai.warnings import warnings_header
+
+
+class NoSuchItem(RightseatError):
+    code = "item_not_found"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"Item with id '{id[:100]}' not found in this conversation.")
+
+
+class ConversationBody(msgspec.Struct):
+    items: list[msgspec.Raw] | None = None
+    metadata: Metadata | None = None
+
+
+class Conversations:
+    def __init__(self, runtime: Runtime, names: ModelNames, store: ConversationStore, sealer: Sealer) -> None:
+        self._runtime = runtime
+        self._names = names
+        self._store = store
+        self._sealer = sealer
+
+    async def create(self, body: bytes, http: Request, principal: Principal) -> Response:
+        given, warnings = read_conversation(body), list[str]()
+        decoded = decode_input(given.items, warnings, self._sealer.unseal, param="items")
+        record = await self._store.create(self._first_agent(principal), given.metadata or {}, principal)
+        await self._store.append(record, decoded, principal)
+        return json_response(write_conversation(record), headers=warnings_header(warnings))
+
+    def _first_agent(self, principal: Principal) -> str:
+        """The agent of the thread until a response names another."""
+        listed = self._names.list_models(principal)["data"]
+        return str(listed[0]["id"]) if listed else "default"
+
+    async def _append(
+        self, record: ConversationRecord, given: ConversationBody, principal: Principal, warnings: list[str]
+    ) -> list[Item]:
+        thread = await self._store.load_thread(record, principal)
+        decoded = decode_input(
+            given.items, warnings, self._sealer.unseal, calls=calls_of(thread.messages), param="items"
+        )
+        return await self._store.append(record, decoded, principal)
+
+    async def retrieve(self, body: bytes, http: Request, principal: Principal) -> Response:
+        return json_response(write_conversation(await self._find(http, principal)))
+
+    async def update(self, body: bytes, http: Request, principal: Principal) -> Response:
+        given, record = read_conversation(body), await self._find(http, principal)
+        record = msgspec.structs.replace(record, metadata=given.metadata or {})
+        await self._store.save(record, principal)
+        return json_response(write_conversation(record))
+
+    async def delete(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record = await self._find(http, principal)
+        await self._runtime.delete(record.thread_id, principal)
+        return json_response({"id": record.id, "object": "conversation.deleted", "deleted": True})
+
+    async def list_items(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record, query = await self._find(http, principal), PageQuery.read(http)
+        return json_response(list_page(await self._store.items(record, principal), query))
+
+    async def add_items(self, body: bytes, http: Request, principal: Principal) -> Response:
+        given, warnings = read_conversation(body), list[str]()
+        record = await self._find(http, principal)
+        items = await self._append(record, given, principal, warnings)
+        page = list_page(items, PageQuery(max(len(items), 1), True, None))
+        return json_response(page, headers=warnings_header(warnings))
+
+    async def retrieve_item(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record, id = await self._find(http, principal), http.path_params["item"]
+        found = next((item for item in await self._store.items(record, principal) if item["id"] == id), None)
+        if found is None:
+            raise NoSuchItem(id)
+        return json_response(found)
+
+    async def _find(self, http: Request, principal: Principal) -> ConversationRecord:
+        return await self._store.find(http.path_params["conversation"], principal)
+
+
+def read_conversation(body: bytes) -> ConversationBody:
+    try:
+        return msgspec.json.decode(body or b"{}", type=ConversationBody)
+    except JSON_ERRORS as error:
+        raise explain_decode_error(error) from error
+
+
+def write_conversation(record: ConversationRecord) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "object": "conversation",
+        "created_at": record.created_at,
+        "metadata": record.metadata,
+    }

@@ -1,0 +1,158 @@
+"""Finds stored responses, their items and their conversations.
+
+A response is a run in a thread of its user. Its record is an artifact of that thread, which no client can download and
+which is deleted with the thread. Its output is encoded from the log of the run. The ids of items contain the id of
+their response, so that an item is found by its id alone.
+"""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import RightseatError, RunNotFound
+from rightseat.core.events import (
+    Event,
+    RunStarted,
+    TextDelta,
+    TextEnded,
+    TextStarted,
+    ToolCallDelta,
+    ToolCallEnded,
+    ToolCallReturned,
+    ToolCallStarted,
+)
+from rightseat.core.log import Entry
+from rightseat.core.messages import Call, Message, Result, Text
+from rightseat.core.runtime import Runtime
+from rightseat.core.threads import RunRow, Thread
+from rightseat.faces._shared.artifact_links import ArtifactLinker
+from rightseat.faces._shared.lost_log import final_event, read_entries
+from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
+from rightseat.faces.openai.responses.input_items import Item
+from rightseat.faces.openai.responses.response_record import ResponseRecord
+from rightseat.faces.openai.responses.sealed_reasoning import Seal
+
+RESPONSE_ID = re.compile("resp_[0-9a-f]{32}")
+ITEM_ID = re.compile("([a-z]+)_([0-9a-f]{32})_(i?)([0-9a-f]{1,32})")
+"""Type, response, whether it is input, and a number or the key of an interrupt."""
+
+_decode = msgspec.json.Decoder(ResponseRecord).decode
+
+
+class ResponseNotFound(RightseatError):
+    code = "response_not_found"
+    status = 404
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"Response with id '{id[:100]}' not found.")
+
+
+class ResponseStore:
+    def __init__(self, runtime: Runtime, seal: Seal) -> None:
+        self._runtime = runtime
+        self._seal = seal
+
+    @property
+    def is_available(self) -> bool:
+        """A thread store of one's own need not store artifacts."""
+        return self._runtime.artifacts is not None
+
+    async def save(self, record: ResponseRecord, ask: Ask) -> None:
+        if self._runtime.artifacts is not None:
+            content = msgspec.json.encode(record)
+            await self._runtime.artifacts.put(ask, record.id, PRIVATE_MEDIA_TYPE, content, record.id)
+
+    async def find(self, id: str, principal: Principal) -> ResponseRecord:
+        """Raises `ResponseNotFound`, for the responses of other users too."""
+        record = await self._find_any(id, principal)
+        if record is None or record.is_deleted:
+            raise ResponseNotFound(id)
+        return record
+
+    async def _find_any(self, id: str, principal: Principal) -> ResponseRecord | None:
+        artifacts = self._runtime.artifacts
+        found = await artifacts.get(id, principal) if artifacts and RESPONSE_ID.fullmatch(id) else None
+        if found is None or found.media_type != PRIVATE_MEDIA_TYPE or not principal.may_use(found.agent):
+            return None
+        return _decode(found.content)
+
+    async def records_of(self, thread: Thread, principal: Principal) -> list[tuple[RunRow, ResponseRecord]]:
+        """The runs of a thread that are responses, in their order, with those that were deleted."""
+        found = [(run, await self._find_any(response_id(run.id), principal)) for run in thread.runs]
+        return [(run, record) for run, record in found if record is not None]
+
+    async def history(self, record: ResponseRecord, thread: Thread, principal: Principal) -> tuple[Message, ...]:
+        """The messages of the thread up to the end of a response."""
+        ids = [run.id for run in thread.runs]
+        later = ids[ids.index(record.run_id) + 1 :]
+        for run_id in later:
+            if (following := await self._find_any(response_id(run_id), principal)) is not None:
+                return thread.messages[: following.start]
+        return thread.messages
+
+    async def load(
+        self, record: ResponseRecord, principal: Principal, files_url: str | None = None
+    ) -> ResponseEventEncoder:
+        """The response as of now."""
+        encoder = ResponseEventEncoder(record, self._seal, writes=False)
+        encoder.feed(ArtifactLinker(files_url).expand_entries(await self.entries(record, principal)))
+        return encoder
+
+    async def entries(self, record: ResponseRecord, principal: Principal) -> Sequence[Entry]:
+        try:
+            return await read_entries(self._runtime, record.run_id)
+        except RunNotFound:
+            return await self._restore(record, principal)
+
+    async def _restore(self, record: ResponseRecord, principal: Principal) -> Sequence[Entry]:
+        """For a response whose log has expired or was lost: its output as far as the thread has it."""
+        thread = await self._runtime.settled(record.thread_id, principal)
+        run = next((one for one in thread.runs if one.id == record.run_id), None) if thread else None
+        if thread is None or run is None or run.outcome is None:
+            return ()
+        messages = (await self.history(record, thread, principal))[record.start :]
+        events: list[Event] = [RunStarted(run.id, thread.id, run.agent)]
+        for message in messages:
+            events += replay_message(message)
+        events.append(final_event(run))
+        return [Entry(run.epoch, 0, event) for event in events]
+
+    async def items_of(self, record: ResponseRecord, principal: Principal) -> list[Item]:
+        """Its input and output; nothing of a deleted response."""
+        if record.is_deleted:
+            return []
+        return [*record.input, *(await self.load(record, principal)).output]
+
+    async def find_item(self, id: str, principal: Principal) -> Item | None:
+        """An input or output item of any response of this principal."""
+        parsed = ITEM_ID.fullmatch(id)
+        record = await self._find_any(f"resp_{parsed[2]}", principal) if parsed else None
+        if parsed is None or record is None or record.is_deleted:
+            return None
+        if parsed[1] == "mcpr":
+            return {"id": id, "type": "mcp_approval_request"}  # what it asks is only read from the store
+        items = record.input if parsed[3] else (await self.load(record, principal)).output
+        return next((item for item in items if item.get("id") == id), None)
+
+
+def response_id(run_id: str) -> str:
+    return f"resp_{run_id.removeprefix('run_')}"
+
+
+def replay_message(message: Message) -> list[Event]:
+    """The events of a message that a run added to its thread."""
+    events: list[Event] = []
+    if message.role not in ("assistant", "tool"):
+        return events
+    for part in message.parts:
+        match part:
+            case Text(text=text):
+                events += (TextStarted(message.id), TextDelta(message.id, text), TextEnded(message.id))
+            case Call(id=id, name=name, arguments=arguments):
+                events += (ToolCallStarted(id, name), ToolCallDelta(id, arguments), ToolCallEnded(id))
+            case Result():
+                events.append(ToolCallReturned(part.call_id, part.name, part.content, part.error))
+    return events

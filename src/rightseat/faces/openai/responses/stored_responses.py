@@ -1,0 +1,147 @@
+"""Stored responses: retrieve, follow, list the input, cancel, delete."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.events import Delta, RunFailed, RunFinished
+from rightseat.core.log import Entry
+from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces._shared.run_response import RunResponse
+from rightseat.faces.openai.encoder import EVENTS
+from rightseat.faces.openai.errors import InvalidRequest
+from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
+from rightseat.faces.openai.responses.input_items import Item
+from rightseat.faces.openai.responses.item_pages import PageQuery, list_page
+from rightseat.faces.openai.responses.response_record import ResponseRecord
+from rightseat.faces.openai.responses.response_store import ResponseNotFound, ResponseStore
+from rightseat.faces.openai.responses.sealed_reasoning import Seal
+
+ReadAfter = Callable[[str], Awaitable[Sequence[Entry]]]
+MAX_NUMBER_DIGITS = 12
+
+
+class StoredResponses:
+    """`path` is that of the face, below which files are served."""
+
+    def __init__(self, runtime: Runtime, store: ResponseStore, seal: Seal, *, keep_alive: float, path: str) -> None:
+        self._runtime = runtime
+        self._store = store
+        self._seal = seal
+        self._keep_alive = keep_alive
+        self._path = path
+
+    async def retrieve(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record = await self._find(http, principal)
+        if http.query_params.get("stream") == "true":
+            return await self._follow(record, read_starting_after(http), http, principal)
+        encoder = await self._store.load(record, principal, files_url(http, self._path))
+        return json_response(encoder.response())
+
+    async def _follow(self, record: ResponseRecord, after: int, http: Request, principal: Principal) -> Response:
+        """The events after number `after`, to the end of the response."""
+        linker = ArtifactLinker(files_url(http, self._path))
+        encoder = ResponseEventEncoder(record, self._seal, after=after, is_immediate=True)
+        entries = await self._store.entries(record, principal)
+        if entries and isinstance(entries[-1].event, RunFinished | RunFailed):
+            entries = await split_joined(entries, record, self._seal, after, self._read_after(record))
+            return Response(encoder.feed(linker.expand_entries(entries)) or b"", headers=EVENTS)
+        return RunResponse(
+            self._runtime,
+            record.run_id,
+            lambda entries: encoder.feed(linker.expand_entries(entries)),
+            headers=EVENTS,
+            keep_alive=self._keep_alive,
+            cancel_on_disconnect=False,
+        )
+
+    def _read_after(self, record: ResponseRecord) -> ReadAfter:
+        return lambda id: self._runtime.read(record.run_id, id)
+
+    async def cancel(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record = await self._find(http, principal)
+        if not record.background:
+            text = "Only a response that was created with `background: true` can be cancelled."
+            raise InvalidRequest(text, "response_id", "not_cancellable")
+        await self._stop(record)
+        return json_response((await self._store.load(record, principal)).response())
+
+    async def _stop(self, record: ResponseRecord) -> None:
+        """Cancel the run and wait for its end. A run that has ended stays as it is."""
+        if await self._runtime.cancel(record.run_id):
+            async with aclosing(self._runtime.follow(record.run_id)) as batches:
+                async for _ in batches:
+                    pass
+
+    async def delete(self, body: bytes, http: Request, principal: Principal) -> Response:
+        """Delete the thread too, unless other responses or a conversation still need it."""
+        record = await self._find(http, principal)
+        thread = await self._runtime.settled(record.thread_id, principal)
+        others = [one for _, one in await self._store.records_of(thread, principal)] if thread else []
+        if record.conversation or any(one.id != record.id and not one.is_deleted for one in others):
+            await self._stop(record)
+            left = ResponseRecord(
+                id=record.id, model=record.model, thread_id=record.thread_id, start=record.start, is_deleted=True
+            )
+            ask = Ask(messages=(), agent=record.model, thread_id=record.thread_id, principal=principal)
+            await self._store.save(left, ask)
+        else:
+            await self._runtime.delete(record.thread_id, principal)
+        return json_response({"id": record.id, "object": "response", "deleted": True})
+
+    async def list_input(self, body: bytes, http: Request, principal: Principal) -> Response:
+        record = await self._find(http, principal)
+        query = PageQuery.read(http)
+        return json_response(list_page(await self._all_input(record, principal), query))
+
+    async def _all_input(self, record: ResponseRecord, principal: Principal) -> list[Item]:
+        """The items of the responses before it, then its own input; the oldest first."""
+        turns: list[Sequence[Item]] = [record.input]
+        while (previous := record.previous_response_id) is not None:
+            try:
+                record = await self._store.find(previous, principal)
+            except ResponseNotFound:
+                break  # it was deleted
+            turns.append(await self._store.items_of(record, principal))
+        return [item for turn in reversed(turns) for item in turn]
+
+    async def _find(self, http: Request, principal: Principal) -> ResponseRecord:
+        return await self._store.find(http.path_params["response"], principal)
+
+
+def read_starting_after(http: Request) -> int:
+    """-1 if the client has no event yet."""
+    text = http.query_params.get("starting_after")
+    if text is None:
+        return -1
+    if not text.isascii() or not text.isdecimal() or len(text) > MAX_NUMBER_DIGITS:
+        name = "starting_after"
+        raise InvalidRequest(f"{name} is {text[:20]!r}; it must be the number of an event.", name)
+    return int(text)
+
+
+async def split_joined(
+    entries: Sequence[Entry], record: ResponseRecord, seal: Seal, after: int, read_after: ReadAfter
+) -> Sequence[Entry]:
+    """Split the entry in which event number `after` is, if the log has joined deltas: the client has its first part."""
+    probe, last_seq = ResponseEventEncoder(record, seal, writes=False), 0
+    for place, entry in enumerate(entries):
+        first, event = probe.next_number, entry.event
+        probe.feed([entry])
+        count, last_seq = entry.seq - last_seq, entry.seq
+        if not isinstance(event, Delta) or count < 2 or not first <= after < probe.next_number - 1:
+            continue
+        cut = entry.seq - count + after + 1 - first
+        rest = (await read_after(f"{entry.epoch}-{cut}"))[0].event
+        if not isinstance(rest, Delta):
+            break
+        text = event.text[: len(event.text) - len(rest.text)]
+        head = Entry(entry.epoch, cut, msgspec.structs.replace(event, text=text))
+        return [*entries[:place], head, Entry(entry.epoch, entry.seq, rest), *entries[place + 1 :]]
+    return entries

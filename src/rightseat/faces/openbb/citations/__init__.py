@@ -1,0 +1,1 @@
+"""Citations: sources, markers in the text and their placement."""

@@ -1,0 +1,1 @@
+"""Requests of OpenBB Workspace: types, parser and signed state."""

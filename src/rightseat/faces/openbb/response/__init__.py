@@ -1,0 +1,1 @@
+"""Responses to OpenBB Workspace: events and their encoder."""

@@ -1,0 +1,1 @@
+"""Tools that an agent gets from OpenBB Workspace: widgets, dashboards, skills and MCP servers."""

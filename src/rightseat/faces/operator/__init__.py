@@ -1,0 +1,119 @@
+"""The operator face: the JSON API and the event stream of the web console.
+
+A request sees the threads of its user, and those of others as far as its operator's rights go (`permissions`). Pages of
+other origins cannot call it, whatever `server.origins` allows.
+"""
+
+import logging
+from pathlib import Path
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from rightseat.access.authenticator import Handler, RouteAuth
+from rightseat.access.origins import AllowedOrigins
+from rightseat.access.sessions import Sessions, load_secret
+from rightseat.core.ask import Principal
+from rightseat.core.errors import InternalError, RightseatError
+from rightseat.core.ids import new_id
+from rightseat.core.runtime import Runtime
+from rightseat.faces._shared.responses import json_response, read_body
+from rightseat.faces.operator.access import AccessRoute
+from rightseat.faces.operator.approvals import ApprovalRoutes
+from rightseat.faces.operator.audit_trail import AuditRoute
+from rightseat.faces.operator.connect import ConnectRoutes
+from rightseat.faces.operator.flows import FlowRoutes
+from rightseat.faces.operator.health import HealthRoute
+from rightseat.faces.operator.live import LiveRoute
+from rightseat.faces.operator.metric_series import MetricsRoute
+from rightseat.faces.operator.permissions import Permissions
+from rightseat.faces.operator.plugins import PluginRoutes
+from rightseat.faces.operator.requests import Operation, OperatorRequest, Routes, check_same_origin
+from rightseat.faces.operator.runs import RunRoutes
+from rightseat.faces.operator.session import SessionRoutes
+from rightseat.faces.operator.setup import SetupRoutes
+from rightseat.faces.operator.threads import ThreadRoutes
+from rightseat.health.own_server import OwnServer
+from rightseat.parts import StatePath
+
+logger = logging.getLogger(__name__)
+
+
+class Options(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    path: str = Field(default="/operator", pattern="^/")
+    """The path of the API. The console expects it beside its own path."""
+    edit: bool = False
+    """Whether keys with the scope `operator.author:*` may save files of plugins. `serve --edit` switches it on too.
+    It has no effect on a server without keys."""
+    session_hours: float = Field(default=12.0, gt=0)
+    """After how many hours a browser has to sign in again."""
+    session_key: StatePath = Path("session.key")
+    """The file with the secret that signs sessions; it is created if it does not exist. A relative path is relative to
+    `server.state_dir`. Several servers behind one address need the same file."""
+    max_body_mb: float = Field(default=16.0, gt=0)
+    """The largest request body, including attachments."""
+    keep_alive: float = Field(default=15.0, gt=0)
+    """Seconds without data before the event stream sends a keep-alive comment, so that proxies keep it open."""
+
+
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnServer | None = None) -> APIRouter:
+    router = APIRouter()
+    max_bytes = int(options.max_body_mb * 2**20)
+    if not auth.is_open:
+        auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours))
+    permissions = Permissions(runtime)
+    is_editing = options.edit and not auth.is_open
+    operations: Routes = {
+        **SessionRoutes(auth, own_server, is_editing=is_editing).routes(),
+        **RunRoutes(runtime, auth, permissions).routes(),
+        **ThreadRoutes(runtime, permissions).routes(),
+        **ApprovalRoutes(runtime, permissions).routes(),
+        **AuditRoute(runtime).routes(),
+        **FlowRoutes(runtime, auth).routes(),
+        **ConnectRoutes(runtime, auth, options.path).routes(),
+        **HealthRoute(own_server).routes(),
+        **AccessRoute(own_server).routes(),
+        **PluginRoutes(runtime, is_editing=is_editing).routes(),
+        **MetricsRoute(runtime, permissions).routes(),
+        **SetupRoutes(own_server).routes(),
+        **LiveRoute(runtime, permissions, options.keep_alive).routes(),
+    }
+    for (method, path), operation in operations.items():
+        handler = make_handler(operation, auth, max_bytes)
+        router.add_route(f"{options.path.rstrip('/')}/{path}", auth.protect(handler, refuse), methods=[method])
+    return router
+
+
+def allowed_origins(options: Options) -> AllowedOrigins:
+    """Not even pages that `server.origins` names: browsers would send them the cookie of a session."""
+    return AllowedOrigins(is_closed=True)
+
+
+def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handler:
+    """Checks where the request comes from, reads the body, and converts errors to responses."""
+
+    async def handle(request: Request, principal: Principal) -> Response:
+        try:
+            check_same_origin(request)
+            body = b"" if request.method == "GET" else await read_body(request, max_bytes)
+            rights = await auth.rights_of(request.headers)
+            response = await operation(OperatorRequest(principal, rights, body, request))
+        except ClientDisconnect:
+            return Response()  # the client is gone
+        except RightseatError as error:
+            return refuse(error)
+        except Exception:
+            id = new_id("request")
+            logger.exception("%s: %s %s failed", id, request.method, request.url.path)
+            return refuse(InternalError(id))
+        response.headers.setdefault("cache-control", "no-store")
+        return response
+
+    return handle
+
+
+def refuse(error: RightseatError) -> Response:
+    return json_response({"error": error.code, "message": error.message}, error.status)

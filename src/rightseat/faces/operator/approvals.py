@@ -1,0 +1,127 @@
+"""Questions of runs to a person, and the answers."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from starlette.responses import Response
+
+from rightseat.core.ask import Answer, Ask, includes_agent
+from rightseat.core.errors import BadRequest, RightseatError, ThreadBusy
+from rightseat.core.records import Question
+from rightseat.core.runtime import Runtime
+from rightseat.core.threads import Pending
+from rightseat.core.types import JsonValue
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces.operator.audit_lines import write_line
+from rightseat.faces.operator.permissions import Permissions, VisibleThread, forbid
+from rightseat.faces.operator.queries import read_owner
+from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+
+
+class Decision(msgspec.Struct):
+    status: Literal["resolved", "cancelled"]
+    payload: JsonValue = None
+
+
+class AnsweredElsewhere(RightseatError):
+    code = "answered_elsewhere"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__("This question was answered just now, or its thread is busy with another run.")
+
+
+class ApprovalRoutes:
+    def __init__(self, runtime: Runtime, permissions: Permissions) -> None:
+        self._runtime = runtime
+        self._permissions = permissions
+
+    def routes(self) -> Routes:
+        return {("GET", "approvals"): self.list, ("POST", "approvals/{interrupt}"): self.decide}
+
+    async def list(self, request: OperatorRequest) -> Response:
+        """The questions of the user. `owner` names another user, or all (`*`), which needs the right `act`."""
+        owner = read_owner(request)
+        found = await self._list_own(request)
+        if owner != request.principal.id:
+            if request.rights.act == ():
+                forbid("act", "*")
+            found = [one for one in await self._list_all(request, found) if owner in (None, one.user)]
+        return json_response([describe_approval(one.pending, one.user) for one in found])
+
+    async def _list_own(self, request: OperatorRequest) -> Sequence[Question]:
+        return [Question(request.principal.id, one) for one in await self._runtime.pending(request.principal)]
+
+    async def _list_all(self, request: OperatorRequest, own: Sequence[Question]) -> Sequence[Question]:
+        known = {one.pending.interrupt.id for one in own}
+        others = [
+            one
+            for one in await self._permissions.records.questions()
+            if one.pending.interrupt.id not in known and includes_agent(request.rights.act, one.pending.agent)
+        ]
+        return [*own, *others]
+
+    async def decide(self, request: OperatorRequest) -> Response:
+        """The run that asked continues in a new run of its thread, as that of its owner."""
+        decision = request.read(Decision)
+        found, question = await self._find(request)
+        answer = Answer(question.interrupt.id, decision.status, decision.payload)
+        if not found.is_own:
+            answer = msgspec.structs.replace(answer, by=request.principal.id)
+        ask = Ask(
+            messages=found.thread.messages,
+            agent=question.agent,
+            thread_id=question.thread_id,
+            principal=found.principal,
+            answers=(answer,),
+            face="operator",
+        )
+        try:
+            await self._runtime.start(ask)
+        except ThreadBusy:
+            raise AnsweredElsewhere from None
+        except BadRequest:
+            await self._find(request)  # raises if it was answered meanwhile
+            raise
+        if not found.is_own:
+            write_line("%s answered question %s of %s", request.principal.id, question.interrupt.id, found.principal.id)
+        return json_response({"thread": ask.thread_id, "run": ask.run_id}, 202)
+
+    async def _find(self, request: OperatorRequest) -> tuple[VisibleThread, Pending]:
+        """Raises `OperatorNotFound`, or `InsufficientScope` if the request may see the thread and not act in it."""
+        wanted = request.id("interrupt")
+        for one in await self._runtime.pending(request.principal):
+            if one.interrupt.id == wanted and (found := await self._permissions.find_thread(request, one.thread_id)):
+                return found, one
+        if request.rights.act != () or request.rights.watch != ():
+            for _, one in await self._permissions.records.questions():
+                if one.interrupt.id == wanted and (found := await self._find_others(request, one)):
+                    return found, one
+        raise OperatorNotFound("This question was answered, or it has expired.")
+
+    async def _find_others(self, request: OperatorRequest, question: Pending) -> VisibleThread | None:
+        if found := await self._permissions.find_thread(request, question.thread_id, "act"):
+            return found
+        if await self._permissions.find_thread(request, question.thread_id):
+            forbid("act", question.agent)
+        return None
+
+
+def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> dict[str, Any]:
+    """Without `has_words` it has neither the text of the question nor the arguments of the call."""
+    interrupt = one.interrupt
+    call = {"id": one.call.id, "name": one.call.name, "arguments": one.call.arguments} if one.call else None
+    return {
+        "id": interrupt.id,
+        "thread": one.thread_id,
+        "run": one.run_id,
+        "agent": one.agent,
+        "owner": owner,
+        "reason": interrupt.reason if has_words else "",
+        "message": interrupt.message if has_words else "",
+        "schema": interrupt.schema if has_words else None,
+        "expires_at": interrupt.expires_at,
+        "call": call if has_words else None,
+        "about": interrupt.subject,
+    }

@@ -1,0 +1,59 @@
+"""Log entries as the console receives them."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from rightseat.core.events import Custom, Delta, Event, ReasoningDelta, RunFinished, TextDelta, ToolCallDelta
+from rightseat.core.log import Entry
+from rightseat.core.stream.compaction import id_of, join_deltas
+from rightseat.faces._shared.artifact_links import remove_private_fields
+
+DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
+
+
+def join_entries(entries: Iterable[Entry], limit: int | None = None) -> list[Entry]:
+    """Join deltas of one message or call that follow each other. The joined entry has the id of the last of them.
+
+    The result has at most `limit` entries; the rest is not read.
+    """
+    joined: list[Entry] = []
+    pieces: list[str] = []
+    for entry in entries:
+        event = entry.event
+        last = joined[-1].event if joined else None
+        if isinstance(event, DELTAS) and continues(event, last):
+            pieces.append(event.text)
+            joined[-1] = entry
+            continue
+        finish_join(joined, pieces)
+        if len(joined) == limit:
+            return joined
+        pieces = [event.text] if isinstance(event, DELTAS) else []
+        joined.append(entry)
+    finish_join(joined, pieces)
+    return joined
+
+
+def continues(delta: Delta, last: Event | None) -> bool:
+    return isinstance(last, type(delta)) and id_of(last) == id_of(delta)
+
+
+def finish_join(joined: list[Entry], pieces: Sequence[str]) -> None:
+    if len(pieces) > 1:
+        joined[-1] = Entry(joined[-1].epoch, joined[-1].seq, join_deltas(joined[-1].event, list(pieces)))
+
+
+def write_entry(event: Event, *, has_details: bool) -> Event:
+    """The event without the memos of interrupts, which only its agent may see.
+
+    `has_details` keeps the operator's part of flow steps: prompts, statements and error texts of servers.
+    """
+    match event:
+        case Custom(name="flow.step", value=dict(step)) if not has_details:
+            return Custom("flow.step", remove_private_fields(step))
+        case RunFinished(interrupts=interrupts) if interrupts:
+            shown = tuple(msgspec.structs.replace(one, memo=None) for one in interrupts)
+            return RunFinished(event.outcome, shown, event.result)
+        case _:
+            return event

@@ -1,0 +1,313 @@
+"""The event stream of the console: the log entries of the threads that it shows, and news of the user's runs.
+
+One stream serves all tabs of a browser. It follows each thread from run to run and never ends by itself. A client that
+reconnects names the last entry that it has of each thread.
+"""
+
+import asyncio
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from rightseat.core.ask import Ask, includes_agent
+from rightseat.core.errors import BadRequest, LogTruncated, RunNotFound, ShuttingDown
+from rightseat.core.events import RunFinished, TextDelta
+from rightseat.core.log import Entry, ImmediateSink
+from rightseat.core.run.activity import Announcement, Closed, PluginActivity, ThreadActivity
+from rightseat.core.run.outcome import LastEvent
+from rightseat.core.runtime import Runtime
+from rightseat.core.threads import RunRow, Thread
+from rightseat.faces._shared.lost_log import read_entries, restore_run
+from rightseat.faces._shared.responses import encode
+from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, RAW_SEND, ClientStream, KeepAlive, Write
+from rightseat.faces.operator.entries import join_entries, write_entry
+from rightseat.faces.operator.permissions import Permissions, VisibleThread
+from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.faces.operator.run_line import build_news_line
+from rightseat.faces.operator.wordless import remove_words
+
+logger = logging.getLogger(__name__)
+
+HEADERS = {"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
+MAX_THREADS = 64  # in one stream: each tab of a browser shows one
+MAX_UNSENT_FRAMES = 64
+POLL_INTERVAL_S = 2.0
+"""Between two searches for a run that another server has started in a thread."""
+END = b""
+
+
+class ThreadPosition(NamedTuple):
+    """The last entry that the client has of a thread; `run` is empty if it has none."""
+
+    thread: str
+    run: str
+    entry: str
+
+
+class LiveRoute:
+    def __init__(self, runtime: Runtime, permissions: Permissions, keep_alive: float) -> None:
+        self._runtime = runtime
+        self._permissions = permissions
+        self._keep_alive = keep_alive
+
+    def routes(self) -> Routes:
+        return {("GET", "live"): self.live}
+
+    async def live(self, request: OperatorRequest) -> Response:
+        if self._runtime.is_shutting_down:
+            raise ShuttingDown
+        stream = LiveStream(self._runtime, self._permissions, request)
+        return LiveResponse(stream, read_positions(request.http), self._keep_alive)
+
+
+class LiveResponse(Response):
+    def __init__(self, live: "LiveStream", positions: Sequence[ThreadPosition], keep_alive: float) -> None:
+        super().__init__(headers=HEADERS)
+        self._live = live
+        self._positions = positions
+        self._keep_alive = keep_alive
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_head() -> None:
+            headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": KEEP_ALIVE_COMMENT, "more_body": True})
+
+        client = ClientStream(send, scope.get(RAW_SEND), send_head)
+        relay = asyncio.create_task(self._live.relay(client, self._positions))
+        tasks = (relay, asyncio.create_task(wait_for_disconnect(receive)))
+        try:
+            with KeepAlive(client, self._keep_alive):
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if relay in done:
+            relay.result()
+            await send({"type": "http.response.body", "body": b""})
+
+
+async def wait_for_disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class LiveStream:
+    """The frames for one client. Threads are followed concurrently, and wait while the client does not read.
+
+    Frames wait in a queue, and one task sends them. If none is waiting, a tap of the log sends an entry at once, as for
+    other clients of a run: a queue and a task switch would double the cost of a chunk.
+    """
+
+    def __init__(self, runtime: Runtime, permissions: Permissions, request: OperatorRequest) -> None:
+        self._runtime = runtime
+        self._permissions = permissions
+        self._request = request
+        self._principal = request.principal
+        self._rights = request.rights
+        self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT_FRAMES)
+        self._is_sending = False
+        self._run_started: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)  # by thread
+
+    async def relay(self, client: ClientStream, positions: Sequence[ThreadPosition]) -> None:
+        """Send frames until a part of the stream fails or the server shuts down."""
+        with self._runtime.activity.subscribe() as news:
+            await client.open()
+            tasks = [asyncio.create_task(self._end_on_failure(self._relay_news(news)))]
+            tasks += [asyncio.create_task(self._end_on_failure(self._follow(one, client))) for one in positions]
+            try:
+                while frame := await self._unsent.get():
+                    self._is_sending = True
+                    await client.drain()
+                    await client.send(frame)
+                    client.sent_at = client.time()
+                    self._is_sending = False
+                await client.drain()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _end_on_failure(self, work: Coroutine[Any, Any, None]) -> None:
+        """The client reconnects, and receives what it does not have."""
+        try:
+            await work
+        except Exception:
+            logger.exception("the event stream of %r failed; its client reconnects", self._principal.id)
+            await self._unsent.put(END)
+
+    async def _relay_news(self, news: "asyncio.Queue[Announcement]") -> None:
+        while not isinstance(one := await news.get(), Closed):
+            if isinstance(one, ThreadActivity):
+                if self._may_see(one.owner, one.agent):
+                    await self._unsent.put(write_thread_change(one))
+                continue
+            if isinstance(one, PluginActivity):
+                if not (self._rights.watch == () and self._rights.author == ()):
+                    await self._unsent.put(write_frame("plugin", one._asdict()))
+                continue
+            ask, last = one
+            owner = ask.principal.id
+            if self._may_see(owner, ask.agent):
+                if last is None:
+                    self._run_started[ask.thread_id].set()
+                has_words = self._is_own(owner, ask.agent) or includes_agent(self._rights.read, ask.agent)
+                await self._unsent.put(write_frame("run", build_news_line(ask, last, has_words=has_words)))
+            if self._may_see(owner, ask.agent) or includes_agent(self._rights.act, ask.agent):
+                for frame in write_question_news(ask, last):
+                    await self._unsent.put(frame)
+        if one.is_shutdown:
+            await self._unsent.put(write_frame("bye", {}))
+        await self._unsent.put(END)
+
+    def _is_own(self, owner: str, agent: str) -> bool:
+        return owner == self._principal.id and self._principal.may_use(agent)
+
+    def _may_see(self, owner: str, agent: str) -> bool:
+        return self._is_own(owner, agent) or includes_agent(self._rights.watch, agent)
+
+    async def _follow(self, seen: ThreadPosition, client: ClientStream) -> None:
+        """Send the runs of a thread, one after the other, and wait for the next one."""
+        sent: set[str] = set()
+        started = self._run_started[seen.thread]
+        is_caught_up = False
+        while True:
+            started.clear()
+            found = await self._permissions.find_thread(self._request, seen.thread, is_settled=False)
+            if found is None:
+                found = VisibleThread(Thread(seen.thread, ()), self._principal, is_own=True, has_words=True)
+            self._permissions.record_opening(self._request, found)
+            for run in runs_after(found.thread, seen, sent):
+                if run.outcome is None and not is_caught_up:
+                    is_caught_up = await self._say_caught_up(seen.thread)
+                await self._send_run(found, run, seen.entry if run.id == seen.run else None, client)
+                sent.add(run.id)
+            is_caught_up = is_caught_up or await self._say_caught_up(seen.thread)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(POLL_INTERVAL_S if self._runtime.threads.reap_every else None):
+                    await started.wait()
+
+    async def _say_caught_up(self, thread_id: str) -> bool:
+        await self._unsent.put(write_frame("caught_up", {"thread": thread_id}))
+        return True
+
+    async def _send_run(self, found: VisibleThread, run: RunRow, after: str | None, client: ClientStream) -> None:
+        if run.outcome is None:
+            return await self._send_active_run(found, run, after, client)
+        try:
+            entries = await read_entries(self._runtime, run.id, after)
+        except RunNotFound:
+            entries = [] if after else await self._restore(found.thread, run)
+        await self._enqueue(self._writer(found, run)(join_entries(entries)))
+
+    async def _send_active_run(
+        self, found: VisibleThread, run: RunRow, after: str | None, client: ClientStream
+    ) -> None:
+        write = self._writer(found, run)
+        try:
+            async with aclosing(self._runtime.follow(run.id, after, self._tap(client, write))) as batches:
+                async for entries in batches:
+                    await self._enqueue(write(entries))
+        except LogTruncated as gone:  # the log repeats the state that a reader needs
+            await self._send_active_run(found, run, gone.resume, client)
+        except RunNotFound:
+            logger.info("run %s: its log is gone; its entries are not sent", run.id)
+
+    async def _restore(self, thread: Thread, run: RunRow) -> list[Entry]:
+        later = thread.runs[thread.runs.index(run) + 1 :]
+        events = await restore_run(thread, run, later, self._read_or_nothing)
+        return [Entry(run.epoch, 0, event) for event in events]
+
+    async def _read_or_nothing(self, run: RunRow) -> Sequence[Entry]:
+        try:
+            return await read_entries(self._runtime, run.id)
+        except RunNotFound:
+            return ()
+
+    def _tap(self, client: ClientStream, write: Write) -> ImmediateSink | None:
+        """Sends an entry at once if no frame is waiting, so that the order is kept."""
+        push = client.tap(write)
+        if push is None:
+            return None
+        return lambda entry: self._unsent.empty() and not self._is_sending and push(entry)
+
+    def _writer(self, found: VisibleThread, run: RunRow) -> Callable[[Sequence[Entry]], bytes]:
+        has_details = includes_agent(self._rights.read, run.agent)
+        return EntryWriter(found.thread.id, run.id, has_words=found.has_words, has_details=has_details)
+
+    async def _enqueue(self, frames: bytes) -> None:
+        if frames:
+            await self._unsent.put(frames)
+
+
+def remove_all_words(entries: Sequence[Entry]) -> Iterator[Entry]:
+    for entry in entries:
+        if (event := remove_words(entry.event)) is not None:
+            yield Entry(entry.epoch, entry.seq, event)
+
+
+def runs_after(thread: Thread, seen: ThreadPosition, sent: set[str]) -> Iterator[RunRow]:
+    """The runs that the client does not have to their end, in order; all of them if it names an unknown one."""
+    ids = [run.id for run in thread.runs]
+    first = ids.index(seen.run) if seen.run in ids else 0
+    return (run for run in thread.runs[first:] if run.id not in sent)
+
+
+def read_positions(request: Request) -> list[ThreadPosition]:
+    """From the query: `thread=T1&after=RUN/ENTRY&thread=T2&after=`."""
+    threads, after = request.query_params.getlist("thread"), request.query_params.getlist("after")
+    if len(threads) > MAX_THREADS:
+        raise BadRequest(f"A stream follows at most {MAX_THREADS} threads.")
+    after += [""] * (len(threads) - len(after))
+    found = {thread: position.rpartition("/") for thread, position in zip(threads, after, strict=False)}
+    return [ThreadPosition(thread, run, entry if run else "") for thread, (run, _, entry) in found.items()]
+
+
+class EntryWriter:
+    """Writes the entries of a run as frames. Without `has_words`, entries that consist of text are left out."""
+
+    def __init__(self, thread_id: str, run_id: str, *, has_words: bool, has_details: bool) -> None:
+        self._id_line = b"id: %b/" % run_id.encode()
+        body = encode({"thread": thread_id, "run": run_id})
+        self._data_line = b'\nevent: entry\ndata: %b,"id":"' % body.removesuffix(b"}")
+        self._has_words = has_words
+        self._has_details = has_details
+
+    def __call__(self, entries: Sequence[Entry]) -> bytes:
+        shown = entries if self._has_words else remove_all_words(entries)
+        return b"".join([self._write(entry) for entry in shown])
+
+    def _write(self, entry: Entry) -> bytes:
+        id = b"%d-%d" % (entry.epoch, entry.seq)
+        event = entry.event
+        if type(event) is not TextDelta:
+            event = write_entry(event, has_details=self._has_details)
+        return b'%b%b%b%b","event":%b}\n\n' % (self._id_line, id, self._data_line, id, encode(event))
+
+
+def write_question_news(ask: Ask, last: LastEvent | None) -> Iterator[bytes]:
+    if last is None:
+        for answer in ask.answers:
+            yield write_frame("answered", write_question(answer.interrupt_id, ask))
+    elif isinstance(last, RunFinished):
+        for interrupt in last.interrupts:
+            yield write_frame("asked", write_question(interrupt.id, ask))
+
+
+def write_thread_change(change: ThreadActivity) -> bytes:
+    return write_frame("thread", {"id": change.thread_id, "owner": change.owner, "deleted": change.is_deleted})
+
+
+def write_question(interrupt_id: str, ask: Ask) -> dict[str, str]:
+    return {"id": interrupt_id, "thread": ask.thread_id, "owner": ask.principal.id}
+
+
+def write_frame(name: str, data: object) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name.encode(), encode(data))

@@ -1,0 +1,227 @@
+"""Plugins for their authors: reports, files, drafts, dry runs, test cases, and saving where it is switched on.
+
+Plugins are not narrowed by agent, so the rights must be for all agents.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Mapping
+from typing import Annotated
+
+import msgspec
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from rightseat.core.admission import RunSlot
+from rightseat.core.ask import Ask
+from rightseat.core.concurrency import aclosing
+from rightseat.core.errors import InternalError, RightseatError
+from rightseat.core.events import Event, RunFailed
+from rightseat.core.ids import new_id
+from rightseat.core.messages import Message, Text
+from rightseat.core.model import Model
+from rightseat.core.run.activity import PluginActivity
+from rightseat.core.runtime import Runtime
+from rightseat.core.stream import codec
+from rightseat.core.workbench import FlowNotRunnable, PluginNotFound, PluginReport, PluginWorkbench
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces.operator.audit_lines import write_line
+from rightseat.faces.operator.permissions import forbid
+from rightseat.faces.operator.requests import OperatorRequest, Routes
+
+logger = logging.getLogger(__name__)
+
+NDJSON = "application/x-ndjson"
+MAX_QUESTION_CHARS = 20_000
+DRY_RUN_TIMEOUT_S = 300.0
+PLAIN_HEADERS = {"x-content-type-options": "nosniff", "content-security-policy": "sandbox; default-src 'none'"}
+
+
+class EditingOff(RightseatError):
+    code = "editing_off"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Saving is switched off on this server. Set `edit: true` of the face `operator`, or use `serve --edit`; "
+            "both need keys in `access`."
+        )
+
+
+class EtagMissing(RightseatError):
+    code = "etag_missing"
+    status = 428
+
+    def __init__(self) -> None:
+        super().__init__("Send the ETag of the file that you have read in the header `If-Match`.")
+
+
+class Draft(msgspec.Struct):
+    plugin: str
+    files: Mapping[str, str] = {}
+
+
+class DryRun(msgspec.Struct):
+    """`model` is one of the configuration; without it, that of the toolbox is used."""
+
+    plugin: str
+    flow: str
+    question: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_QUESTION_CHARS)]
+    files: Mapping[str, str] = {}
+    model: str | None = None
+
+
+class NewText(msgspec.Struct):
+    text: str
+
+
+class PluginRoutes:
+    """`is_editing`: authors may save files."""
+
+    def __init__(self, runtime: Runtime, *, is_editing: bool) -> None:
+        self._runtime = runtime
+        self._is_editing = is_editing
+
+    def routes(self) -> Routes:
+        return {
+            ("GET", "plugins"): self.list,
+            ("GET", "plugins/{plugin}"): self.show,
+            ("GET", "plugins/{plugin}/files/{path:path}"): self.read,
+            ("PUT", "plugins/{plugin}/files/{path:path}"): self.save,
+            ("POST", "drafts/check"): self.check,
+            ("POST", "drafts/try"): self.try_flow,
+            ("POST", "drafts/cases"): self.cases,
+        }
+
+    async def list(self, request: OperatorRequest) -> Response:
+        check_watching(request)
+        found: dict[str, PluginReport] = {}
+        for workbench in self._runtime.workbenches:
+            for report in await workbench.list_reports():
+                found.setdefault(report.id, report)
+        return json_response([found[id] for id in sorted(found)])
+
+    async def show(self, request: OperatorRequest) -> Response:
+        check_watching(request)
+        workbench = await self._find(request.id("plugin"))
+        return json_response(await workbench.report(request.id("plugin")))
+
+    async def read(self, request: OperatorRequest) -> Response:
+        """The text of a file, with its ETag."""
+        check_authoring(request)
+        plugin, path = request.id("plugin"), request.id("path")
+        found = await (await self._find(plugin)).read_file(plugin, path)
+        headers = {**PLAIN_HEADERS, "etag": f'"{found.etag}"', "x-editable": "1" if found.editable else "0"}
+        return Response(found.text, headers=headers, media_type="text/plain; charset=utf-8")
+
+    async def check(self, request: OperatorRequest) -> Response:
+        check_authoring(request)
+        draft = request.read(Draft)
+        return json_response(await (await self._find(draft.plugin)).check(draft.plugin, draft.files))
+
+    async def cases(self, request: OperatorRequest) -> Response:
+        check_authoring(request)
+        draft = request.read(Draft)
+        return json_response(await (await self._find(draft.plugin)).run_cases(draft.plugin, draft.files))
+
+    async def try_flow(self, request: OperatorRequest) -> Response:
+        """The events of the dry run as they come, one JSON object for each line. It ends with its client.
+
+        The run has no thread and no log, so it cannot be followed by another request.
+        """
+        check_authoring(request)
+        wanted = request.read(DryRun)
+        workbench = await self._find(wanted.plugin)
+        model = self._model(wanted.model)
+        ask = Ask(messages=(Message("user", (Text(wanted.question),)),), agent="", principal=request.principal)
+        events = workbench.try_flow(wanted.plugin, wanted.files, wanted.flow, wanted.question, request.principal, model)
+        slot = await self._runtime.admission.admit(ask)
+        try:
+            first = await anext(events)  # errors in the draft become the status of the response
+        except BaseException:
+            slot.release()
+            raise
+        return DryRunResponse(first, events, slot)
+
+    async def save(self, request: OperatorRequest) -> Response:
+        """Saves a file and loads its plugin anew. `?force=1` saves a file that has errors."""
+        check_authoring(request)
+        if not self._is_editing:
+            raise EditingOff
+        plugin, path = request.id("plugin"), request.id("path")
+        etag = request.http.headers.get("if-match")
+        if etag is None:
+            raise EtagMissing
+        workbench, text = await self._find(plugin), request.read(NewText).text
+        is_forced = request.http.query_params.get("force") == "1"
+        saved = await workbench.save_file(plugin, path, text, etag.strip().strip('"'), allow_errors=is_forced)
+        write_line("%s saved %s of plugin %s", request.principal.id, path, plugin)
+        report = saved.plugin
+        self._runtime.activity.change_plugin(PluginActivity(plugin, report.digest, len(report.problems)))
+        return json_response(report, headers={"etag": f'"{saved.etag}"'})
+
+    async def _find(self, plugin: str) -> PluginWorkbench:
+        """Raises `PluginNotFound`."""
+        for workbench in self._runtime.workbenches:
+            if await asyncio.to_thread(workbench.has_plugin, plugin):
+                return workbench
+        raise PluginNotFound(plugin[:100])
+
+    def _model(self, name: str | None) -> Model | None:
+        if name is None:
+            return None
+        if name not in self._runtime.models:
+            known = ", ".join(self._runtime.models) or "none"
+            raise FlowNotRunnable(f"No model is named {name[:100]!r}. Configured: {known}.")
+        return self._runtime.models[name]
+
+
+class DryRunResponse(StreamingResponse):
+    """Writes the events, and frees everything when it ends, also if the client is gone before the first byte."""
+
+    def __init__(self, first: Event, events: AsyncIterator[Event], slot: RunSlot) -> None:
+        super().__init__(write_events(first, events), media_type=NDJSON)
+        self._events = events
+        self._slot = slot
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with aclosing(self._events):
+                await super().__call__(scope, receive, send)
+        finally:
+            self._slot.release()
+
+
+async def write_events(first: Event, events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+    """The last line is `RunFailed` if the run fails or takes too long: the status was sent before."""
+    deadline = asyncio.get_running_loop().time() + DRY_RUN_TIMEOUT_S
+    event: Event | None = first
+    try:
+        while event is not None:
+            yield codec.encode(event) + b"\n"
+            async with asyncio.timeout_at(deadline):
+                event = await anext(events, None)
+    except TimeoutError:
+        yield write_failure("dry_run_timeout", f"The dry run was stopped after {DRY_RUN_TIMEOUT_S:g} seconds.")
+    except RightseatError as error:
+        yield write_failure(error.code, error.message)
+    except Exception:
+        failure = InternalError(new_id("request"))
+        logger.exception("%s: a dry run failed", failure.message)
+        yield write_failure(failure.code, failure.message)
+
+
+def write_failure(code: str, message: str) -> bytes:
+    return codec.encode(RunFailed(code, message)) + b"\n"
+
+
+def check_watching(request: OperatorRequest) -> None:
+    """Authors see the same as watchers. Raises `InsufficientScope`."""
+    if request.rights.watch is not None and request.rights.author is not None:
+        forbid("watch", "*")
+
+
+def check_authoring(request: OperatorRequest) -> None:
+    """Raises `InsufficientScope`."""
+    if request.rights.author is not None:
+        forbid("author", "*")

@@ -1,0 +1,95 @@
+"""Reads the query of a list: what is wanted, and whose data the request may see in it."""
+
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime
+
+from rightseat.core.errors import BadRequest
+from rightseat.core.records import RecordReader, RunQuery, ThreadQuery
+from rightseat.faces._shared.responses import read_number
+from rightseat.faces.operator.permissions import forbid, intersect
+from rightseat.faces.operator.requests import OperatorRequest
+
+MAX_ROWS = 200  # in one page
+DEFAULT_ROWS = 50
+EVERYONE = "*"
+STATES = ("running", "waiting", "done", "cancelled", "failed")
+ARCHIVED = {"false": False, "true": True, "all": None}
+
+
+def read_thread_query(request: OperatorRequest) -> ThreadQuery:
+    """Raises `BadRequest`, and `InsufficientScope` for threads of others that the request may not see or search."""
+    query = request.http.query_params
+    words = query.get("q", "").strip() or None
+    archived = read_choice(query, "archived", ARCHIVED) or "false"
+    return ThreadQuery(
+        reader=read_reader(request, is_search=words is not None),
+        user=read_owner(request),
+        agent=query.get("agent"),
+        archived=ARCHIVED[archived],
+        state=read_choice(query, "state", STATES),
+        since=read_time(query, "since"),
+        words=words,
+        after=query.get("after"),
+        limit=read_limit(query),
+        is_counted=True,
+    )
+
+
+def read_run_query(request: OperatorRequest) -> RunQuery:
+    """Raises as `read_thread_query`."""
+    query = request.http.query_params
+    return RunQuery(
+        reader=read_reader(request),
+        user=read_owner(request),
+        thread=query.get("thread"),
+        agent=query.get("agent"),
+        outcome=read_choice(query, "outcome", STATES),
+        since=read_time(query, "since"),
+        after=query.get("after"),
+        limit=read_limit(query),
+    )
+
+
+def read_owner(request: OperatorRequest) -> str | None:
+    """The user whose data is wanted; None for that of all users. By default it is the one who asks."""
+    owner = request.http.query_params.get("owner", request.principal.id)
+    return None if owner == EVERYONE else owner
+
+
+def read_reader(request: OperatorRequest, *, is_search: bool = False) -> RecordReader:
+    """Without `owner` only one's own data is listed, whatever the rights are. A search finds only what may be read."""
+    principal, rights = request.principal, request.rights
+    if read_owner(request) == principal.id:
+        return RecordReader(principal.id, principal.agents)
+    agent = request.http.query_params.get("agent", "*")
+    if rights.watch == ():
+        forbid("watch", agent)
+    others = intersect(rights.watch, rights.read) if is_search else rights.watch
+    if others == ():
+        forbid("read", agent)
+    return RecordReader(principal.id, principal.agents, others)
+
+
+def read_choice(query: Mapping[str, str], name: str, known: Collection[str]) -> str | None:
+    """Raises `BadRequest`."""
+    value = query.get(name)
+    if value is not None and value not in known:
+        raise BadRequest(f"{name} is {value[:20]!r}; it must be one of {', '.join(known)}.")
+    return value
+
+
+def read_time(query: Mapping[str, str], name: str) -> str | None:
+    """A time, in the form of stored times. Without an offset it is UTC. Raises `BadRequest`."""
+    text = query.get(name)
+    if text is None:
+        return None
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadRequest(f"{name} is {text[:40]!r}; it must be a time such as 2026-11-16T09:00:00Z.") from None
+    known = time if time.tzinfo else time.replace(tzinfo=UTC)
+    return known.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def read_limit(query: Mapping[str, str]) -> int:
+    return max(1, min(read_number(query, "limit", DEFAULT_ROWS), MAX_ROWS))

@@ -1,0 +1,59 @@
+"""A request to the operator face, and the checks that keep pages of other origins out."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rightseat.access.scopes import OperatorRights
+from rightseat.core.ask import Principal
+from rightseat.core.errors import BadRequest, OriginNotAllowed, RightseatError
+from rightseat.faces._shared.responses import decode_body
+
+T = TypeVar("T")
+
+SAME_ORIGIN = (None, "same-origin", "none")
+"""`Sec-Fetch-Site` of our own pages, of addresses that a person typed, and of clients that are no browsers."""
+MARK = "x-rightseat"
+"""A header that a form of another page cannot send."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRequest:
+    """`rights` are those that the credential has for the data of other users."""
+
+    principal: Principal
+    rights: OperatorRights
+    body: bytes
+    http: Request
+
+    def id(self, name: str) -> str:
+        """An id in the path."""
+        found: str = self.http.path_params[name]
+        return found
+
+    def read(self, kind: type[T]) -> T:
+        """Decode the body as JSON; an empty body is an empty object. Raises `BadRequest`."""
+        return decode_body(self.body, kind)
+
+
+Operation = Callable[[OperatorRequest], Awaitable[Response]]
+Routes = Mapping[tuple[str, str], Operation]
+"""(method, path) → operation."""
+
+
+class OperatorNotFound(RightseatError):
+    code = "not_found"
+    status = 404
+
+
+def check_same_origin(request: Request) -> None:
+    """Raises `OriginNotAllowed`. Browsers send the cookie of a session also for pages of sister domains."""
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    is_foreign = origin is not None and origin.partition("://")[2] != request.headers.get("host")
+    if site not in SAME_ORIGIN or (site is None and is_foreign):
+        raise OriginNotAllowed("Only the console of this server may call its operator API.")
+    if request.method != "GET" and MARK not in request.headers:
+        raise BadRequest(f"Send the header `{MARK}: 1` with requests that change something.")

@@ -1,0 +1,97 @@
+"""A run as a row of a list: its outcome, times and tokens, without any text of the conversation."""
+
+import msgspec
+
+from rightseat.core.ask import Ask
+from rightseat.core.events import RunFailed, RunFinished, Usage
+from rightseat.core.prices import Prices
+from rightseat.core.records import RunRecord
+from rightseat.core.run.outcome import LastEvent
+
+
+class RunTokens(msgspec.Struct, frozen=True, rename={"input": "in", "output": "out"}):
+    """`cached` are the input tokens that the provider read from its cache."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+
+
+class RunError(msgspec.Struct, frozen=True):
+    """`message` is null in lists and for readers without the right to read: it may quote the conversation."""
+
+    code: str
+    message: str | None = None
+
+
+class RunLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A field is null if its value is unknown.
+
+    `outcome` is `running` until the run ends. `through` is the face that received the request, `flow` the flow that
+    ran. `milliseconds` is the duration. `waited` is the time between the question of an earlier run and this run,
+    which answers it; only a single run has it, not those of lists. `kept` is false for a run that is not stored.
+    """
+
+    id: str
+    thread: str
+    agent: str
+    owner: str
+    outcome: str
+    through: str | None = None
+    flow: str | None = None
+    began_at: str | None = None
+    milliseconds: int | None = None
+    waited: int | None = None
+    model_calls: int | None = None
+    tool_calls: int | None = None
+    tokens: RunTokens | None = None
+    cost: float | None = None
+    error: RunError | None = None
+    kept: bool = True
+
+
+def build_run_line(run: RunRecord, prices: Prices, failure: RunFailed | None = None) -> RunLine:
+    """`failure` is the last event of a failed run, if the reader may see its message."""
+    return RunLine(
+        id=run.id,
+        thread=run.thread,
+        agent=run.agent,
+        owner=run.user,
+        outcome=run.outcome or "running",
+        through=run.face,
+        flow=run.flow,
+        began_at=run.started_at,
+        milliseconds=None if run.seconds is None else round(run.seconds * 1000),
+        model_calls=run.model_calls,
+        tool_calls=run.tool_calls,
+        tokens=None
+        if run.input_tokens is None
+        else RunTokens(run.input_tokens, run.output_tokens, run.cache_read_tokens),
+        cost=prices.cost(run.models),
+        error=build_run_error(run.code, failure),
+    )
+
+
+def count_tokens(usage: Usage | None) -> RunTokens | None:
+    return None if usage is None else RunTokens(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+
+
+def build_run_error(code: str | None, failure: RunFailed | None) -> RunError | None:
+    if failure is not None:
+        return RunError(failure.code, failure.message)
+    return RunError(code) if code is not None else None
+
+
+def build_news_line(ask: Ask, last: LastEvent | None, *, has_words: bool) -> RunLine:
+    """A run that begins, or ends with its last event. Times and tokens are in the lists."""
+    failure = last if isinstance(last, RunFailed) else None
+    outcome = "failed" if failure else last.outcome if isinstance(last, RunFinished) else "running"
+    return RunLine(
+        id=ask.run_id,
+        thread=ask.thread_id,
+        agent=ask.agent,
+        owner=ask.principal.id,
+        outcome=outcome,
+        through=ask.face or None,
+        error=build_run_error(failure.code if failure else None, failure if has_words else None),
+    )

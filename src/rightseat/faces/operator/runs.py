@@ -1,0 +1,205 @@
+"""Agents, and their runs: start, list, read, stop."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from starlette.responses import Response
+
+from rightseat.access.authenticator import RouteAuth
+from rightseat.core.agent import Agent, is_durable
+from rightseat.core.ask import Ask, Principal, includes_agent
+from rightseat.core.errors import AgentNotFound, BadRequest, RunNotFound
+from rightseat.core.events import Event, RunFailed, RunStarted
+from rightseat.core.ids import new_id
+from rightseat.core.messages import Message, Part, Text, build_media, media_kind, truncate_messages
+from rightseat.core.records import RunQuery, RunRecord
+from rightseat.core.run.spans import SpanHistory
+from rightseat.core.runtime import Runtime
+from rightseat.faces._shared import files
+from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.responses import encode, json_response, read_number
+from rightseat.faces.operator.audit_lines import write_line
+from rightseat.faces.operator.entries import join_entries, write_entry
+from rightseat.faces.operator.permissions import Permissions
+from rightseat.faces.operator.queries import MAX_ROWS, read_run_query
+from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.run_line import RunLine, build_run_line
+from rightseat.faces.operator.span_line import TotalsLine, build_span_lines, build_totals
+
+MAX_ENTRIES = 5000  # in one page
+NDJSON = "application/x-ndjson"
+
+
+class Attachment(msgspec.Struct):
+    """A file of the user, as base64 in `data`."""
+
+    media_type: str
+    data: str
+    name: str = ""
+    type: Literal["file"] = "file"
+
+
+class NewRun(msgspec.Struct):
+    """`replaces` is a message of the user in this thread: it and all messages after it are removed. `text` is asked in
+    its place, with its attachments; without a text the same message is asked again."""
+
+    thread: str | None = None
+    replaces: str | None = None
+    text: str = ""
+    parts: tuple[Attachment, ...] = ()
+
+
+class RunRoutes:
+    def __init__(self, runtime: Runtime, auth: RouteAuth, permissions: Permissions) -> None:
+        self._runtime = runtime
+        self._auth = auth
+        self._permissions = permissions
+
+    def routes(self) -> Routes:
+        return {
+            ("GET", "agents"): self.agents,
+            ("POST", "agents/{agent:path}/runs"): self.start,
+            ("GET", "runs"): self.list,
+            ("GET", "runs/{run}"): self.show,
+            ("GET", "runs/{run}/entries"): self.entries,
+            ("POST", "runs/{run}/stop"): self.stop,
+            ("GET", "files/{file}"): self.file,
+        }
+
+    async def agents(self, request: OperatorRequest) -> Response:
+        return json_response(
+            [
+                {"name": name, "description": agent.description, "durable": is_durable(agent)}
+                for name, agent in self._list_agents(request.principal).items()
+            ]
+        )
+
+    def _list_agents(self, principal: Principal) -> dict[str, Agent]:
+        return {name: agent for name, agent in self._runtime.agents.items() if self._auth.may_use(principal, name)}
+
+    async def start(self, request: OperatorRequest) -> Response:
+        """The run continues without this client: `live` follows it."""
+        agent, wanted = request.id("agent"), request.read(NewRun)
+        if agent not in self._runtime.agents:
+            raise AgentNotFound(agent, self._list_agents(request.principal))
+        self._auth.check_agent(request.principal, agent)
+        if not wanted.text and not wanted.parts and wanted.replaces is None:
+            raise BadRequest("Send a `text` or an attachment in `parts`.")
+        thread_id = wanted.thread or new_id("thread")
+        thread = await self._runtime.settled(thread_id, request.principal) if wanted.thread else None
+        messages = thread.messages if thread else ()
+        question = Message("user", tuple(read_parts(wanted)))
+        if wanted.replaces is not None:
+            question = replace_question(find_question(messages, wanted.replaces), question)
+        ask = Ask(
+            messages=(*truncate_messages(messages, wanted.replaces), question),
+            agent=agent,
+            thread_id=thread_id,
+            principal=request.principal,
+            face="operator",
+            truncate_at=wanted.replaces,
+        )
+        await self._runtime.start(ask)
+        return json_response({"thread": thread_id, "run": ask.run_id}, 202)
+
+    async def list(self, request: OperatorRequest) -> Response:
+        page = await self._permissions.records.runs(read_run_query(request))
+        lines = [build_run_line(run, self._runtime.prices) for run in page.rows]
+        return json_response({"runs": lines, "next": page.next})
+
+    async def show(self, request: OperatorRequest) -> Response:
+        """The run with its spans, and the sums over them. Of a run in progress, those so far."""
+        found, run = await self._permissions.find_run(request, request.id("run"))
+        events = await self._events(run.id)
+        failure = events[-1] if found.has_words and events and isinstance(events[-1], RunFailed) else None
+        totals = build_totals(SpanHistory(events), self._runtime.prices)
+        line = add_totals(build_run_line(run, self._runtime.prices, failure), totals)
+        line = msgspec.structs.replace(line, waited=await self._waited(run, events))
+        return json_response({**msgspec.to_builtins(line), "spans": build_span_lines(events), "totals": totals})
+
+    async def entries(self, request: OperatorRequest) -> Response:
+        found, run = await self._permissions.find_run(request, request.id("run"))
+        self._permissions.check_words(request, found)
+        query = request.http.query_params
+        limit = min(read_number(query, "limit", MAX_ENTRIES), MAX_ENTRIES)
+        entries = join_entries(await read_entries(self._runtime, run.id, query.get("after")), limit)
+        has_details = includes_agent(request.rights.read, run.agent)
+        shown = [{"id": entry.id, "event": write_entry(entry.event, has_details=has_details)} for entry in entries]
+        return Response(b"".join(encode(one) + b"\n" for one in shown), media_type=NDJSON)
+
+    async def stop(self, request: OperatorRequest) -> Response:
+        found, run = await self._permissions.find_run(request, request.id("run"), "act")
+        is_stopped = await self._runtime.stop(found.thread.id, found.principal, run.id)
+        if is_stopped and not found.is_own:
+            write_line("%s stopped run %s of %s", request.principal.id, run.id, found.principal.id)
+        return json_response({"stopped": is_stopped})
+
+    async def file(self, request: OperatorRequest) -> Response:
+        """`?as=page` shows an HTML file in a sandbox."""
+        name, is_page = request.id("file"), request.http.query_params.get("as") == "page"
+        try:
+            return await files.make_file_response(self._runtime, name, request.principal, is_page=is_page)
+        except files.FileNotFound:
+            owner = await self._permissions.find_file_owner(request, files.id_of(name))
+            if owner is None:
+                raise
+            response = await files.make_file_response(self._runtime, name, owner, is_page=is_page)
+            self._permissions.record_download(request, files.id_of(name), owner)
+            return response
+
+    async def _waited(self, run: RunRecord, events: Sequence[Event]) -> int | None:
+        """Milliseconds from the end of the run that asked to the start of this one; None if it answers no question."""
+        if not events or not isinstance(events[0], RunStarted) or not events[0].answered:
+            return None
+        page = await self._permissions.records.runs(RunQuery(thread=run.thread, limit=MAX_ROWS))
+        earlier = [one.ended_at for one in page.rows if one.has_questions and one.ended_at is not None]
+        asked_at = max((time for time in earlier if time <= run.started_at), default=None)
+        return None if asked_at is None else milliseconds_between(asked_at, run.started_at)
+
+    async def _events(self, run_id: str) -> Sequence[Event]:
+        """Empty if the log has expired."""
+        try:
+            return [entry.event for entry in await read_entries(self._runtime, run_id)]
+        except RunNotFound:
+            return ()
+
+
+def milliseconds_between(earlier: str, later: str) -> int:
+    return round((datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() * 1000)
+
+
+def add_totals(line: RunLine, totals: TotalsLine) -> RunLine:
+    """Of a run in progress, its record has no totals yet."""
+    if line.model_calls is not None or not totals.spans:
+        return line
+    return msgspec.structs.replace(
+        line,
+        model_calls=totals.model_calls,
+        tool_calls=totals.tool_calls,
+        tokens=totals.tokens,
+        cost=totals.cost,
+    )
+
+
+def find_question(messages: Sequence[Message], id: str) -> Message:
+    """Raises `OperatorNotFound`."""
+    for message in messages:
+        if message.id == id and message.role == "user":
+            return message
+    raise OperatorNotFound("The thread has no such message of the user. Load it again: it may have been replaced.")
+
+
+def replace_question(earlier: Message, question: Message) -> Message:
+    """Without parts, the earlier message is asked again. Otherwise its attachments are kept."""
+    if not question.parts:
+        return earlier
+    return Message("user", (*question.parts, *(part for part in earlier.parts if not isinstance(part, Text))))
+
+
+def read_parts(wanted: NewRun) -> Iterator[Part]:
+    if wanted.text:
+        yield Text(wanted.text)
+    for one in wanted.parts:
+        yield build_media(media_kind(one.media_type), one.media_type, one.data, name=one.name)

@@ -1,0 +1,69 @@
+"""Warnings about a valid configuration: its security, deprecated keys, and what its parts warn of."""
+
+from collections.abc import Iterator, Mapping
+
+from rightseat.config import Config, ConfiguredPart, Server
+from rightseat.config.deprecation import deprecation_warnings
+from rightseat.parts import hint
+
+MIN_KEY_CHARS = 20
+
+
+def explain_missing_auth(config: Config) -> str | None:
+    """Why this configuration may only be served on localhost; None if it may be served to other machines."""
+    server = config.server
+    if server.is_local or config.access.is_set or server.allow_unauthenticated:
+        return None
+    return (
+        f"{_place(server)} can be reached from other machines, and no keys are configured: anyone could use your "
+        "models. Create a key with `rightseat keys new NAME`, listen on 127.0.0.1, or set "
+        "server.allow_unauthenticated: true."
+    )
+
+
+def _place(server: Server) -> str:
+    return server.public_url or server.host
+
+
+def warnings(config: Config) -> Iterator[str]:
+    if not config.server.is_local:
+        yield from _warn_about_network(config)
+    if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
+        yield f"{config.access.jwt.jwks} is not encrypted: an attacker could replace its keys. Use https."
+    yield from _warn_about_prices(config)
+    yield from list_part_warnings("models", config.models)
+    yield from deprecation_warnings(config)
+
+
+def list_part_warnings(section: str, found: Mapping[str, ConfiguredPart]) -> Iterator[str]:
+    """Warnings of parts about their own options."""
+    for name, part in found.items():
+        if warn := getattr(part.module, "warn", None):
+            yield from (f"{section}.{name}: {line}" for line in warn(part.options))
+
+
+def _warn_about_prices(config: Config) -> Iterator[str]:
+    """A price that no model uses is usually misspelt: the cost of its model would not be shown."""
+    known = {*config.models, *(str(getattr(part.options, "model", "")) for part in config.models.values())}
+    for name in config.prices:
+        if name not in known:
+            meant = hint(name, known)
+            yield f"prices.{name}: no model has this name, under `models` or at its provider.{meant} It is not used."
+
+
+def _warn_about_network(config: Config) -> Iterator[str]:
+    """Warnings for a server that other machines can reach."""
+    server, access = config.server, config.access
+    if refusal := explain_missing_auth(config):
+        yield refusal
+    elif not access.is_set:
+        yield f"{_place(server)} IS OPEN TO THE NETWORK, without keys: anyone who reaches it can use your models."
+    for face in config.faces:
+        if access.is_set and face.access == "open":
+            path = getattr(face.options, "path", "")
+            yield f"{path} is open: anyone who reaches {_place(server)} can use its agents."
+    for key in access.keys:
+        if key.key is not None and len(key.key.get_secret_value()) < MIN_KEY_CHARS:
+            yield f"the key {key.name!r} is short enough to be guessed. Create a better one with `rightseat keys new`."
+    if not server.hosts and not server.public_url:
+        yield "only requests for localhost and its own addresses are accepted. List its host names under server.hosts."

@@ -1,0 +1,1 @@
+"""Grammars in the languages of the backends."""

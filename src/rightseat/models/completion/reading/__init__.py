@@ -1,1 +1,0 @@
-"""What a model said, as text that comes in pieces → chunks."""

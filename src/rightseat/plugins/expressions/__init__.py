@@ -1,0 +1,1 @@
+"""Expressions of plugin files: paths, conditions, templates and prompts."""

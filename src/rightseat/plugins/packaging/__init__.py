@@ -1,0 +1,1 @@
+"""Plugin packages: scaffold, archive, installation and versions."""

@@ -1,0 +1,48 @@
+"""Warnings for operators at startup: plugins that are broken or lack a secret, a confirmation or a database."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rightseat.egress.secrets import Secrets, variable_name
+from rightseat.plugins import loading
+from rightseat.plugins.definition import Plugin
+from rightseat.plugins.diagnostics import Mode
+from rightseat.plugins.loading import OperatorSettings
+from rightseat.plugins.packaging.install import summarize
+from rightseat.plugins.registry import find_plugin_folders
+
+
+def check_folders(
+    folders: Sequence[Path], mode: Mode, operator: OperatorSettings
+) -> tuple[dict[str, Plugin], list[str]]:
+    """Return the plugins that load, and warnings about the others, without running or storing anything."""
+    found, missing = find_plugin_folders(folders)
+    warnings = [f"The plugin folder {folder} does not exist." for folder in missing]
+    plugins: dict[str, Plugin] = {}
+    for folder in found:
+        loaded = loading.load(folder, mode, operator=operator)
+        if loaded.plugin is not None:
+            plugins[loaded.plugin.id] = loaded.plugin
+            continue
+        more = f" and {len(loaded.errors) - 1} more" if len(loaded.errors) > 1 else ""
+        warnings.append(f"The plugin {folder.name} has errors: {loaded.errors[0]}{more}; see `rightseat plugin check`.")
+    return plugins, warnings
+
+
+def check_needs(
+    plugins: Mapping[str, Plugin],
+    secrets: Secrets,
+    confirmed: Mapping[str, Sequence[str]],
+    databases: Mapping[str, Mapping[str, object]],
+) -> Iterator[str]:
+    """Yield what plugins need and the operator has not configured. Raises `ConfigError` if secrets cannot be read."""
+    for id, plugin in plugins.items():
+        for name in summarize(plugin, {}).secrets:
+            if not secrets.has(name):
+                yield f"The plugin {id} needs the secret {name}: set {variable_name(name)}."
+        for place in plugin.allow_private:
+            if place not in confirmed.get(id, ()):
+                yield f"The plugin {id} needs the private address {place}: confirm it in `allow_private`."
+        for name, database in plugin.databases.items():
+            if database.bundled is None and name not in databases.get(id, {}):
+                yield f"The plugin {id} needs the database {name}: configure it in `databases`."

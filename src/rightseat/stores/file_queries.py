@@ -1,0 +1,44 @@
+"""Stores, finds and deletes files. Functions of a connection, like `queries`."""
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, insert, select
+
+from rightseat.core.artifacts import StoredArtifact
+from rightseat.core.ask import Ask
+from rightseat.stores import rows
+from rightseat.stores.queries import OWNER
+from rightseat.stores.tables import files
+
+ADD_FILE = insert(files)
+FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
+FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
+TAKE_FILE = delete(files).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
+DELETE_FILES_WITHOUT_THREAD = delete(files).where(files.c.thread_id.is_(None), files.c.created_at < bindparam("before"))
+
+
+def add_file(connection: Connection, ask: Ask, stored: StoredArtifact) -> None:
+    row = msgspec.to_builtins(stored, builtin_types=(bytes,))
+    owner = {"owner": ask.principal.id, "thread_id": None if ask.transient else ask.thread_id}
+    connection.execute(ADD_FILE, row | owner | {"created_at": rows.now()})
+
+
+def replace_file(connection: Connection, ask: Ask, stored: StoredArtifact) -> None:
+    connection.execute(TAKE_FILE, {"of_file": stored.id, "of_owner": ask.principal.id})
+    add_file(connection, ask, stored)
+
+
+def find_file(connection: Connection, id: str, owner: str) -> StoredArtifact | None:
+    found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
+    return None if found is None else StoredArtifact(*found)
+
+
+def take_file(connection: Connection, id: str, owner: str, media_type: str) -> StoredArtifact | None:
+    """If two callers take it at once, only one delete finds the row."""
+    found = find_file(connection, id, owner)
+    if found is None or found.media_type != media_type:
+        return None
+    return found if connection.execute(TAKE_FILE, {"of_file": id, "of_owner": owner}).rowcount else None
+
+
+def expire_files(connection: Connection, before: str) -> int:
+    return connection.execute(DELETE_FILES_WITHOUT_THREAD, {"before": before}).rowcount

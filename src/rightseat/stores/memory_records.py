@@ -1,0 +1,253 @@
+"""Lists the threads and runs of all users in this process's memory (`core.records`)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
+from rightseat.core.ask import AgentNames, Ask, includes_agent
+from rightseat.core.errors import BadRequest
+from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.messages import Message, truncate_messages
+from rightseat.core.records import (
+    MAX_TOTAL,
+    FileRow,
+    Page,
+    Question,
+    RecordReader,
+    RunQuery,
+    RunRecord,
+    ThreadQuery,
+    ThreadRow,
+)
+from rightseat.core.threads import Pending, RunRow, Summary
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
+from rightseat.stores import rows
+from rightseat.stores.files import MemoryArtifacts
+
+
+@dataclass(slots=True)
+class StoredThread:
+    owner: str
+    summary: Summary
+    messages: tuple[Message, ...] = ()
+    state: JsonValue = None
+    runs: dict[str, RunRow] = field(default_factory=dict)
+    records: dict[str, RunRecord] = field(default_factory=dict)
+    pending: tuple[Pending, ...] = ()
+    active_run_id: str | None = None
+    size_bytes: int = 0
+
+    def new_messages(self, messages: Sequence[Message], truncate_at: str | None = None) -> tuple[Message, ...]:
+        kept = truncate_messages(self.messages, truncate_at)
+        return rows.new_messages((message.id for message in kept), messages)
+
+    def truncate(self, at: str | None) -> None:
+        """Remove a message and all after it, with the interrupts of their calls."""
+        kept = truncate_messages(self.messages, at)
+        removed = rows.call_ids(self.messages[len(kept) :])
+        self.messages = kept
+        self.pending = tuple(one for one in self.pending if one.call is None or one.call.id not in removed)
+
+    def begin_run(self, ask: Ask) -> None:
+        run = RunRecord(
+            id=ask.run_id,
+            thread=ask.thread_id,
+            user=self.owner,
+            agent=ask.agent,
+            face=ask.face or None,
+            started_at=rows.now(),
+            ended_at=None,
+            outcome=None,
+            code=None,
+            has_questions=False,
+            is_waiting=False,
+            input_tokens=None,
+            output_tokens=None,
+        )
+        self.records.setdefault(ask.run_id, run)
+
+    def end_run(self, run_id: str, last: RunFinished | RunFailed, totals: RunTotals | None) -> None:
+        usage = totals and totals.usage
+        self.records[run_id] = msgspec.structs.replace(
+            self.records[run_id],
+            ended_at=rows.now(),
+            outcome=rows.outcome(last),
+            code=last.code if isinstance(last, RunFailed) else None,
+            has_questions=isinstance(last, RunFinished) and bool(last.interrupts),
+            input_tokens=usage and usage.input_tokens,
+            output_tokens=usage and usage.output_tokens,
+            cache_read_tokens=usage and usage.cache_read_tokens,
+            model_calls=totals and totals.model_calls,
+            tool_calls=totals and totals.tool_calls,
+            flow=totals and totals.flow,
+            models=totals.models if totals else (),
+        )
+
+
+class MemoryRecords:
+    """`threads` and `artifacts` are those of the store."""
+
+    def __init__(self, threads: Callable[[], Sequence[StoredThread]], artifacts: MemoryArtifacts) -> None:
+        self._threads = threads
+        self._artifacts = artifacts
+
+    async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
+        listed = [describe_thread(one) for one in self._threads() if is_wanted(one, query)]
+        wanted = sorted(listed, key=thread_key, reverse=True)
+        total = min(len(wanted), MAX_TOTAL) if query.is_counted or query.words is not None else None
+        if query.after is not None:
+            after = read_cursor(query.after)
+            wanted = [row for row in wanted if thread_key(row) < after]
+        page = wanted[: query.limit]
+        return Page(page, "/".join(thread_key(page[-1])) if len(wanted) > query.limit else None, total)
+
+    async def runs(self, query: RunQuery) -> Page[RunRecord]:
+        found = [run for one in self._threads() for run in list_runs(one) if is_wanted_run(run, query)]
+        newest = sorted(found, key=run_key, reverse=True)
+        if query.after is not None:
+            after = read_run_cursor(query.after)
+            newest = [run for run in newest if run_key(run) < after]
+        page = newest[: query.limit]
+        return Page(page, "/".join(run_key(page[-1])) if len(newest) > query.limit else None)
+
+    async def visit_runs(self, query: RunQuery, visit: Callable[[RunRecord], object]) -> bool:
+        page = await self.runs(query)
+        for run in page.rows:
+            visit(run)
+        return page.next is None
+
+    async def thread(self, id: str) -> ThreadRow | None:
+        return next((describe_thread(one) for one in self._threads() if one.summary.id == id), None)
+
+    async def run(self, id: str) -> RunRecord | None:
+        return next(
+            (run for one in self._threads() if id in one.records for run in list_runs(one) if run.id == id), None
+        )
+
+    async def files(self, thread_id: str) -> Sequence[FileRow]:
+        found = self._artifacts.of_thread(thread_id)
+        return [
+            FileRow(one.stored.id, one.stored.name, one.stored.media_type, one.created_at)
+            for one in found
+            if one.stored.media_type != PRIVATE_MEDIA_TYPE
+        ]
+
+    async def file_owner(self, id: str) -> str | None:
+        return self._artifacts.owner_of(id)
+
+    async def questions(self) -> Sequence[Question]:
+        return [Question(one.owner, pending) for one in self._threads() for pending in unexpired(one.pending)]
+
+
+def is_wanted(one: StoredThread, query: ThreadQuery) -> bool:
+    summary = one.summary
+    return (
+        query.user in (None, one.owner)
+        and query.agent in (None, summary.agent)
+        and query.archived in (None, summary.archived)
+        and query.state in (None, state_of(one))
+        and (query.since is None or summary.updated_at >= query.since)
+        and (query.reader is None or is_visible(one, query.reader))
+        and (query.words is None or has_words(one, query.words))
+    )
+
+
+def is_visible(one: StoredThread, reader: RecordReader) -> bool:
+    names = (one.summary.agent, *(run.agent for run in one.runs.values()))
+
+    def permits(agents: AgentNames) -> bool:
+        return all(includes_agent(agents, name) for name in names)
+
+    return (one.owner == reader.user and permits(reader.own)) or permits(reader.others)
+
+
+def has_words(one: StoredThread, words: str) -> bool:
+    folded = rows.fold_text(words)
+    texts = (rows.fold_text(one.summary.name or ""), *map(rows.searchable_text, one.messages))
+    return any(folded in text for text in texts)
+
+
+def describe_thread(one: StoredThread) -> ThreadRow:
+    summary, runs = one.summary, one.records.values()
+    seconds = [run.seconds for run in runs if run.seconds is not None]
+    inputs = [run.input_tokens for run in runs if run.input_tokens is not None]
+    cached = [run.cache_read_tokens for run in runs if run.cache_read_tokens is not None]
+    outputs = [run.output_tokens for run in runs if run.output_tokens is not None]
+    return ThreadRow(
+        summary.id,
+        summary.name,
+        one.owner,
+        summary.agent,
+        summary.archived,
+        summary.created_at,
+        summary.updated_at,
+        len(one.runs),
+        one.active_run_id,
+        state_of(one),
+        sum(inputs) if inputs else None,
+        sum(outputs) if outputs else None,
+        round(sum(seconds) * 1000) if seconds else None,
+        sum(cached) if cached else None,
+        any(run.agent != summary.agent for run in runs),
+        rows.begin_text(one.messages[-1]) if one.messages else None,
+    )
+
+
+def state_of(one: StoredThread) -> str | None:
+    if one.active_run_id is not None:
+        return "running"
+    return next((run.outcome for run in reversed(one.runs.values())), None)
+
+
+def thread_key(row: ThreadRow) -> tuple[str, str]:
+    return row.updated_at, row.id
+
+
+def read_cursor(text: str) -> tuple[str, str]:
+    """Raises `BadRequest`."""
+    time, _, id = text.partition("/")
+    if not id:
+        raise BadRequest(f"{text!r} is not the cursor of a page of threads.")
+    return time, id
+
+
+def list_runs(one: StoredThread) -> Iterator[RunRecord]:
+    waiting = {pending.run_id for pending in unexpired(one.pending)}
+    return (msgspec.structs.replace(run, is_waiting=run.id in waiting) for run in one.records.values())
+
+
+def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
+    reader = query.reader
+    return (
+        query.thread in (None, run.thread)
+        and query.agent in (None, run.agent)
+        and query.user in (None, run.user)
+        and query.outcome in (None, run.outcome or "running")
+        and (query.since is None or run.started_at >= query.since)
+        and (reader is None or is_visible_run(run, reader))
+    )
+
+
+def is_visible_run(run: RunRecord, reader: RecordReader) -> bool:
+    is_own = run.user == reader.user and includes_agent(reader.own, run.agent)
+    return is_own or includes_agent(reader.others, run.agent)
+
+
+def run_key(run: RunRecord) -> tuple[str, str]:
+    return run.started_at, run.id
+
+
+def read_run_cursor(text: str) -> tuple[str, str]:
+    """Raises `BadRequest`."""
+    time, _, id = text.partition("/")
+    if not id:
+        raise BadRequest(f"{text!r} is not the cursor of a page of runs.")
+    return time, id
+
+
+def unexpired(pending: Sequence[Pending]) -> tuple[Pending, ...]:
+    now = rows.now()
+    return tuple(one for one in pending if (rows.expiry(one) or now) >= now)

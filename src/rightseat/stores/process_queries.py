@@ -1,0 +1,46 @@
+"""Finds the unfinished runs of processes, and adopts those of a dead one. Functions of a connection, like `queries`."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import Connection, bindparam, delete, select, update
+
+from rightseat.core.ask import Ask
+from rightseat.stores.tables import processes, runs
+
+OTHER_PROCESSES = (
+    select(runs.c.process_id).distinct().where(runs.c.outcome.is_(None), runs.c.process_id != bindparam("own_process"))
+)
+ORPHANS = select(runs.c.id, runs.c.ask).where(runs.c.outcome.is_(None), runs.c.process_id == bindparam("dead_process"))
+ORPHANS = ORPHANS.order_by(runs.c.number).with_for_update()
+ADOPT = update(runs).where(runs.c.outcome.is_(None), runs.c.process_id == bindparam("dead_process"))
+ADOPT = ADOPT.values(process_id=bindparam("own_process"))
+OWN_UNFINISHED = select(runs.c.id, runs.c.ask).where(
+    runs.c.outcome.is_(None), runs.c.process_id == bindparam("own_process")
+)
+DELETE_PROCESS = delete(processes).where(processes.c.id == bindparam("dead_process"))
+
+
+def list_other_processes(connection: Connection, own_process: int) -> list[int]:
+    """The other processes that have unfinished runs."""
+    return list(connection.execute(OTHER_PROCESSES, {"own_process": own_process}).scalars())
+
+
+def adopt(connection: Connection, dead_process: int, own_process: int) -> list[Ask]:
+    found = connection.execute(ORPHANS, {"dead_process": dead_process}).all()
+    connection.execute(ADOPT, {"dead_process": dead_process, "own_process": own_process})
+    connection.execute(DELETE_PROCESS, {"dead_process": dead_process})  # only after its runs are adopted
+    return [msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask]
+
+
+def find_unfinished(connection: Connection, own_process: int) -> dict[str, Ask]:
+    """The asks of this process's unfinished runs."""
+    found = connection.execute(OWN_UNFINISHED, {"own_process": own_process})
+    return {row.id: msgspec.json.decode(row.ask, type=Ask) for row in found if row.ask}
+
+
+RUNNING = select(runs.c.id).where(runs.c.outcome.is_(None), runs.c.id.in_(bindparam("of_runs", expanding=True)))
+
+
+def find_running(connection: Connection, run_ids: Sequence[str]) -> set[str]:
+    return set(connection.execute(RUNNING, {"of_runs": list(run_ids)}).scalars())

@@ -1,0 +1,27 @@
+"""The tools of the agents in the suite console."""
+
+import asyncio
+import os
+
+import aiohttp
+
+from rightseat.toolboxes.functions import tool
+
+
+@tool(name="getWeather", description="weather for a city", effect="read")
+async def get_weather(city: str) -> dict[str, object]:
+    await asyncio.sleep(0.3)
+    return {"city": city, "tempC": 21}
+
+
+@tool(name="deleteFile", description="delete a file", approval="Delete the file?")
+async def delete_file(path: str) -> dict[str, str]:
+    async with (
+        aiohttp.ClientSession() as client,
+        client.post(f"{os.environ['RS_UPSTREAM_API']}/deleted", json={"path": path}) as response,
+    ):
+        response.raise_for_status()
+    return {"deleted": path}
+
+
+tools = [get_weather, delete_file]

@@ -1,0 +1,73 @@
+// What a person does on the page of examples/ai-sdk-app: node ai-sdk-app.mjs FOLDER URL. Prints what was seen, as JSON.
+import { open, text } from "./browser.mjs";
+
+const [folder, url] = process.argv.slice(2);
+const { browser, page, complaints } = await open(folder, { width: 900, height: 700 });
+const seen = { growing: [] };
+
+const shown = async () => (await page.locator(".messages > li:not(.end)").allInnerTexts()).map(text);
+const ready = () => page.getByRole("button", { name: "Send" }).waitFor();
+const ask = async (words) => {
+  await page.getByLabel("Message").fill(words);
+  await page.getByLabel("Message").press("Enter");
+};
+const sees = (words) => page.locator(".messages > li:not(.end)").last().getByText(words).waitFor();
+
+try {
+  await page.goto(url);
+  await ready();
+  seen.first = await shown();
+  await ask("Who are you?");
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  while (!(await page.getByRole("button", { name: "Send" }).isVisible())) {
+    seen.growing.push((await shown()).at(-1));
+    await page.waitForTimeout(30);
+  }
+  await ask("Which notes do I have?");
+  await sees("Water the plants");
+  await ready();
+  seen.listed = (await shown()).at(-1);
+  await ask("Make it dark");
+  await sees("The page is dark now.");
+  await ready();
+  seen.theme = await page.evaluate(() => document.documentElement.style.colorScheme);
+  await ask("Delete the bread");
+  await page.getByRole("button", { name: "Delete" }).waitFor();
+  await page.reload();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await sees("Buy bread is deleted.");
+  await ready();
+  seen.deleted = (await shown()).at(-1);
+  await ask("Delete Mira");
+  await page.getByRole("button", { name: "Keep" }).click();
+  await sees("not done");
+  await ready();
+  seen.kept = (await shown()).at(-1);
+  await ask("Which notes do I have?");
+  await sees("Call Mira");
+  await ready();
+  const before = await shown();
+  await page.reload();
+  await ready();
+  await sees("Call Mira");
+  seen.same = JSON.stringify(await shown()) === JSON.stringify(before);
+  await page.getByRole("button", { name: "Again" }).click();
+  await page.getByRole("button", { name: "Stop" }).waitFor();
+  await ready();
+  seen.again = (await shown()).length === before.length;
+  if (process.env.RIGHTSEAT_SCREENSHOT) await page.screenshot({ path: process.env.RIGHTSEAT_SCREENSHOT });
+  await ask("Tell me about yourself");
+  await page.getByText("I look after", { exact: false }).last().waitFor();
+  await page.reload();
+  await page.getByText("change one line in server/rightseat.yaml", { exact: false }).last().waitFor();
+  await ready();
+  seen.resumed = (await shown()).at(-1);
+  await page.getByRole("button", { name: "New chat" }).click();
+  await page.waitForFunction(() => !document.querySelector(".messages > li:not(.end)"));
+  seen.anew = await shown();
+} catch (error) {
+  seen.failure = `${error.message}\n${JSON.stringify(await shown().catch(() => []))}\n${complaints.join("\n")}`;
+}
+seen.complaints = complaints;
+console.log(JSON.stringify(seen));
+await browser.close();

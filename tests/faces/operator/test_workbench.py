@@ -1,0 +1,380 @@
+"""Plugins in the operator API: reports, drafts, dry runs, cases, saving."""
+
+import hashlib
+import json
+import logging
+import shutil
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from rightseat.core.audit import AUDIT_LOGGER
+from tests.conftest import Serve
+from tests.faces.operator.test_operator import CHANGING, Server, Stream, serving
+
+STEPS = Path(__file__).parents[2] / "acceptance" / "console" / "plugins" / "steps"
+CONFIGURATION = """
+models: {{default: {{type: scripted, chunk_delay: 0}}}}
+toolboxes:
+  steps:
+    type: plugins
+    folders: ["{folder}"]
+    users: {{steps: [alice]}}
+    allow_private: {{steps: ["127.0.0.1:39190"]}}
+agents: {{ops: {{type: flows, toolbox: steps}}}}
+log: {{type: memory}}
+threads: {{type: memory}}
+server: {{state_dir: "{state}"}}
+faces: [{{type: operator, edit: true}}]
+"""
+KEYS = """
+access:
+  keys:
+    - {name: ada, key: key-ada, user: ada, scopes: ["*", "operator.author:*"]}
+    - {name: wu, key: key-wu, user: wu, scopes: ["operator.watch:*"]}
+    - {name: narrow, key: key-narrow, user: nina, scopes: ["operator.*:ops"]}
+    - {name: bob, key: key-bob, user: bob}
+"""
+FIVE = "flows/five.yaml"
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    folder = tmp_path / "plugins" / "steps"
+    shutil.copytree(STEPS, folder, copy_function=shutil.copyfile)
+    for one in (folder, *folder.rglob("*")):
+        one.chmod(0o755 if one.is_dir() else 0o644)
+    return folder
+
+
+@pytest.fixture
+def configuration(plugin: Path, tmp_path: Path) -> str:
+    return CONFIGURATION.format(folder=plugin.parent, state=tmp_path / "state") + KEYS
+
+
+def key(name: str) -> dict[str, str]:
+    return {"authorization": f"Bearer key-{name}"}
+
+
+async def put(server: Server, path: str, text: str, etag: str, name: str = "ada", **query: str) -> httpx2.Response:
+    return await server.client.put(
+        f"/operator/plugins/steps/files/{path}",
+        json={"text": text},
+        params=query,
+        headers={**CHANGING, **key(name), "if-match": etag},
+    )
+
+
+async def check(server: Server, **files: str) -> Any:
+    body = {"plugin": "steps", "files": {path.replace("__", "/") + ".yaml": text for path, text in files.items()}}
+    answer = await server.post("drafts/check", body, **key("ada"))
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def list_all(plugin: Path) -> list[Path]:
+    return sorted((*plugin.parent.rglob("*"), *plugin.parent.parent.glob("*.yaml")))
+
+
+# Reports and files
+
+
+async def test_a_report_names_what_a_plugin_needs_and_its_files(serve: Serve, configuration: str) -> None:
+    async with serving(serve, configuration) as server:
+        answer = await server.client.get("/operator/plugins/steps", headers=key("wu"))
+        listed = await server.client.get("/operator/plugins", headers=key("ada"))
+
+    report = answer.json()
+    assert listed.json() == [report]
+    assert (report["name"], report["version"], report["state"]) == ("Steps", "1.0.0", "active")
+    assert report["contacts"] == ["127.0.0.1:39190"]
+    assert report["private"] == [{"target": "127.0.0.1:39190", "allowed": True}]
+    assert report["secrets"] == [{"name": "STEPS_TOKEN", "set": False}]
+    assert (report["users"], report["lib"], report["problems"]) == (["alice"], None, [])
+    size = (STEPS / FIVE).stat().st_size
+    assert {"path": FIVE, "size": size, "editable": True} in report["files"]
+
+
+async def test_a_broken_plugin_is_listed_with_its_problems(serve: Serve, configuration: str, plugin: Path) -> None:
+    (plugin / FIVE).write_text("name: five\n")
+    async with serving(serve, configuration) as server:
+        report = (await server.client.get("/operator/plugins/steps", headers=key("wu"))).json()
+
+    assert (report["state"], report["version"]) == ("broken", "")
+    assert {one["file"] for one in report["problems"]} == {FIVE}
+
+
+async def test_code_is_shown_to_authors_and_marked_as_not_editable(
+    serve: Serve, configuration: str, plugin: Path
+) -> None:
+    (plugin / "lib").mkdir()
+    (plugin / "lib" / "__init__.py").write_text("# code\n")
+    (plugin / "lib" / "names.json").write_text("{}")
+    async with serving(serve, configuration) as server:
+        report = (await server.client.get("/operator/plugins/steps", headers=key("ada"))).json()
+        code = await server.client.get("/operator/plugins/steps/files/lib/__init__.py", headers=key("ada"))
+
+    assert {one["path"]: one["editable"] for one in report["files"] if one["path"].startswith("lib/")} == {
+        "lib/__init__.py": False,
+        "lib/names.json": False,
+    }
+    assert (report["lib"]["allowed"], len(report["lib"]["digest"])) == (False, 64)
+    assert (code.text, code.headers["x-editable"]) == ("# code\n", "0")
+
+
+async def test_a_file_has_the_hash_of_its_content_and_is_no_page(serve: Serve, configuration: str) -> None:
+    async with serving(serve, configuration) as server:
+        answer = await server.client.get(f"/operator/plugins/steps/files/{FIVE}", headers=key("ada"))
+
+    assert answer.text == (STEPS / FIVE).read_text()
+    assert answer.headers["etag"] == f'"{hashlib.sha256(answer.content).hexdigest()}"'
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["content-security-policy"] == "sandbox; default-src 'none'"
+
+
+async def test_links_and_files_outside_are_not_read(
+    serve: Serve, configuration: str, plugin: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "outside.yaml").write_text("secret: 1")
+    (plugin / "link.yaml").symlink_to(tmp_path / "outside.yaml")
+    (plugin / "folder").symlink_to(tmp_path)
+    (plugin / "bytes.bin").write_bytes(b"\xff\x00")
+    paths = ("link.yaml", "folder/outside.yaml", "..%2f..%2foutside.yaml", "%2fetc%2fpasswd", "nothing.yaml")
+    async with serving(serve, configuration) as server:
+        found = [
+            await server.client.get(f"/operator/plugins/steps/files/{path}", headers=key("ada"))
+            for path in (*paths, "bytes.bin")
+        ]
+
+    assert [one.json()["error"] for one in found] == ["plugin_file_not_found"] * 5 + ["plugin_file_not_text"]
+
+
+# Drafts
+
+
+async def test_a_draft_is_checked_with_the_line_and_the_replacement(
+    serve: Serve, configuration: str, plugin: Path
+) -> None:
+    good = (plugin / FIVE).read_text()
+    async with serving(serve, configuration) as server:
+        found = await check(server, flows__five=good.replace("next: second", "next: secnd"))
+
+    problem = next(one for one in found["problems"] if one["severity"] == "error")
+    line = good.split("\n").index("    next: second") + 1
+    assert (problem["code"], problem["severity"], problem["file"]) == ("E306", "error", FIVE)
+    assert (problem["line"], problem["column"]) == (line, len("    next: ") + 1)
+    assert (problem["found"], problem["suggestion"]) == ("secnd", "second")
+    assert found["flows"] == []
+    assert (plugin / FIVE).read_text() == good, "nothing is stored"
+
+
+async def test_a_draft_without_errors_has_the_graphs_of_its_flows(serve: Serve, configuration: str) -> None:
+    text = (STEPS / FIVE).read_text().replace("fourth", "quarter")
+    async with serving(serve, configuration) as server:
+        found = await check(server, flows__five=text)
+
+    five = next(one["graph"] for one in found["flows"] if one["file"] == FIVE)
+    assert [step["name"] for step in five["steps"]] == ["start", "second", "third", "quarter", "end"]
+    assert found["problems"] == []
+
+
+@pytest.mark.parametrize("path", ["lib/evil.json", "../x.yaml", "flows/x.py", ".hidden.yaml", "a\\b.yaml", "C:x.yaml"])
+async def test_a_draft_cannot_have_a_file_that_may_not_be_changed(serve: Serve, configuration: str, path: str) -> None:
+    async with serving(serve, configuration) as server:
+        answer = await server.post("drafts/check", {"plugin": "steps", "files": {path: "x: 1"}}, **key("ada"))
+
+    assert (answer.status_code, answer.json()["error"]) == (403, "plugin_file_protected")
+
+
+async def test_a_dry_run_streams_the_requests_that_it_would_send(serve: Serve, configuration: str) -> None:
+    text = (STEPS / FIVE).read_text().replace("GET /two", "GET /left")
+    body = {"plugin": "steps", "files": {FIVE: text}, "flow": "five", "question": "five please"}
+    async with serving(serve, configuration) as server:
+        answer = await server.post("drafts/try", body, **key("ada"))
+
+    events = [json.loads(line) for line in answer.text.splitlines()]
+    outputs = [one["value"]["value"] for one in events if one.get("name") == "flow.step" and "record" in str(one)]
+    requests = [one["record"]["request"] for one in outputs if one.get("record")]
+    assert [one["url"].rpartition("/")[2] for one in requests] == ["one", "left", "three", "four", "five"]
+    assert {one["headers"]["Authorization"] for one in requests} == {"Bearer ••••"}
+    assert events[-1]["value"]["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"flow": "nothing"}, "flow_not_runnable"),
+        ({"model": "nothing"}, "flow_not_runnable"),
+        ({"files": {FIVE: "name: five"}}, "plugin_has_errors"),
+        ({"plugin": "nothing"}, "plugin_not_found"),
+        ({"question": ""}, "bad_request"),
+    ],
+)
+async def test_a_dry_run_that_cannot_start_is_refused(
+    serve: Serve, configuration: str, change: dict[str, Any], code: str
+) -> None:
+    body = {"plugin": "steps", "flow": "five", "question": "five"} | change
+    async with serving(serve, configuration) as server:
+        answer = await server.post("drafts/try", body, **key("ada"))
+        running = server.assembly.runtime.admission.running("ada")
+
+    assert (answer.status_code >= 400, answer.json()["error"], running) == (True, code, 0)
+
+
+async def test_cases_run_over_the_draft(serve: Serve, configuration: str, plugin: Path) -> None:
+    changed = (STEPS / FIVE).read_text().replace("GET /two", "GET /left")
+    async with serving(serve, configuration) as server:
+        before = (await server.post("drafts/cases", {"plugin": "steps"}, **key("ada"))).json()
+        after = (await server.post("drafts/cases", {"plugin": "steps", "files": {FIVE: changed}}, **key("ada"))).json()
+        broken = await server.post(
+            "drafts/cases", {"plugin": "steps", "files": {"tests/cases.yaml": "name: x"}}, **key("ada")
+        )
+
+    assert [one["passed"] for one in before] == [True] * 5
+    assert [one["passed"] for one in after] == [False] + [True] * 4
+    assert "expected http://127.0.0.1:39190/two, was http://127.0.0.1:39190/left" in after[0]["differences"][0]
+    assert broken.json()["error"] == "bad_cases"
+
+
+# Saving
+
+
+async def test_a_saved_file_is_used_and_announced(
+    serve: Serve, configuration: str, plugin: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, AUDIT_LOGGER)
+    good = (plugin / FIVE).read_text()
+    (plugin / FIVE).chmod(0o640)
+    async with (
+        serving(serve, configuration) as server,
+        server.client.stream("GET", "/operator/live", headers=key("wu"), timeout=10) as response,
+    ):
+        stream = Stream(response.aiter_lines())
+        etag = (await server.client.get(f"/operator/plugins/steps/files/{FIVE}", headers=key("ada"))).headers["etag"]
+        answer = await put(server, FIVE, good.replace("fourth", "quarter"), etag)
+        news = await stream.until("plugin")
+        graph = (await server.client.get("/operator/flows/steps/five", headers=key("ada"))).status_code
+
+    assert answer.status_code == 200, answer.text
+    assert news == {"id": "steps", "digest": answer.json()["digest"], "problems": 0}
+    assert "quarter" in (plugin / FIVE).read_text()
+    assert (plugin / FIVE).stat().st_mode & 0o777 == 0o640
+    assert answer.headers["etag"] == f'"{hashlib.sha256((plugin / FIVE).read_bytes()).hexdigest()}"'
+    assert graph == 404, "the plugin is for alice alone"
+    assert "operator: ada saved flows/five.yaml of plugin steps" in caplog.messages
+
+
+async def test_a_file_that_was_changed_meanwhile_is_not_overwritten(
+    serve: Serve, configuration: str, plugin: Path
+) -> None:
+    async with serving(serve, configuration) as server:
+        etag = (await server.client.get(f"/operator/plugins/steps/files/{FIVE}", headers=key("ada"))).headers["etag"]
+        outside = (plugin / FIVE).read_text() + "# changed outside\n"
+        (plugin / FIVE).write_text(outside)
+        answer = await put(server, FIVE, "name: five", etag)
+        missing = await server.client.put(
+            f"/operator/plugins/steps/files/{FIVE}", json={"text": "x"}, headers={**CHANGING, **key("ada")}
+        )
+
+    assert (answer.status_code, answer.json()["error"]) == (412, "plugin_file_changed")
+    assert missing.status_code == 428
+    assert (plugin / FIVE).read_text() == outside
+
+
+async def test_errors_are_saved_only_by_force_and_the_last_version_stays_active(
+    serve: Serve, configuration: str, plugin: Path
+) -> None:
+    bad = (plugin / FIVE).read_text().replace("next: second", "next: secnd")
+    async with serving(serve, configuration) as server:
+        refused = await put(server, FIVE, bad, "*")
+        unchanged = (plugin / FIVE).read_text()
+        forced = await put(server, FIVE, bad, "*", force="1")
+
+    assert (refused.status_code, refused.json()["error"]) == (422, "plugin_has_errors")
+    assert "secnd" in refused.json()["message"]
+    assert unchanged != bad
+    assert (plugin / FIVE).read_text() == bad
+    assert (forced.json()["state"], forced.json()["problems"][0]["code"]) == ("outdated", "E306")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("lib/evil.py", 403),
+        ("lib/data.json", 403),
+        ("LIB/data.json", 403),
+        ("..%2fx.yaml", 403),
+        ("flows/..%2f..%2f..%2fx.yaml", 403),
+        ("flows/new.py", 403),
+        (".env.json", 403),
+        ("flows/new.yaml", 404),
+        ("link.yaml", 404),
+        ("away/x.yaml", 404),
+    ],
+)
+async def test_nothing_but_an_editable_file_of_the_plugin_is_written(
+    serve: Serve, configuration: str, plugin: Path, tmp_path: Path, path: str, status: int
+) -> None:
+    (tmp_path / "x.yaml").write_text("before")
+    (plugin / "link.yaml").symlink_to(tmp_path / "x.yaml")
+    (plugin / "away").symlink_to(tmp_path)
+    before = list_all(plugin)
+    async with serving(serve, configuration) as server:
+        answer = await put(server, path, "x: 1\n", "*", force="1")
+
+    assert answer.status_code == status
+    assert (tmp_path / "x.yaml").read_text() == "before"
+    assert list_all(plugin) == before
+
+
+# Rights
+
+ROUTES = [
+    ("GET", "plugins", None),
+    ("GET", "plugins/steps", None),
+    ("GET", "plugins/steps/files/plugin.json", None),
+    ("POST", "drafts/check", {"plugin": "steps"}),
+    ("POST", "drafts/try", {"plugin": "steps", "flow": "five", "question": "five"}),
+    ("POST", "drafts/cases", {"plugin": "steps"}),
+    ("PUT", "plugins/steps/files/plugin.json", {"text": "{}"}),
+]
+
+
+@pytest.mark.parametrize(("name", "allowed"), [("bob", 0), ("narrow", 0), ("wu", 2)])
+async def test_plugins_need_rights_for_all_agents(
+    serve: Serve, configuration: str, plugin: Path, name: str, allowed: int
+) -> None:
+    before = (plugin / "plugin.json").read_text()
+    async with serving(serve, configuration) as server:
+        answers = [
+            await server.client.request(
+                method, f"/operator/{path}", json=body, headers={**CHANGING, **key(name), "if-match": "*"}
+            )
+            for method, path, body in ROUTES
+        ]
+
+    assert [one.status_code for one in answers] == [200] * allowed + [403] * (len(ROUTES) - allowed)
+    assert all("insufficient_scope" in one.text for one in answers[allowed:])
+    assert (plugin / "plugin.json").read_text() == before
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+async def test_saving_is_off_without_the_option_and_without_keys(
+    serve: Serve, configuration: str, plugin: Path, is_open: bool
+) -> None:
+    text = configuration.removesuffix(KEYS) if is_open else configuration.replace("edit: true", "edit: false")
+    headers = {} if is_open else key("ada")
+    before = (plugin / FIVE).read_text()
+    async with serving(serve, text) as server:
+        me = (await server.client.get("/operator/me", headers=headers)).json()
+        answer = await server.client.put(
+            f"/operator/plugins/steps/files/{FIVE}",
+            json={"text": "name: five"},
+            headers={**CHANGING, **headers, "if-match": "*"},
+        )
+
+    assert me["edit"] is False
+    assert (answer.status_code, answer.json()["error"]) == (403, "editing_off")
+    assert (plugin / FIVE).read_text() == before
