@@ -57,9 +57,9 @@ try {
   seen.again = (await shown()).length === before.length;
   if (process.env.RIGHTSEAT_SCREENSHOT) await page.screenshot({ path: process.env.RIGHTSEAT_SCREENSHOT });
   await ask("Tell me about yourself");
-  await page.getByText("I look after", { exact: false }).last().waitFor();
+  await sees("I look after");
   await page.reload();
-  await page.getByText("change one line in server/rightseat.yaml", { exact: false }).last().waitFor();
+  await sees("change one line in server/rightseat.yaml");
   await ready();
   seen.resumed = (await shown()).at(-1);
   await page.getByRole("button", { name: "New chat" }).click();

@@ -264,10 +264,10 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
         schema() as where,
         asyncio.timeout(20),
         SqlThreads(connect(where)) as watching,
-        SqlThreads(connect(where, lease_seconds=0.5)) as busy,
+        SqlThreads(connect(where, lease_seconds=2)) as busy,
     ):
         await busy.claim(ask())
-        time.sleep(1.5)  # noqa: ASYNC251  # the loop stands still
+        time.sleep(4)  # noqa: ASYNC251  # the loop stands still
         found = await watching.orphans()
         await busy.finish(ask(), (), None, DONE)
 
