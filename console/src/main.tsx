@@ -7,9 +7,13 @@ import { applySettings, currentSettings } from "./settings";
 import { keepSetupCode } from "./setupCode";
 import { loadWords } from "./words";
 
+/**
+ * Only once: during an upgrade a file that is loaded later may import this one under its new name, which runs it a second
+ * time. A second page in the place of the first one would be of another version, and without what was typed.
+ */
 function render() {
   const root = document.getElementById("root");
-  if (!root) return;
+  if (!root || root.hasChildNodes()) return;
   createRoot(root).render(
     <StrictMode>
       <App />
