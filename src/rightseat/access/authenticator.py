@@ -27,6 +27,7 @@ from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
 from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
+from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
 from rightseat.core.errors import ConfigError, InsufficientScope, Unauthenticated
@@ -51,10 +52,17 @@ class TokenVerifier(AbstractAsyncContextManager["TokenVerifier"], Protocol):
 
 
 class Authenticator:
-    """Knows every key and token that this server accepts."""
+    """Knows every key and token that this server accepts. `stored` are the keys of the store."""
 
-    def __init__(self, keys: Keys, tokens: TokenVerifier | None = None, cookie: str | None = None) -> None:
+    def __init__(
+        self,
+        keys: Keys,
+        tokens: TokenVerifier | None = None,
+        cookie: str | None = None,
+        stored: StoredKeys | None = None,
+    ) -> None:
         self._keys = keys
+        self.stored = stored
         self._tokens = tokens
         self._cookie = cookie
         self._stack = AsyncExitStack()
@@ -62,6 +70,8 @@ class Authenticator:
     async def __aenter__(self) -> Self:
         if self._tokens is not None:
             await self._stack.enter_async_context(self._tokens)
+        if self.stored is not None:
+            await self._stack.enter_async_context(self.stored)
         return self
 
     async def __aexit__(
@@ -72,12 +82,23 @@ class Authenticator:
     async def authenticate(self, headers: Headers) -> AuthenticatedUser:
         """Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
-        if key := self._keys.find(credential):
+        if key := self._find_key(credential):
             return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}")
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
             return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
         raise Unauthenticated(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
+
+    def _find_key(self, credential: str) -> AccessKey | None:
+        """Raises `Unauthenticated` for a key that is revoked or has expired."""
+        key = self._keys.find(credential)
+        if self.stored is None:
+            return key
+        if key is None:
+            key = self.stored.find(credential)
+        if key is not None:
+            self.stored.check(key)
+        return key
 
     @contextmanager
     def lend_key(self, name: str) -> Iterator[str]:
@@ -93,18 +114,21 @@ class Authenticator:
     async def open_session(self, headers: Headers, sessions: Sessions) -> str:
         """The cookie of a new session for the key or token of this request. Raises `Unauthenticated`."""
         user = await self.authenticate(headers)
-        key = self._keys.find(credentials.read(headers, self._cookie))
+        key = self._find_key(credentials.read(headers, self._cookie))
         return sessions.open_for_token(user) if key is None else sessions.open_for_key(key)
 
     def resume_session(self, cookie: str, sessions: Sessions) -> AuthenticatedUser:
-        """Raises `SessionExpired`."""
+        """Raises `SessionExpired`, or `Unauthenticated` if its key is revoked or has expired."""
         claims = sessions.read(cookie)
         if not claims.key:
             return AuthenticatedUser(claims.user, claims.scopes, "a session of a token")
-        key = self._keys.named(claims.key)
-        if key is None or not hmac.compare_digest(sessions.prove(key), claims.proof):
-            raise SessionExpired
-        return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}")
+        named = [*self._keys.named(claims.key), *(self.stored.named(claims.key) if self.stored else ())]
+        for key in named:
+            if hmac.compare_digest(sessions.prove(key), claims.proof):
+                if self.stored is not None:
+                    self.stored.check(key)
+                return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}")
+        raise SessionExpired
 
 
 class RouteAuth:

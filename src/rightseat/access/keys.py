@@ -21,13 +21,17 @@ KEY_PATTERN = re.compile(r"rs_([A-Za-z0-9]{8})_[A-Za-z0-9]{32,}")
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
-    """A configured key. `prefix` is empty for a secret that `rightseat keys new` did not create."""
+    """A key with one secret. `prefix` is empty for a secret that `rightseat keys new` did not create.
+
+    `expires_at` is in seconds since 1970.
+    """
 
     name: str
     prefix: str
     hash: str = field(repr=False)
     user: str
     scopes: tuple[str, ...] = ("*",)
+    expires_at: float | None = None
 
 
 NO_KEYS = (AccessKey("none", "", "0" * 64, "", ()),)
@@ -51,8 +55,9 @@ class Keys:
     def remove(self, key: AccessKey) -> None:
         self._by_prefix[key.prefix].remove(key)
 
-    def named(self, name: str) -> AccessKey | None:
-        return next((key for keys in self._by_prefix.values() for key in keys if key.name == name), None)
+    def named(self, name: str) -> list[AccessKey]:
+        """A key that was rotated has several secrets, each of which is an `AccessKey`."""
+        return [key for keys in self._by_prefix.values() for key in keys if key.name == name]
 
     def find(self, credential: str) -> AccessKey | None:
         """Takes the same time however much of the credential matches."""

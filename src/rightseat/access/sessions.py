@@ -1,7 +1,7 @@
 """Sessions of browsers: a signed cookie that stands for a key or a token which the page sent once.
 
-The session of a key ends when the key is removed from the configuration; the session of a token ends with the token.
-The cookie holds neither.
+The session of a key ends when the key is removed from the configuration, revoked or expired; the session of a token
+ends with the token. The cookie holds neither.
 """
 
 import base64

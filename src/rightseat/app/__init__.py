@@ -9,7 +9,7 @@ from starlette.responses import Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.app import docs, home
 from rightseat.app.application import Application
-from rightseat.app.authentication import build_authenticator
+from rightseat.app.authentication import api_keys_of, build_authenticator
 from rightseat.app.builder import Assembly, artifacts_of, assemble, pins_of
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.routing import build_route_auth, build_router
@@ -20,6 +20,7 @@ from rightseat.faces._shared.responses import json_response
 __all__ = [
     "Assembly",
     "PartRegistry",
+    "api_keys_of",
     "application",
     "artifacts_of",
     "assemble",

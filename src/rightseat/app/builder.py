@@ -9,7 +9,7 @@ from typing import Any
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.threads import ScopedThreads
-from rightseat.app.authentication import build_authenticator
+from rightseat.app.authentication import api_keys_of, build_authenticator
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_observers, combine_observers
 from rightseat.app.part_registry import PartRegistry
@@ -80,7 +80,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     hooks = load_hooks(config.hooks)
     recent = RecentMetrics() if any(face.type == "operator" for face in config.faces) else None
     observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access)
+    authenticator = build_authenticator(config.access, api_keys_of(threads))
     runtime = Runtime(
         agents,
         log=log,

@@ -14,7 +14,7 @@ COMMAND_HELP = {
     "ask": "Send one question to an agent and print the response.",
     "chat": "Chat with an agent in the terminal.",
     "doctor": "Find problems of the server and its parts, with fixes.",
-    "keys": "Create API keys.",
+    "keys": "Create, list, revoke, restore and rotate API keys.",
     "mcp": "List MCP servers and accept changes to their tools.",
     "runs": "List runs, or show one with its events.",
     "replay": "Print the events of a run.",

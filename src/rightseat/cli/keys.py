@@ -1,42 +1,244 @@
-"""`rightseat keys`: creates API keys."""
+"""`rightseat keys`: creates, lists, revokes, restores and rotates API keys."""
 
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
+import msgspec
 from pydantic import ValidationError
 
 from rightseat.access import keys
-from rightseat.config import ApiKey, append
+from rightseat.access.stored_keys import format_time as store_time
+from rightseat.app import users
+from rightseat.cli import setup
+from rightseat.cli.duration import Duration
+from rightseat.cli.table import format_table, format_time
+from rightseat.config import FILE, ApiKey, Config, append
+from rightseat.core.api_keys import ApiKeyExists, ApiKeyNotChangeable, ApiKeyStore, KeySecret, StoredKey
 from rightseat.core.errors import ConfigError
+
+T = TypeVar("T")
+
+HEADINGS = ("NAME", "BEGINS WITH", "USER", "SCOPES", "STATE", "EXPIRES (UTC)", "LAST USED (UTC)", "IN")
+NOTE = "\nThis is the key. It is not shown again: store it with your secrets."
+SOON = "Running servers accept it within 5 seconds."
 
 
 @click.group()
 def command() -> None:
-    """Create API keys."""
+    """Create, list, revoke, restore and rotate API keys.
+
+    Keys are in the configuration file, or in the store of the configuration. Those in the store can be created,
+    revoked and rotated while servers run.
+    """
 
 
 @command.command()
 @click.argument("name")
+@setup.file_option
 @click.option("--scope", "scopes", metavar="FACE:AGENT", multiple=True, help="Limit its access.  [default: everything]")
 @click.option("--user", help="The user whose threads it opens.  [default: a user of its own]")
 @click.option("--file", type=click.Path(path_type=Path), help="Add the key to this configuration file.")
-def new(name: str, scopes: tuple[str, ...], user: str | None, file: Path | None) -> None:
+@click.option("--store", "in_store", is_flag=True, help="Add the key to the store; the default with access.required.")
+@click.option("--expires", type=Duration(), help="How long it is valid, such as 90d; in the store only.")
+def new(
+    name: str,
+    path: Path | None,
+    scopes: tuple[str, ...],
+    user: str | None,
+    file: Path | None,
+    in_store: bool,
+    expires: timedelta | None,
+) -> None:
     """Create a key called NAME and print it once.
 
-    The configuration only stores its hash.
+    The store and the configuration only have its hash.
     """
+    if in_store and file is not None:
+        raise click.UsageError("Use either --store or --file.")
     key = keys.generate()
     entry = describe(key, name, scopes, user)
+    config = setup.load(path) if in_store else None if file is not None else find_config(path)
+    if config is not None and (in_store or config.access.required):
+        add_to_store(config, key, entry, expires)
+        return
+    if expires is not None:
+        raise click.UsageError("Only keys in the store expire: add --store.")
     if file is not None:
         write(file, entry)
     click.echo(key)
-    click.echo("\nThis is the key. It is not shown again: store it with your secrets.")
+    click.echo(NOTE)
     if file is not None:
         click.echo(f"Added its hash to {file}.")
     else:
         click.echo("Add these lines to the configuration:\n")
         click.echo(append.format_section(entry), nl=False)
+
+
+def find_config(path: Path | None) -> Config | None:
+    """None without a valid configuration: one that lacks nothing but this key is invalid too."""
+    if not (path or Path(FILE)).exists():
+        return None
+    with suppress(ConfigError):
+        return setup.load(path)
+    return None
+
+
+def add_to_store(config: Config, key: str, entry: dict[str, Any], expires: timedelta | None) -> None:
+    name = entry["name"]
+    if name in names_in_file(config):
+        raise ApiKeyExists(name)
+    user, scopes = entry.get("user", f"key:{name}"), tuple(entry.get("scopes", ("*",)))
+    stored = StoredKey(name, user, scopes, (make_secret(key),), time_in(timedelta()), time_in(expires))
+    run_in_store(config, lambda store: store.add(stored))
+    click.echo(key)
+    click.echo(NOTE)
+    until = "" if stored.expires_at is None else f" It expires at {format_time(stored.expires_at)} UTC."
+    click.echo(f"Added its hash to {setup.describe_store(config.threads)}.{until}")
+    if config.access.is_set:
+        click.echo(SOON)
+    else:
+        place = config.path or FILE
+        click.echo(f"The server does not require keys yet: add `access: {{required: true}}` to {place} and restart it.")
+
+
+@command.command("list")
+@setup.file_option
+@click.option("--json", "as_json", is_flag=True, help="Print each key as one JSON object per line.")
+def list_(path: Path | None, as_json: bool) -> None:
+    """List the keys of the store and of the configuration file, without their secrets."""
+    config = setup.load(path)
+    stored = [] if config.threads.type == "memory" else run_in_store(config, load)
+    found = [*list_stored(stored), *list_file_keys(config, stored)]
+    if as_json:
+        for one in found:
+            click.echo(msgspec.json.encode(one))
+    elif found:
+        for line in format_table(HEADINGS, map(list_cells, found)):
+            click.echo(line)
+    else:
+        click.echo("There are no keys. `rightseat keys new NAME` makes one.", err=True)
+
+
+@command.command()
+@click.argument("name")
+@setup.file_option
+def revoke(name: str, path: Path | None) -> None:
+    """Refuse the key called NAME, on all servers of the store and within 5 seconds.
+
+    Sessions of the web console that were opened with it end too; responses that are being streamed go on. A key of the
+    configuration file can be revoked too.
+    """
+    config = setup.load(path)
+    run_in_store(config, lambda store: store.revoke(name, is_in_file=name in names_in_file(config)))
+    click.echo(f"Revoked the key {name!r}. Running servers refuse it within 5 seconds.")
+
+
+@command.command()
+@click.argument("name")
+@setup.file_option
+def restore(name: str, path: Path | None) -> None:
+    """Accept the revoked key called NAME again."""
+    run_in_store(setup.load(path), lambda store: store.restore(name))
+    click.echo(f"Restored the key {name!r}. {SOON}")
+
+
+@command.command()
+@click.argument("name")
+@setup.file_option
+@click.option(
+    "--overlap",
+    type=Duration(),
+    default="24h",
+    show_default=True,
+    help="How long the old secret stays valid; 0 for a secret that leaked.",
+)
+@click.option("--expires", type=Duration(), help="How long the key is valid from now on.  [default: as before]")
+def rotate(name: str, path: Path | None, overlap: timedelta, expires: timedelta | None) -> None:
+    """Give the key called NAME a new secret and print it once.
+
+    Name, user and scopes stay. The old secret is valid until the overlap ends.
+    """
+    config = setup.load(path)
+    if name in names_in_file(config):
+        raise ApiKeyNotChangeable(f"The key {name!r} is in the configuration file. Create another one to replace it.")
+    key = keys.generate()
+    run_in_store(config, lambda store: store.rotate(name, make_secret(key), overlap, time_in(expires)))
+    click.echo(key)
+    click.echo(NOTE)
+    if overlap:
+        click.echo(f"{SOON} The old secret is valid until {format_time(time_in(overlap))} UTC.")
+    else:
+        click.echo(f"{SOON} They refuse the old secret from then on.")
+
+
+def run_in_store(config: Config, work: Callable[[ApiKeyStore], Awaitable[T]]) -> T:
+    """Call `work` with the store of the configuration, which servers may be using."""
+    setup.set_up_logging()
+
+    async def call() -> T:
+        async with users.opened_store(config) as store:
+            return await work(store.api_keys)
+
+    return asyncio.run(call())
+
+
+async def load(store: ApiKeyStore) -> list[StoredKey]:
+    return list((await store.load()).keys)
+
+
+def make_secret(key: str) -> KeySecret:
+    return KeySecret(keys.prefix_of(key), keys.digest(key))
+
+
+def time_in(duration: timedelta | None) -> Any:
+    """That long from now, as in the store; None for None."""
+    return None if duration is None else store_time((datetime.now(UTC) + duration).timestamp())
+
+
+def names_in_file(config: Config) -> set[str]:
+    return {key.name for key in config.access.keys}
+
+
+def list_stored(stored: list[StoredKey]) -> Iterator[dict[str, Any]]:
+    for key in stored:
+        if key.secrets:
+            yield {
+                "name": key.name,
+                "prefix": key.secrets[0].prefix,
+                "user": key.user,
+                "scopes": key.scopes,
+                "state": key.state,
+                "expires_at": key.expires_at,
+                "last_used_at": key.last_used_at,
+                "in": "store",
+            }
+
+
+def list_file_keys(config: Config, stored: list[StoredKey]) -> Iterator[dict[str, Any]]:
+    revoked = {key.name for key in stored if key.revoked_at is not None}
+    for key in config.access.keys:
+        prefix = key.prefix or (keys.prefix_of(key.key.get_secret_value()) if key.key else "")
+        yield {
+            "name": key.name,
+            "prefix": prefix or None,
+            "user": key.user or f"key:{key.name}",
+            "scopes": key.scopes,
+            "state": "revoked" if key.name in revoked else "active",
+            "expires_at": None,
+            "last_used_at": None,
+            "in": "file",
+        }
+
+
+def list_cells(key: dict[str, Any]) -> list[str]:
+    prefix = f"rs_{key['prefix']}_" if key["prefix"] else "-"
+    times = [format_time(key[name]) if key[name] else "-" for name in ("expires_at", "last_used_at")]
+    return [key["name"], prefix, key["user"], " ".join(key["scopes"]), key["state"], *times, key["in"]]
 
 
 def describe(key: str, name: str, scopes: tuple[str, ...], user: str | None) -> dict[str, Any]:

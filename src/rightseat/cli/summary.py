@@ -68,6 +68,8 @@ def _on(guard: ConfiguredPart) -> str:
 def _credentials(config: Config) -> Iterator[str]:
     for key in config.access.keys:
         yield key.name
+    if config.access.required:
+        yield "those in the store"
     if config.access.jwt:
         yield f"tokens of {config.access.jwt.issuer}"
 

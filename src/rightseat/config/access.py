@@ -92,10 +92,13 @@ class Access(BaseModel):
     """API keys, each with `name`, `prefix` and `hash` (or `key`), `user` and `scopes`."""
     jwt: Jwt | None = None
     """Tokens of an identity provider."""
+    required: bool = False
+    """Require a key even if this file has none: keys are in the store of `threads`, where `rightseat keys new NAME`
+    then adds them. Servers whose file has `keys` or `jwt` accept the keys of the store too."""
     cookie: str | None = Field(default=None, pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
     """The name of a cookie that may carry a key or a token, beside `Authorization: Bearer` and `X-Api-Key`."""
 
     @property
     def is_set(self) -> bool:
-        """Whether any credential is configured."""
-        return bool(self.keys) or self.jwt is not None
+        """Whether requests need a credential."""
+        return self.required or bool(self.keys) or self.jwt is not None

@@ -9,7 +9,8 @@
     ├── OriginNotAllowed               403  the page's origin may not call this server
     ├── Unauthenticated                401  the credential is missing or invalid
     │   ├── InsufficientScope          403  the credential is valid, but not for this face or agent
-    │   └── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
+    │   ├── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
+    │   └── KeysUnconfirmed            503  the store of API keys has not been reached for too long
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
     │   └── ConcurrencyLimitExceeded   429  the user has the maximum of concurrent runs
     ├── AgentNotFound                  404  no agent has this name
@@ -126,6 +127,11 @@ class InsufficientScope(Unauthenticated):
 
 class IssuerUnavailable(Unauthenticated):
     code = "issuer_unavailable"
+    status = 503
+
+
+class KeysUnconfirmed(Unauthenticated):
+    code = "keys_unconfirmed"
     status = 503
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import msgspec
 
+from rightseat.core.api_keys import ApiKeyStore
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
@@ -39,11 +40,14 @@ class FileRecord(msgspec.Struct, frozen=True):
 class UserStore(Protocol):
     """The threads and files of a user. Servers may use the same store at the same time.
 
-    `records` lists the threads and runs of all users.
+    `records` lists the threads and runs of all users, `api_keys` are the keys of the store.
     """
 
     @property
     def records(self) -> Records: ...
+
+    @property
+    def api_keys(self) -> ApiKeyStore: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 

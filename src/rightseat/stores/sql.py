@@ -33,6 +33,7 @@ from rightseat.stores import (
     thread_search,
     user_queries,
 )
+from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.databases import StoreDatabase, connect
 from rightseat.stores.pins import SqlPins
 
@@ -73,6 +74,7 @@ class SqlThreads:
         self._retention_days = retention_days
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
+        self.api_keys = SqlApiKeys(database)
         self.pins = SqlPins(database) if database.reap_every is not None else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self._epochs: dict[str, int] = {}  # of the runs that this process executes

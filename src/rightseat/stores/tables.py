@@ -163,3 +163,28 @@ processes = Table(
 After `suspect_after` a process counts as dead if the connection that renewed its lease is closed: if `backend_pid` has
 gone, on a database that has been running since `database_started_at`.
 """
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text),
+    Column("revoked_at", Text),
+    Column("last_used_at", Text),
+    Column("revision", Integer, nullable=False),
+)
+"""Every change of a key, except a last use, increments its `revision`, and rows are never deleted: the sum of all
+revisions tells servers whether anything has changed. A key without a secret is one of the configuration file."""
+
+api_key_secrets = Table(
+    "api_key_secrets",
+    metadata,
+    Column("hash", Text, primary_key=True),
+    Column("prefix", Text, nullable=False),
+    Column("key_name", Text, ForeignKey("api_keys.name", ondelete="CASCADE"), nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("expires_at", Text),
+)

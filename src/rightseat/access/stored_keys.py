@@ -1,0 +1,157 @@
+"""The API keys of the store, held in memory: a request needs no statement.
+
+Every server asks the store for changes every two seconds, by one statement. After half a minute without a response it
+refuses the keys of the store: one of them may have been revoked meanwhile.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Self
+
+from rightseat.access.keys import AccessKey, Keys
+from rightseat.core.api_keys import ApiKeyStore, StoredKey
+from rightseat.core.errors import KeysUnconfirmed, Unauthenticated
+
+logger = logging.getLogger(__name__)
+
+POLL_INTERVAL_S = 2.0
+MAX_UNCONFIRMED_S = 30.0
+WRITE_INTERVAL_S = 60.0
+"""Between two writes of last uses, all in one transaction."""
+STATEMENT_TIMEOUT_S = 10.0
+
+
+class StoredKeys:
+    """`poll_interval` and `max_unconfirmed` are in seconds."""
+
+    def __init__(
+        self,
+        store: ApiKeyStore,
+        *,
+        poll_interval: float = POLL_INTERVAL_S,
+        max_unconfirmed: float = MAX_UNCONFIRMED_S,
+        write_interval: float = WRITE_INTERVAL_S,
+    ) -> None:
+        self.store = store
+        self._poll_interval = poll_interval
+        self._max_unconfirmed = max_unconfirmed
+        self._write_interval = write_interval
+        self._keys = Keys()
+        self._names: frozenset[str] = frozenset()
+        self._revoked: frozenset[str] = frozenset()
+        self._revision = -1
+        self._confirmed_at = 0.0
+        self._uses: dict[str, float] = {}  # name → seconds since 1970, not written yet
+        self._is_refusing = False
+        self._task: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.refresh()
+        self._task = asyncio.create_task(self._poll())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        await self._write_uses()
+
+    def find(self, credential: str) -> AccessKey | None:
+        """The key, which may be revoked or expired: see `check`."""
+        return self._keys.find(credential)
+
+    def named(self, name: str) -> list[AccessKey]:
+        return self._keys.named(name)
+
+    def check(self, key: AccessKey) -> None:
+        """Raises `Unauthenticated` if the key is revoked or has expired, and `KeysUnconfirmed`. Records the use.
+
+        A key of the configuration file can be revoked in the store too; it stays valid while the store is away.
+        """
+        if key.name in self._revoked:
+            raise Unauthenticated(f"The API key {key.name!r} is revoked. Ask an operator for another one.")
+        if key.name not in self._names:
+            return
+        now = time.time()
+        if key.expires_at is not None and key.expires_at <= now:
+            raise Unauthenticated(f"The API key {key.name!r} has expired. Ask an operator for another one.")
+        if time.monotonic() - self._confirmed_at > self._max_unconfirmed:
+            raise KeysUnconfirmed(
+                f"The store of API keys has not been reached for {self._max_unconfirmed:g} s, so the key {key.name!r} "
+                "cannot be confirmed. Try again when the database responds."
+            )
+        self._uses[key.name] = now
+
+    async def refresh(self) -> None:
+        """Load the keys if any of them has changed."""
+        asked_at = time.monotonic()
+        async with asyncio.timeout(STATEMENT_TIMEOUT_S):
+            if await self.store.revision() != self._revision:
+                await self._load()
+        self._confirmed_at = asked_at
+
+    async def _load(self) -> None:
+        found = await self.store.load()
+        self._keys = Keys(secret for key in found.keys for secret in list_secrets(key))
+        self._names = frozenset(key.name for key in found.keys if key.secrets)
+        self._revoked = frozenset(key.name for key in found.keys if key.revoked_at is not None)
+        self._revision = found.revision
+
+    async def _poll(self) -> None:
+        write_at = time.monotonic() + self._write_interval
+        while True:
+            await asyncio.sleep(self._poll_interval)
+            try:
+                await self.refresh()
+                self._report_recovery()
+            except Exception as error:
+                self._report_failure(error)
+                continue
+            if time.monotonic() >= write_at:
+                write_at = time.monotonic() + self._write_interval
+                await self._write_uses()
+
+    async def _write_uses(self) -> None:
+        uses, self._uses = self._uses, {}
+        try:
+            async with asyncio.timeout(STATEMENT_TIMEOUT_S):
+                await self.store.record_use({name: format_time(at) for name, at in uses.items()})
+        except Exception as error:
+            self._uses = uses | self._uses
+            logger.warning("cannot store when API keys were last used: %s", str(error) or type(error).__name__)
+
+    def _report_failure(self, error: Exception) -> None:
+        """One line when the keys begin to be refused; the store reports each failure itself."""
+        if not self._is_refusing and time.monotonic() - self._confirmed_at > self._max_unconfirmed:
+            self._is_refusing = True
+            text = "refusing the API keys of the store, which was not reached for %g s: %s. Is the database running?"
+            logger.error(text, self._max_unconfirmed, str(error) or type(error).__name__)
+
+    def _report_recovery(self) -> None:
+        if self._is_refusing:
+            self._is_refusing = False
+            logger.warning("the API keys of the store are accepted again")
+
+
+def list_secrets(key: StoredKey) -> Iterable[AccessKey]:
+    """Each secret of the key as a key of its own, with the earlier expiry of both."""
+    for secret in key.secrets:
+        ends = [to_seconds(end) for end in (key.expires_at, secret.expires_at) if end is not None]
+        yield AccessKey(key.name, secret.prefix, secret.hash, key.user, key.scopes, min(ends, default=None))
+
+
+def to_seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp()
+
+
+def format_time(seconds: float) -> str:
+    """ISO 8601 in UTC, as in the store."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
