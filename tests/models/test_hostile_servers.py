@@ -234,6 +234,15 @@ async def test_a_slow_response_with_content_is_not_ended() -> None:
     assert chunks.count(TextChunk("word ")) == 25
 
 
+async def test_a_backend_that_reports_its_progress_with_a_long_prompt_is_not_silent() -> None:
+    progress = event({"content": "", "stop": False, "prompt_progress": {"total": 9000, "cache": 0, "processed": 512}})
+    end = event({"content": "word", "stop": False}) + event({"content": "", "stop": True, "stop_type": "eos"})
+    async with asking(PROVIDERS["llama_cpp"], iter([*[progress] * 25, end]), Timeouts(BRIEF, LONG)) as (model, _):
+        chunks = [chunk async for chunk in model.stream(PROMPT)]
+
+    assert [chunk for chunk in chunks if isinstance(chunk, TextChunk)] == [TextChunk("word")]
+
+
 async def test_time_in_which_the_reader_is_slow_is_no_silence() -> None:
     end = b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
     words = [PROVIDERS["openai"].word, PROVIDERS["openai"].word, end]

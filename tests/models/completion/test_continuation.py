@@ -61,11 +61,11 @@ async def test_a_text_continues_after_the_same_prompt() -> None:
 
 
 async def test_the_partial_output_counts_as_output_and_not_as_input() -> None:
-    player = Counter(" four", end=End("stop", input_tokens=10, output_tokens=2))
+    player = Counter(" four", end=End("stop", input_tokens=10, output_tokens=2, cached_tokens=9))
 
     chunks = await go_on(player, PartialOutput(text="one two three"), max_tokens=20)
 
-    assert chunks[-2:] == [StopChunk("stop"), UsageChunk(7, 5)]
+    assert chunks[-2:] == [StopChunk("stop"), UsageChunk(7, 5, 7)]
     assert player.requests[0].max_tokens == 17
 
 

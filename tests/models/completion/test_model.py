@@ -32,6 +32,12 @@ async def test_a_response_has_its_stop_reason_and_its_usage() -> None:
     assert chunks[-2:] == [StopChunk("stop"), UsageChunk(7, 5)]
 
 
+async def test_tokens_from_the_prompt_cache_are_part_of_the_usage() -> None:
+    chunks = await ask(Player("Hello.", end=End("stop", 7, 5, cached_tokens=6)))
+
+    assert chunks[-1] == UsageChunk(7, 5, 6)
+
+
 async def test_calls_are_the_reason_where_there_are_some() -> None:
     chunks = await ask(Player(hermes("", [PARIS])))
 

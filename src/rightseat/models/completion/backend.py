@@ -45,7 +45,10 @@ class CompletionRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TextPiece(msgspec.Struct, frozen=True):
-    """More text. `logprobs` are in OpenAI's format, if they were requested and the backend has them."""
+    """More text; an empty one shows that the backend is still reading the prompt.
+
+    `logprobs` are in OpenAI's format, if they were requested and the backend has them.
+    """
 
     text: str
     logprobs: tuple[JsonValue, ...] = ()

@@ -171,4 +171,5 @@ def finish_response(reader: Reader, end: End, parameters: Parameters) -> list[Ch
     reason: StopReason = "tool_calls" if end.reason == "stop" and reader.called else end.reason
     if reader.open and end.reason == "stop":
         reason = "length"
-    return [*chunks, StopChunk(reason), UsageChunk(end.input_tokens, end.output_tokens)]
+    cached = min(end.cached_tokens, end.input_tokens)  # those of a continued response may include its partial output
+    return [*chunks, StopChunk(reason), UsageChunk(end.input_tokens, end.output_tokens, cached)]

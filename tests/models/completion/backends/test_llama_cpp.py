@@ -23,7 +23,7 @@ STAND_IN = (
 def test_a_plain_request_holds_the_model_to_nothing() -> None:
     body = write_request(CompletionRequest(prompt="Hi"))
 
-    assert body == {"prompt": "Hi", "stream": True, "cache_prompt": True, "n_predict": -1}
+    assert body == {"prompt": "Hi", "stream": True, "cache_prompt": True, "return_progress": True, "n_predict": -1}
 
 
 def test_a_grammar_without_triggers_holds_from_the_first_token_on() -> None:

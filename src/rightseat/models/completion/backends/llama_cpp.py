@@ -103,7 +103,7 @@ class LlamaCpp:
             async with self.client.events("/completion", body) as events:
                 async for data in events:
                     event = self.client.read(data, _decode)
-                    if event.content:
+                    if event.content or event.prompt_progress is not None:
                         yield TextPiece(event.content, read_logprobs(event, request.logprobs or 0))
                     if event.stop:
                         end = read_end(event)
@@ -154,6 +154,7 @@ def write_request(request: CompletionRequest, has_llguidance: bool = False) -> d
         "prompt": request.prompt,
         "stream": True,
         "cache_prompt": True,
+        "return_progress": True,
         "n_predict": -1 if request.max_tokens is None else request.max_tokens,
     }
     wanted: dict[str, object] = {
@@ -208,6 +209,8 @@ class _Event(msgspec.Struct, gc=False):
     tokens_evaluated: int = 0
     timings: _Timings | None = None
     completion_probabilities: list[dict[str, Any]] | None = None
+    prompt_progress: Any = None
+    """After each batch of the prompt. A prompt of 10,000 tokens takes minutes on a CPU, in which no text arrives."""
     error: Any = None
 
 

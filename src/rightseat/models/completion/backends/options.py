@@ -81,7 +81,7 @@ class LlamaCppOptions(NetworkOptions):
     no other key."""
     timeout: float = Field(default=SILENCE_SECONDS, gt=0)
     """Seconds without content from the provider before the response is ended with an error. Comments and chunks
-    without content do not count as content."""
+    without content do not count as content; llama-server's progress with a long prompt does."""
     total_timeout: float = Field(default=ANSWER_SECONDS, gt=0)
     """Seconds that one response may take in total before it is ended with an error."""
     llguidance: bool = False
