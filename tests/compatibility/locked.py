@@ -62,7 +62,7 @@ CLIENTS = (
     Client("OpenAI's SDK for Python, Responses", "responses", RESPONSES_PYTHON, ("openai",), ("openai",)),
     Client("OpenAI's SDK for Node", "responses", RESPONSES_NODE, ("openai",), ("openai",)),
     Client("OpenAI's Agents SDK", "responses", RESPONSES_PYTHON, ("openai-agents",), ("openai-agents",)),
-    Client("Codex", "responses", RESPONSES_NODE, ("@openai/codex",), ("@openai/codex",)),
+    Client("[Codex](../how-to/codex.md)", "responses", RESPONSES_NODE, ("@openai/codex",), ("@openai/codex",)),
     Client("Vercel AI SDK, OpenAI provider", "responses", RESPONSES_NODE, ("ai", "@ai-sdk/openai")),
     Client(
         "OpenBB Workspace, by the models of openbb-ai",

@@ -52,6 +52,7 @@ model_provider = "rightseat"
 name = "rightseat"
 base_url = {url}
 wire_api = "responses"
+stream_idle_timeout_ms = 1800000  # a local model may read the first prompt for minutes
 """
 CODEX_HINT = f"; first: export RIGHTSEAT_API_KEY={YOUR_KEY}"
 CODEX_KEY = 'env_key = "RIGHTSEAT_API_KEY"\n'
