@@ -194,7 +194,7 @@ async def seed_responses(runtime: Runtime) -> None:
     async for _ in runtime.follow((await runtime.start(ask)).run_id):
         pass
     responses = ResponseStore(runtime, str)
-    await responses.save(record, ask)
+    await responses.replace(record, ask)
     conversation = ConversationRecord(id=CONVERSATION, agent="default", created_at=0, metadata={"topic": CANARY})
     item = {**said, "id": f"msg_{CONVERSATION[5:]}_c0"}
     await runtime.threads.append_messages(write_ask(conversation, ALICE, [mark_item(user(CANARY), item)]))

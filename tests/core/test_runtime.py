@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from rightseat.core.agent import Agent
+from rightseat.core.artifacts import Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal, ToolOffer
 from rightseat.core.engine import Steps
 from rightseat.core.errors import (
@@ -50,6 +51,7 @@ from rightseat.core.tools import Invocation, Tool
 from rightseat.core.usage import RunTotals
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
+from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, check_order, says
 from tests.events import without_spans
@@ -102,7 +104,12 @@ class Endless:
 
 @asynccontextmanager
 async def running(
-    agent: Agent, *, log: Log | None = None, threads: Threads | None = None, hooks: Hooks | None = None
+    agent: Agent,
+    *,
+    log: Log | None = None,
+    threads: Threads | None = None,
+    hooks: Hooks | None = None,
+    artifacts: Artifacts | None = None,
 ) -> AsyncIterator[Runtime]:
     runtime = Runtime(
         {"default": agent},
@@ -110,6 +117,7 @@ async def running(
         threads=threads or MemoryThreads(),
         engine=LocalEngine(),
         hooks=hooks,
+        artifacts=artifacts,
     )
     async with asyncio.timeout(30):
         try:
@@ -368,12 +376,12 @@ class Unreliable(MemoryThreads):
         self.may_begin.set()
         self.may_finish.set()
 
-    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
         self.is_beginning.set()
         await self.may_begin.wait()
         if not self.begins:
             raise ConnectionError("secret database is down")
-        return await super().claim(ask)
+        return await super().claim(ask, artifact=artifact)
 
     async def finish(
         self,
@@ -522,6 +530,54 @@ async def test_a_start_that_is_cancelled_during_the_claim_releases_the_thread_an
         with pytest.raises(RunNotFound):
             await heard(runtime)
         assert (await answer(runtime, asking(run_id="next")))[-1] == RunFinished("done")
+
+
+def record(id: str) -> StoredArtifact:
+    return StoredArtifact(id, "default", id, "text/plain", b"a record")
+
+
+async def test_the_artifact_of_a_run_is_stored_before_the_run_starts() -> None:
+    found: list[StoredArtifact | None] = []
+
+    async def look(ask: Ask, steps: Steps) -> AsyncIterator[Event]:
+        found.append(await threads.artifacts.get("x_1", ANNA))
+        for event in (TextStarted("m"), TextDelta("m", "Hi"), TextEnded("m")):
+            yield event
+
+    threads = MemoryThreads()
+    async with running(Doing(look), threads=threads, artifacts=threads.artifacts) as runtime:
+        await runtime.start(asking(), record("x_1"))
+        await heard(runtime)
+
+    assert found == [record("x_1")]
+
+
+async def test_a_start_that_is_cancelled_leaves_no_artifact() -> None:
+    threads = Unreliable()
+    threads.may_begin.clear()
+    async with running(saying(), threads=threads, artifacts=threads.artifacts) as runtime:
+        starting = asyncio.create_task(runtime.start(asking(), record("x_1")))
+        await threads.is_beginning.wait()
+        starting.cancel()
+        await until_all_wait()
+        threads.may_begin.set()
+        await asyncio.wait((starting,))
+
+        assert starting.cancelled()
+        assert await threads.artifacts.get("x_1", ANNA) is None
+
+
+async def test_the_artifact_of_a_run_is_stored_beside_a_store_without_artifacts() -> None:
+    class Plain(MemoryThreads):
+        async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+            return await super().claim(ask, again=again)
+
+    artifacts = MemoryArtifacts()
+    async with running(saying(), threads=Plain(), artifacts=artifacts) as runtime:
+        await runtime.start(asking(), record("x_1"))
+        await heard(runtime)
+
+    assert await artifacts.get("x_1", ANNA) == record("x_1")
 
 
 async def test_a_cancel_that_comes_while_the_thread_is_kept_is_too_late() -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import ThreadBusy
 from rightseat.core.events import RunFinished
 from rightseat.core.messages import user
 from rightseat.stores import rows
@@ -48,6 +50,29 @@ async def test_what_is_put_under_an_id_replaces_what_the_owner_has_under_it(thre
     assert found is not None
     assert (found.name, found.content) == ("b", b"b")
     assert await threads.artifacts.get("x_1", BERT) is None
+
+
+async def test_the_artifact_of_a_claim_is_stored_with_it_and_deleted_with_its_thread(threads: Threads) -> None:
+    record = StoredArtifact("x_1", "ops", "x", "text/plain", b"a")
+
+    claim = await threads.claim(ASK, artifact=record)
+
+    assert claim.has_artifact
+    assert await threads.artifacts.get("x_1", ANNA) == record
+    assert await threads.artifacts.get("x_1", BERT) is None
+    await threads.finish(ASK, (), None, RunFinished("done"))
+    await threads.delete("t", ANNA)
+    assert await threads.artifacts.get("x_1", ANNA) is None
+
+
+async def test_a_refused_claim_stores_no_artifact(threads: Threads) -> None:
+    await threads.claim(ASK)
+    other = Ask(messages=(user("Hi"),), thread_id="t", principal=ANNA, agent="ops")
+
+    with pytest.raises(ThreadBusy):
+        await threads.claim(other, artifact=StoredArtifact("x_1", "ops", "x", "text/plain", b"a"))
+
+    assert await threads.artifacts.get("x_1", ANNA) is None
 
 
 async def test_what_is_taken_is_gone(threads: Threads) -> None:

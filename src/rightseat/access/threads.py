@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rightseat.core.artifacts import StoredArtifact, StoresArtifacts
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
@@ -17,8 +18,10 @@ class ScopedThreads:
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
 
-    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
         await self._check(ask.thread_id, ask.principal)
+        if artifact is not None and isinstance(self._threads, StoresArtifacts):
+            return await self._threads.claim(ask, artifact=artifact)
         return await (self._threads.claim(ask, again=True) if again else self._threads.claim(ask))
 
     async def finish(

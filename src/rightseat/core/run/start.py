@@ -9,6 +9,7 @@ from functools import partial
 import msgspec
 
 from rightseat.core.approvals import record_closed, record_decisions
+from rightseat.core.artifacts import Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.concurrency import aclosing, run_or_undo, run_to_completion
 from rightseat.core.engine import Engine
@@ -38,23 +39,28 @@ STORE_POLL_INTERVAL_S = 0.02
 
 
 class RunStarter:
-    def __init__(self, log: Log, threads: Threads, engine: Engine, executor: RunExecutor) -> None:
+    def __init__(
+        self, log: Log, threads: Threads, engine: Engine, executor: RunExecutor, artifacts: Artifacts | None
+    ) -> None:
         self._log = log
         self._threads = threads
+        self._artifacts = artifacts
         self._engine = engine
         self._begun = executor.begun
         self._perform = executor.perform
         self._release = executor.release
 
-    async def start(self, ask: Ask) -> Ask:
-        """Returns the ask that the run receives. On any exception the claim and the log are undone."""
+    async def start(self, ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
+        """Returns the ask that the run receives. On any exception the claim, its artifact and the log are undone."""
         if ask.durable:
             await self._refuse_again(ask)
             ask = await self._complete_answers(ask)
         await self._log.create(ask.run_id, transient=ask.transient)
         claim: RunClaim | None = None
         try:
-            claim = await self._claim(ask)
+            claim = await self._claim(ask, artifact)
+            if artifact is not None and not claim.has_artifact:
+                await self._put(ask, artifact)
             ask = await self._with_history(with_calls(ask, claim.pending), claim.new_messages)
             self._begun[ask.run_id] = claim
             if not await self._engine.start(ask, self._perform):
@@ -64,7 +70,7 @@ class RunStarter:
             record_decisions(ask)
             record_removed(ask, claim.pending)
         except BaseException as error:
-            await run_to_completion(self._abandon(ask, claim, error))
+            await run_to_completion(self._abandon(ask, artifact, claim, error))
             if isinstance(error, RightseatError) or not isinstance(error, Exception):
                 raise
             logger.exception("run %s could not be started", ask.run_id)
@@ -134,13 +140,18 @@ class RunStarter:
             new_messages = [message for message in ask.messages if message.id not in known]
         return msgspec.structs.replace(ask, messages=(*earlier, *new_messages))
 
-    async def _claim(self, ask: Ask) -> RunClaim:
+    async def _put(self, ask: Ask, artifact: StoredArtifact) -> None:
+        if self._artifacts is not None:
+            await self._artifacts.put(ask, artifact.name, artifact.media_type, artifact.content, artifact.id)
+
+    async def _claim(self, ask: Ask, artifact: StoredArtifact | None) -> RunClaim:
         ended: str | None = None
         clock = asyncio.get_running_loop().time
         until = clock() + STORE_WAIT_S
         while True:
             try:
-                return await run_or_undo(self._threads.claim(ask), partial(self._release_thread, ask))
+                claiming = self._threads.claim(ask, artifact=artifact) if artifact else self._threads.claim(ask)
+                return await run_or_undo(claiming, partial(self._release_thread, ask, artifact))
             except ThreadBusy as busy:
                 if clock() < until and await self.is_ending(busy.run_id):
                     await asyncio.sleep(STORE_POLL_INTERVAL_S)
@@ -159,21 +170,25 @@ class RunStarter:
                 async for _ in batches:
                     pass
 
-    async def _abandon(self, ask: Ask, claim: RunClaim | None, error: BaseException) -> None:
+    async def _abandon(
+        self, ask: Ask, artifact: StoredArtifact | None, claim: RunClaim | None, error: BaseException
+    ) -> None:
         self._begun.pop(ask.run_id, None)
         if claim:
             try:
-                await self._release_thread(ask, claim)
+                await self._release_thread(ask, artifact, claim)
             finally:
                 self._threads.release(ask.run_id, claim.epoch)
         elif isinstance(error, StoreUnreachable):
             return  # it may have been claimed; recovery then finds it as an orphan
         await self._log.delete((ask.run_id,))
 
-    async def _release_thread(self, ask: Ask, claim: RunClaim) -> None:
-        """Release the thread of a claimed run that does not start, without its messages and answers."""
+    async def _release_thread(self, ask: Ask, artifact: StoredArtifact | None, claim: RunClaim) -> None:
+        """Release the thread of a claimed run that does not start, without its messages, answers and artifact."""
         silent = msgspec.structs.replace(ask, messages=(), answers=(), truncate_at=None)
         await self._threads.finish(silent, (), claim.state, RunFinished("cancelled"))
+        if artifact is not None and self._artifacts is not None:
+            await self._artifacts.take(artifact.id, ask.principal, artifact.media_type)
 
 
 def record_removed(ask: Ask, pending: Sequence[Pending]) -> None:

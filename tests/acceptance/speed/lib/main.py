@@ -24,10 +24,10 @@ import report
 import shots
 from install import CACHE, SUITE
 from meter import Meter, listener
-from servers import OURS, PEERS, Server, floor, limit, peer, rightseat
+from servers import OURS, PEERS, Server, floor, is_durable, limit, peer, rightseat
 from shots import Target, Void
 from upstream import Upstream
-from verdict import Outcome, Scenario, judge, scenarios
+from verdict import Outcome, Scenario, concerned, judge, scenarios
 from world import NotUp, World
 
 STREAMS, GAP = 50, 40.0  # 1,250 chunks a second
@@ -88,17 +88,17 @@ def choose(options: argparse.Namespace) -> list[Scenario]:
     if options.list:
         return chosen
     if options.reference:
-        return [scenario for scenario in chosen if scenario.name in PEERS.values() and scenario.section != "peer"]
+        return [scenario for scenario in chosen if scenario.name in PEERS.values() and scenario.section not in ("peer", "stored")]
     if not options.peers:
         chosen = [scenario for scenario in chosen if scenario.section != "peer"]
     if not options.durable:
-        chosen = [scenario for scenario in chosen if scenario.name != "durable"]
+        chosen = [scenario for scenario in chosen if not is_durable(scenario.name)]
     return chosen
 
 
 def slackened(scenario: Scenario, slack: float) -> Scenario:
     """CPU on a machine with neighbours varies; the memory of a few hundred streams is measured to a twentieth."""
-    allowed = {"chunk": slack, "request": slack, "hold": min(slack, 1.05)}
+    allowed = {"chunk": slack, "request": slack, "stored": slack, "hold": min(slack, 1.05)}
     return replace(scenario, target=scenario.target * allowed.get(scenario.section, 1.0))
 
 
@@ -130,10 +130,10 @@ class Run:
                 say(f"round {number + 1} of {rounds}, {time.monotonic() - self.began:.0f} s")
                 if sections & {"chunk", "peer"}:
                     self.chunks.append(costs := {})
-                    await self.each(names, "chunk", costs, self.flow)
-                if "request" in sections:
+                    await self.each(self.concerned(names, "chunk", "peer"), "chunk", costs, self.flow)
+                if sections & {"request", "stored"}:
                     self.requests.append(costs := {})
-                    await self.each([*names[:-1], "direct"], "request", costs, self.ask)
+                    await self.each([*self.concerned(names[:-1], "request", "stored"), "direct"], "request", costs, self.ask)
         return self.conclude()
 
     async def sweep(self) -> int:
@@ -162,12 +162,17 @@ class Run:
     def wanted(self) -> list[Server]:
         if self.options.reference:
             return [peer(name, in_our_place=True) for name in PEERS if PEERS[name] in {scenario.name for scenario in self.chosen}]
-        faces = {PEERS.get(scenario.name, scenario.name) for scenario in self.chosen}
+        faces = {PEERS.get(name, name) for scenario in self.chosen for name in concerned(scenario)}
         peers = [peer(name) for name in PEERS if self.options.peers and PEERS[name] in faces]
         return [rightseat(name) for name in OURS if name in faces] + peers
 
     def names(self) -> list[str]:
         return [name for name in self.targets if name in self.servers]
+
+    def concerned(self, names: Sequence[str], *sections: str) -> list[str]:
+        """Those that a target of these sections compares; the floor, the limit and peers always."""
+        compared = {name for scenario in self.chosen if scenario.section in sections for name in concerned(scenario)}
+        return [name for name in names if name in compared or name not in self.servers or not self.servers[name].is_ours]
 
     def started(self, *servers: Server) -> "Started":
         return Started(self, servers)
@@ -197,7 +202,7 @@ class Run:
             if kind in sections and names:
                 say(f"{kind}, {time.monotonic() - self.began:.0f} s")
                 found: dict[str, dict] = {}
-                await self.each([name for name in names if name in heavy + light], kind, found, kinds[kind])
+                await self.each([name for name in self.concerned(names, kind) if name in heavy + light], kind, found, kinds[kind])
                 for name in found:
                     self.once.setdefault(name, {})[kind] = found[name]
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, assert_never
 
-from msgspec import json
+from msgspec import Raw, json
 from starlette.responses import Response
 
 from rightseat.core.approvals import APPROVAL, explain_permission
@@ -242,8 +242,9 @@ class ResponseEventEncoder:
     def _start(self) -> None:
         if self.status == "queued":
             self.status = "in_progress"
-            self._emit("response.created", response=self.response())
-            self._emit("response.in_progress", response=self.response())
+            response = Raw(encode(self.response())) if self._writes else None  # the two events have the same
+            self._emit("response.created", response=response)
+            self._emit("response.in_progress", response=response)
 
     def _add_item(self, prefix: str, item: Item, key: str | None = None) -> tuple[int, str]:
         """`key` makes its id unique within the response, in place of its index."""

@@ -36,7 +36,7 @@ from rightseat.faces.openai.responses.response_history import (
     write_instructions,
 )
 from rightseat.faces.openai.responses.response_record import ResponseRecord, build_record
-from rightseat.faces.openai.responses.response_store import ResponseStore, response_id
+from rightseat.faces.openai.responses.response_store import ResponseStore, response_id, write_artifact
 from rightseat.faces.openai.responses.sealed_reasoning import Sealer
 from rightseat.faces.openai.warnings import warnings_header
 
@@ -83,15 +83,13 @@ class NewResponses:
         )
         record, ask = await self._build(request, place, decoded, http, principal)
         try:
-            ask = await self._runtime.start(ask)
+            ask = await self._start(record, ask)
         except ThreadBusy:
             if place.is_new or ask.answers or record.conversation:
                 raise
             place = place.branch()  # another response has continued the same one meanwhile
             record = msgspec.structs.replace(record, thread_id=place.thread_id)
-            ask = await self._runtime.start(msgspec.structs.replace(ask, thread_id=place.thread_id))
-        if record.store:
-            await self._save(record, ask)
+            ask = await self._start(record, msgspec.structs.replace(ask, thread_id=place.thread_id))
         return await self._respond(request, record, ask, http)
 
     def _check_storage(self, request: ResponsesRequest) -> None:
@@ -145,17 +143,13 @@ class NewResponses:
         )
         return record, ask
 
+    async def _start(self, record: ResponseRecord, ask: Ask) -> Ask:
+        """The record is stored before the run starts, so a response has one even if the server is killed."""
+        return await self._runtime.start(ask, write_artifact(record) if record.store else None)
+
     def _instructions(self, request: ResponsesRequest) -> tuple[Message, ...]:
         text = request.body.instructions
         return (write_instructions(text),) if text else ()
-
-    async def _save(self, record: ResponseRecord, ask: Ask) -> None:
-        """Before the client knows the id. A run whose record cannot be stored is cancelled."""
-        try:
-            await self._store.save(record, ask)
-        except BaseException:
-            await self._runtime.cancel(ask.run_id)
-            raise
 
     async def _respond(self, request: ResponsesRequest, record: ResponseRecord, ask: Ask, http: Request) -> Response:
         linker = ArtifactLinker(files_url(http, self._path))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError, RunNotFound
 from rightseat.core.events import (
@@ -60,10 +60,10 @@ class ResponseStore:
         """A thread store of one's own need not store artifacts."""
         return self._runtime.artifacts is not None
 
-    async def save(self, record: ResponseRecord, ask: Ask) -> None:
+    async def replace(self, record: ResponseRecord, ask: Ask) -> None:
         if self._runtime.artifacts is not None:
-            content = msgspec.json.encode(record)
-            await self._runtime.artifacts.put(ask, record.id, PRIVATE_MEDIA_TYPE, content, record.id)
+            one = write_artifact(record)
+            await self._runtime.artifacts.put(ask, one.name, one.media_type, one.content, one.id)
 
     async def find(self, id: str, principal: Principal) -> ResponseRecord:
         """Raises `ResponseNotFound`, for the responses of other users too."""
@@ -136,6 +136,11 @@ class ResponseStore:
             return {"id": id, "type": "mcp_approval_request"}  # what it asks is only read from the store
         items = record.input if parsed[3] else (await self.load(record, principal)).output
         return next((item for item in items if item.get("id") == id), None)
+
+
+def write_artifact(record: ResponseRecord) -> StoredArtifact:
+    """The record as it is stored, together with the claim of its run."""
+    return StoredArtifact(record.id, record.model, record.id, PRIVATE_MEDIA_TYPE, msgspec.json.encode(record))
 
 
 def response_id(run_id: str) -> str:

@@ -90,7 +90,7 @@ class StoredResponses:
                 id=record.id, model=record.model, thread_id=record.thread_id, start=record.start, is_deleted=True
             )
             ask = Ask(messages=(), agent=record.model, thread_id=record.thread_id, principal=principal)
-            await self._store.save(left, ask)
+            await self._store.replace(left, ask)
         else:
             await self._runtime.delete(record.thread_id, principal)
         return json_response({"id": record.id, "object": "response", "deleted": True})
