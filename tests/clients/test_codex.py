@@ -52,7 +52,14 @@ def test_codex_and_the_server_have_the_same_context() -> None:
 
 
 def find_codex() -> Path:
-    """The program of the acceptance suite, which is installed once (450 MB)."""
+    program = install_packages() / "node_modules" / "@openai" / "codex" / "bin" / "codex.js"
+    if not program.exists():
+        pytest.skip("Codex is not available for this platform")
+    return program
+
+
+def install_packages() -> Path:
+    """The folder with the packages of the acceptance suite, which are installed once (450 MB)."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("node and npm are not installed")
     loader = importlib.machinery.SourceFileLoader("responses_suite", str(SUITE))
@@ -66,10 +73,7 @@ def find_codex() -> Path:
     with (suite.CACHE / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         packages: Path = suite.packages()
-    program = packages / "node_modules" / "@openai" / "codex" / "bin" / "codex.js"
-    if not program.exists():
-        pytest.skip("Codex is not available for this platform")
-    return program
+    return packages
 
 
 def write_example(folder: Path) -> tuple[Path, Path]:
