@@ -166,6 +166,9 @@ class Server:
         body = {"model": agent, "messages": [{"role": "user", "content": question}], **more}
         return self.post(f"{path}/chat/completions", body, key=key, timeout=timeout)
 
+    def respond(self, agent: str, question: str, key: str | None = "alice", path: str = "/v1", timeout: float = 20, **more: Any) -> Answer:
+        return self.post(f"{path}/responses", {"model": agent, "input": question, **more}, key=key, timeout=timeout)
+
     def query(self, question: str, agent: str = "plain", key: str | None = "alice", path: str = "/openbb", timeout: float = 20, **more: Any) -> Answer:
         body = {"messages": [{"role": "human", "content": question}], **more}
         return self.post(f"{path}/v1/query/{agent}", body, key=key, timeout=timeout)

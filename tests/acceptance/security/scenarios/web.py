@@ -12,6 +12,8 @@ from stage import KEYS, Stage, run_input, unique
 CHAT = {"model": "plain", "messages": [{"role": "user", "content": "hi"}]}
 HUMAN = {"messages": [{"role": "human", "content": "hi"}]}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+RESPONSE = {"model": "plain", "input": "hi"}
+CONVERSATION = {"items": [{"role": "user", "content": "hi"}]}
 UI_CHAT = {"id": "chat-of-a-page", "messages": [{"id": "m1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}]}
 FORMS = ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "text/plain; application/json")
 FOREIGN = (
@@ -33,6 +35,11 @@ def posts(base: str) -> dict[str, object]:
         f"{kit}/threads/{run['threadId']}/archive": {},
         f"{kit}/approvals/x": {"status": "resolved"},
         f"{base}/v1/chat/completions": CHAT,
+        f"{base}/v1/responses": RESPONSE,
+        f"{base}/v1/responses/resp_{'0' * 32}/cancel": {},
+        f"{base}/v1/conversations": CONVERSATION,
+        f"{base}/v1/conversations/conv_{'0' * 32}": {"metadata": {}},
+        f"{base}/v1/conversations/conv_{'0' * 32}/items": CONVERSATION,
         f"{base}/openbb/v1/query": HUMAN,
         f"{base}/openbb/v1/query/plain": HUMAN,
         f"{base}/mcp": LIST,
@@ -67,6 +74,9 @@ def json_depth(stage: Stage) -> None:
             "envelope": ("/copilotkit", json.dumps({"method": "agent/run", "params": {"agentId": "plain"}})[:-1] + f', "body": {run}}}'),
             "GraphQL": ("/copilotkit", '{"query": "{__typename}", "variables": {"a": ' + inner + "}}"),
             "OpenAI": ("/v1/chat/completions", json.dumps(CHAT)[:-1] + f', "metadata": {inner}}}'),
+            "Responses": ("/v1/responses", json.dumps(RESPONSE)[:-1] + f', "client_metadata": {inner}}}'),
+            "Responses items": ("/v1/responses", '{"model": "plain", "input": [{"role": "user", "content": "hi", "more": ' + inner + "}]}"),
+            "Conversations": ("/v1/conversations", '{"items": [{"role": "user", "content": "hi", "more": ' + inner + "}]}"),
             "OpenBB": ("/openbb/v1/query", json.dumps(HUMAN)[:-1] + f', "workspace_state": {inner}}}'),
             "AI SDK": ("/api/chat", json.dumps({**UI_CHAT, "id": unique("chat")})[:-1] + f', "metadata": {inner}}}'),
             "MCP": ("/mcp", '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "pay", "arguments": {"to": ' + inner + "}}}"),
@@ -81,7 +91,7 @@ def json_depth(stage: Stage) -> None:
                 wrong.append(f"{face} took JSON {depth} deep ({status})")
     for face, (path, body) in bodies("[" * 40 + "1" + "]" * 40).items():
         status, _, _ = server.post(path, body, key="alice", headers=heads)
-        if face in ("AG-UI", "OpenBB", "AI SDK") and status != 200:
+        if face in ("AG-UI", "OpenBB", "AI SDK", "Responses", "Responses items", "Conversations") and status != 200:
             wrong.append(f"{face} refused JSON 40 deep ({status})")
     all_of(wrong)
 
@@ -100,6 +110,8 @@ def json_bombs(stage: Stage) -> None:
         for path, body in {
             "/copilotkit/agent/plain/run": run.replace('"state": {}', f'"state": {{"a": {value}}}'),
             "/v1/chat/completions": json.dumps(CHAT)[:-1] + f', "metadata": {value}}}',
+            "/v1/responses": json.dumps(RESPONSE)[:-1] + f', "metadata": {{"a": {value}}}}}',
+            "/v1/conversations": f'{{"items": [{{"type": "reasoning", "summary": [{value}]}}]}}',
             "/api/chat": json.dumps({**UI_CHAT, "id": unique("chat")})[:-1] + f', "metadata": {value}}}',
             "/mcp": '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x", "arguments": ' + str(value) + "}}",
         }.items():
