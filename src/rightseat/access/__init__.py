@@ -3,6 +3,7 @@
 authenticator   authenticates requests, and protects the routes of faces
 credentials     reads the credential of a request: the one extractor
 keys            API keys, stored as hashes
+key_list        lists all keys, without their secrets
 stored_keys     API keys of the store, which change while the server runs
 tokens          JWTs, verified with the public keys of their issuer
 jwks            those public keys, fetched and cached

@@ -1,7 +1,7 @@
 """`rightseat keys`: creates, lists, revokes, restores and rotates API keys."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +12,7 @@ import msgspec
 from pydantic import ValidationError
 
 from rightseat.access import keys
+from rightseat.access.key_list import KeyLine, list_keys
 from rightseat.access.stored_keys import format_time as store_time
 from rightseat.app import users
 from rightseat.cli import setup
@@ -113,7 +114,7 @@ def list_(path: Path | None, as_json: bool) -> None:
     """List the keys of the store and of the configuration file, without their secrets."""
     config = setup.load(path)
     stored = [] if config.threads.type == "memory" else run_in_store(config, load)
-    found = [*list_stored(stored), *list_file_keys(config, stored)]
+    found = list_keys(config.access.keys, stored)
     if as_json:
         for one in found:
             click.echo(msgspec.json.encode(one))
@@ -204,41 +205,10 @@ def names_in_file(config: Config) -> set[str]:
     return {key.name for key in config.access.keys}
 
 
-def list_stored(stored: list[StoredKey]) -> Iterator[dict[str, Any]]:
-    for key in stored:
-        if key.secrets:
-            yield {
-                "name": key.name,
-                "prefix": key.secrets[0].prefix,
-                "user": key.user,
-                "scopes": key.scopes,
-                "state": key.state,
-                "expires_at": key.expires_at,
-                "last_used_at": key.last_used_at,
-                "in": "store",
-            }
-
-
-def list_file_keys(config: Config, stored: list[StoredKey]) -> Iterator[dict[str, Any]]:
-    revoked = {key.name for key in stored if key.revoked_at is not None}
-    for key in config.access.keys:
-        prefix = key.prefix or (keys.prefix_of(key.key.get_secret_value()) if key.key else "")
-        yield {
-            "name": key.name,
-            "prefix": prefix or None,
-            "user": key.user or f"key:{key.name}",
-            "scopes": key.scopes,
-            "state": "revoked" if key.name in revoked else "active",
-            "expires_at": None,
-            "last_used_at": None,
-            "in": "file",
-        }
-
-
-def list_cells(key: dict[str, Any]) -> list[str]:
-    prefix = f"rs_{key['prefix']}_" if key["prefix"] else "-"
-    times = [format_time(key[name]) if key[name] else "-" for name in ("expires_at", "last_used_at")]
-    return [key["name"], prefix, key["user"], " ".join(key["scopes"]), key["state"], *times, key["in"]]
+def list_cells(key: KeyLine) -> list[str]:
+    prefix = f"rs_{key.prefix}_" if key.prefix else "-"
+    times = [format_time(time) if time else "-" for time in (key.expires_at, key.last_used_at)]
+    return [key.name, prefix, key.user, " ".join(key.scopes), key.state, *times, key.place]
 
 
 def describe(key: str, name: str, scopes: tuple[str, ...], user: str | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.setup_code import SetupCode
+from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import FILE, Config
 from rightseat.core.agent import Agent
 from rightseat.core.model import Model
@@ -49,6 +50,11 @@ class OwnServer:
     def file(self) -> Path:
         """The configuration file, or where it would be."""
         return self.config.path or Path(FILE)
+
+    @property
+    def stored_keys(self) -> StoredKeys | None:
+        """The API keys of the store; None if requests need no credential, or the store has no keys."""
+        return self._authenticator.stored if self._authenticator else None
 
     @property
     def can_be_set_up(self) -> bool:

@@ -1,11 +1,11 @@
 import { useMe } from "../../api/queries";
 import { useShownThread } from "../../log/LiveProvider";
-import { Copyable } from "../../parts/Copyable";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
 import { useSettings } from "../../settings";
 import { useWords } from "../../words";
 import { useAccess, useAudit, type AccessAnswer } from "./api";
+import { Keys } from "./Keys";
 import { useAccessWords } from "./words";
 import "./access.css";
 
@@ -31,58 +31,6 @@ function AccessPage() {
         <Audit />
       </div>
     </>
-  );
-}
-
-function Keys({ access }: { access: AccessAnswer }) {
-  const t = useAccessWords();
-  const { keys, jwt } = access;
-  return (
-    <section aria-labelledby="access-keys">
-      <h2 id="access-keys">{t("access.keys")}</h2>
-      {keys.length === 0 && jwt === null && (
-        <p>
-          {t("access.open")} {t(access.is_local ? "access.open.local" : "access.open.network")}
-        </p>
-      )}
-      {keys.length > 0 && <KeyTable keys={keys} />}
-      {jwt && (
-        <p>
-          <strong>{t("access.tokens")}</strong> {t("access.issuer", jwt)}
-        </p>
-      )}
-      <h3>{t("access.new")}</h3>
-      <Copyable title={t("access.command")} text={`rightseat keys new NAME --file ${access.file}`} />
-      <p className="muted">{t("access.new.hint")}</p>
-    </section>
-  );
-}
-
-function KeyTable({ keys }: { keys: AccessAnswer["keys"] }) {
-  const t = useAccessWords();
-  return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{t("access.name")}</th>
-          <th scope="col">{t("access.prefix")}</th>
-          <th scope="col">{t("access.user")}</th>
-          <th scope="col">{t("access.scopes")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <tr key={key.name} data-testid="key" data-name={key.name}>
-            <th scope="row">{key.name}</th>
-            <td>{key.prefix ? <code>rs_{key.prefix}_…</code> : t("access.ownSecret")}</td>
-            <td>{key.user}</td>
-            <td>
-              <code>{key.scopes.join(" ")}</code>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

@@ -20,7 +20,7 @@ from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response, read_body
-from rightseat.faces.operator.access import AccessRoute
+from rightseat.faces.operator.access import AccessRoutes
 from rightseat.faces.operator.approvals import ApprovalRoutes
 from rightseat.faces.operator.audit_trail import AuditRoute
 from rightseat.faces.operator.connect import ConnectRoutes
@@ -46,8 +46,9 @@ class Options(BaseModel):
     path: str = Field(default="/operator", pattern="^/")
     """The path of the API. The console expects it beside its own path."""
     edit: bool = False
-    """Whether keys with the scope `operator.author:*` may save files of plugins. `serve --edit` switches it on too.
-    It has no effect on a server without keys."""
+    """Whether keys with the scope `operator.author:*` may save files of plugins, and keys with `operator.*:*` may
+    create, rotate and revoke the API keys of the store. `serve --edit` switches it on too. It has no effect on a server
+    without keys."""
     session_hours: float = Field(default=12.0, gt=0)
     """After how many hours a browser has to sign in again."""
     session_key: StatePath = Path("session.key")
@@ -75,7 +76,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
         **FlowRoutes(runtime, auth).routes(),
         **ConnectRoutes(runtime, auth, options.path).routes(),
         **HealthRoute(own_server).routes(),
-        **AccessRoute(own_server).routes(),
+        **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, is_editing=is_editing).routes(),
         **MetricsRoute(runtime, permissions).routes(),
         **SetupRoutes(own_server).routes(),
