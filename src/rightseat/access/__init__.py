@@ -1,6 +1,7 @@
 """Authentication and authorization: from a request's credential to a `Principal`, or an error.
 
 authenticator   authenticates requests, and protects the routes of faces
+attempts        limits attempts with wrong keys, per client address
 credentials     reads the credential of a request: the one extractor
 keys            API keys, stored as hashes
 key_list        lists all keys, without their secrets

@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access import credentials, scopes
+from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
@@ -30,7 +31,7 @@ from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
-from rightseat.core.errors import ConfigError, InsufficientScope, Unauthenticated
+from rightseat.core.errors import ConfigError, InsufficientScope, TooManyAttempts, Unauthenticated
 from rightseat.core.user_token import set_caller_token
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
@@ -51,6 +52,10 @@ class TokenVerifier(AbstractAsyncContextManager["TokenVerifier"], Protocol):
     async def check(self, token: str) -> AuthenticatedUser: ...
 
 
+class UnknownKey(Unauthenticated):
+    """A credential that is no key and no token of this server, and may be a guess."""
+
+
 class Authenticator:
     """Knows every key and token that this server accepts. `stored` are the keys of the store."""
 
@@ -60,8 +65,10 @@ class Authenticator:
         tokens: TokenVerifier | None = None,
         cookie: str | None = None,
         stored: StoredKeys | None = None,
+        attempts: WrongKeyLimit | None = None,
     ) -> None:
         self._keys = keys
+        self.attempts = attempts or WrongKeyLimit()
         self.stored = stored
         self._tokens = tokens
         self._cookie = cookie
@@ -79,6 +86,18 @@ class Authenticator:
     ) -> None:
         await self._stack.aclose()
 
+    async def authenticate_from(self, address: str | None, headers: Headers) -> AuthenticatedUser:
+        """Like `authenticate`, for a client with this address. Raises `TooManyAttempts` too."""
+        try:
+            user = await self.authenticate(headers)
+        except UnknownKey:
+            if address is not None:
+                self.attempts.record_wrong(address)
+            raise
+        if address is not None:
+            self.attempts.record_right(address, user.credential)
+        return user
+
     async def authenticate(self, headers: Headers) -> AuthenticatedUser:
         """Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
@@ -87,7 +106,7 @@ class Authenticator:
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
             return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
-        raise Unauthenticated(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
+        raise UnknownKey(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
 
     def _find_key(self, credential: str) -> AccessKey | None:
         """Raises `Unauthenticated` for a key that is revoked or has expired."""
@@ -169,15 +188,16 @@ class RouteAuth:
             )
         return RouteAuth(self.face, self._route_authenticator, allowed_origins=self.allowed_origins)
 
-    async def authorize(self, headers: Headers, agent: str | None = None) -> Principal:
-        """Raises `Unauthenticated` (401), `InsufficientScope` (403) or `IssuerUnavailable` (503).
+    async def authorize(self, headers: Headers, agent: str | None = None, address: str | None = None) -> Principal:
+        """Raises `Unauthenticated` (401), `InsufficientScope` (403), `TooManyAttempts` (429), `IssuerUnavailable` or
+        `KeysUnconfirmed` (503). `address` is that of the client, whose wrong keys are counted.
 
         Without an agent, any scope for this face is enough; call `check_agent` as soon as the agent is known.
         """
         if self._authenticator is None:
             set_caller_token(ANYONE.id, None)
             return ANYONE
-        user = await self._authenticate(self._authenticator, headers)
+        user = await self._authenticate(self._authenticator, headers, address)
         principal = Principal(user.id, scopes.agents(user.scopes, self.face))
         if principal.agents == () and (self._sessions is None or read_rights(user.scopes).is_empty):
             self._forbid(principal, agent)
@@ -198,12 +218,14 @@ class RouteAuth:
             return None
         return await self._authenticator.open_session(headers, self._sessions)
 
-    async def _authenticate(self, authenticator: Authenticator, headers: Headers) -> AuthenticatedUser:
+    async def _authenticate(
+        self, authenticator: Authenticator, headers: Headers, address: str | None = None
+    ) -> AuthenticatedUser:
         try:
             cookie = find_cookie(headers) if self._sessions and not credentials.is_given(headers) else None
             if self._sessions and cookie:
                 return authenticator.resume_session(cookie, self._sessions)
-            return await authenticator.authenticate(headers)
+            return await authenticator.authenticate_from(address, headers)
         except Unauthenticated as error:
             audit.info("%s refused a request: %s", self.face, error, extra={ROUTINE: True})
             raise
@@ -260,9 +282,12 @@ class ProtectedEndpoint:
 
     async def respond(self, request: Request) -> Response:
         try:
-            principal = await self.auth.authorize(request.headers)
+            address = request.client.host if request.client else None
+            principal = await self.auth.authorize(request.headers, address=address)
         except Unauthenticated as error:
             response = self.refuse(error)
+            if isinstance(error, TooManyAttempts):
+                response.headers["retry-after"] = str(error.retry_after)
             if error.status == 401:
                 response.headers.update(CHALLENGE)
             return response

@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, TokenVerifier
 from rightseat.access.keys import AccessKey, Keys, digest, prefix_of
 from rightseat.access.stored_keys import StoredKeys
@@ -24,7 +25,8 @@ def build_authenticator(access: Access, store: ApiKeyStore | None = None) -> Aut
     if len({key.hash for key in keys}) < len(keys):
         raise ConfigError("Two entries of `access.keys` are the same key. Make another with `rightseat keys new NAME`.")
     tokens = _build_tokens(access.jwt) if access.jwt else None
-    return Authenticator(Keys(keys), tokens, access.cookie, StoredKeys(store) if store is not None else None)
+    stored = StoredKeys(store) if store is not None else None
+    return Authenticator(Keys(keys), tokens, access.cookie, stored, WrongKeyLimit(access.max_wrong_keys_per_minute))
 
 
 def api_keys_of(threads: Threads) -> ApiKeyStore | None:

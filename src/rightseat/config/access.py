@@ -95,6 +95,9 @@ class Access(BaseModel):
     required: bool = False
     """Require a key even if this file has none: keys are in the store of `threads`, where `rightseat keys new NAME`
     then adds them. Servers whose file has `keys` or `jwt` accept the keys of the store too."""
+    max_wrong_keys_per_minute: int = Field(default=20, ge=0)
+    """How many wrong keys a client address may send at once, and then per minute; further ones are refused with 429. 0
+    means no limit. Clients on this machine are not limited."""
     cookie: str | None = Field(default=None, pattern="^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
     """The name of a cookie that may carry a key or a token, beside `Authorization: Bearer` and `X-Api-Key`."""
 

@@ -10,7 +10,8 @@
     ├── Unauthenticated                401  the credential is missing or invalid
     │   ├── InsufficientScope          403  the credential is valid, but not for this face or agent
     │   ├── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
-    │   └── KeysUnconfirmed            503  the store of API keys has not been reached for too long
+    │   ├── KeysUnconfirmed            503  the store of API keys has not been reached for too long
+    │   └── TooManyAttempts            429  this client address sent too many wrong keys
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
     │   └── ConcurrencyLimitExceeded   429  the user has the maximum of concurrent runs
     ├── AgentNotFound                  404  no agent has this name
@@ -133,6 +134,16 @@ class IssuerUnavailable(Unauthenticated):
 class KeysUnconfirmed(Unauthenticated):
     code = "keys_unconfirmed"
     status = 503
+
+
+class TooManyAttempts(Unauthenticated):
+    code = "too_many_attempts"
+    status = 429
+
+    def __init__(self, retry_after: int) -> None:
+        """`retry_after` is in seconds."""
+        super().__init__(f"Too many wrong keys came from your address. Try again in {retry_after} s.")
+        self.retry_after = retry_after
 
 
 class LimitExceeded(RightseatError):
