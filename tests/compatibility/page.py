@@ -10,7 +10,7 @@
 import argparse
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +23,8 @@ Results = dict[str, dict[str, str]]
 SECTION = re.compile(r"^== (?!all steps passed|FAILED)(?:acceptance: )?(.+)$", re.MULTILINE)
 SUITE_END = re.compile(r"^\d+ passed, \d+ failed.*$", re.MULTILINE)
 TESTS_END = re.compile(r"^=*\s*((?:\d+ failed, )?\d+ passed.*?) in [\d.]+s", re.MULTILINE)
+
+COUNT = re.compile(r"(\d+) (\w+)")
 
 HEAD = """# Compatibility
 
@@ -66,8 +68,20 @@ def read_ci(text: str, date: str) -> Results:
         name, section = start[1], text[start.end() : following.start() if following else len(text)]
         ends = [match[1] for match in TESTS_END.finditer(section)] if name == TESTS else SUITE_END.findall(section)
         if ends:
-            found[name] = {"date": date, "form": form_of(name), "line": ends[-1]}
+            line = join_repetition(ends) if name == TESTS else ends[-1]
+            found[name] = {"date": date, "form": form_of(name), "line": line}
     return found
+
+
+def join_repetition(ends: Sequence[str]) -> str:
+    """The line of all tests. If failed ones were repeated alone, the repetition has its own line, with only those."""
+    if len(ends) == 1:
+        return ends[0]
+    first, again = ({word: int(count) for count, word in COUNT.findall(end)} for end in (ends[0], ends[-1]))
+    first["passed"] += again["passed"]
+    first["failed"] = again.get("failed", 0)
+    line = ", ".join(f"{count} {word}" for word, count in first.items() if count)
+    return line.replace(" passed", f" passed ({again['passed']} when repeated alone)")
 
 
 def form_of(name: str) -> str:

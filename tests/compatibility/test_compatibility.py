@@ -68,6 +68,21 @@ def test_results_are_read_from_the_output_of_ci() -> None:
     }
 
 
+def test_tests_that_were_repeated_alone_count_with_the_first_run() -> None:
+    log = """== tests
+=========== 3 failed, 5118 passed, 31 skipped in 912.40s (0:15:12) ===========
+repeated alone: tests/test_a.py::test_a
+=========== 1 failed, 2 passed, 5149 deselected in 6.02s ===========
+-- tests: 930 s
+"""
+    assert page.read_ci(log, "2026-11-16")["tests"]["line"] == (
+        "1 failed, 5120 passed (2 when repeated alone), 31 skipped"
+    )
+
+    log = log.replace("1 failed, 2 passed", "3 passed")
+    assert page.read_ci(log, "2026-11-16")["tests"]["line"] == "5121 passed (3 when repeated alone), 31 skipped"
+
+
 def test_a_suite_that_did_not_reach_its_end_is_not_recorded() -> None:
     with pytest.raises(SystemExit, match="openbb did not reach its end"):
         page.read_suite("ok  text\n", "openbb", "2026-11-16")
