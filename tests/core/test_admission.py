@@ -172,7 +172,7 @@ async def test_what_a_hook_refuses_was_never_admitted() -> None:
 async def test_a_run_that_was_admitted_elsewhere_is_counted_and_never_refused() -> None:
     admission = Admission(1)
 
-    slots = [admission.take(ask()), admission.take(ask())]
+    slots = [await admission.take(ask()), await admission.take(ask())]
 
     assert admission.running("anna") == 2
     with pytest.raises(ConcurrencyLimitExceeded):

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Jwt
+from rightseat.config.limits import LimitOptions
 from rightseat.config.shape import ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.egress.credentials.aws import AwsOptions
@@ -43,6 +44,7 @@ def options() -> dict[str, type[BaseModel]]:
     inside["tls"] = TlsOptions
     own: dict[str, type[BaseModel]] = {"file": ConfigFile, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
     own["prices"] = PriceOptions
+    own["limits"] = LimitOptions
     return {**own, **access, **found, **inside, **by}
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from types import MethodType, TracebackType
 from typing import NoReturn, Protocol, Self
 
+import msgspec
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -31,7 +32,9 @@ from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
+from rightseat.core.caller import CALLER
 from rightseat.core.errors import ConfigError, InsufficientScope, TooManyAttempts, Unauthenticated
+from rightseat.core.limits.rules import Caller
 from rightseat.core.user_token import set_caller_token
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
@@ -102,7 +105,7 @@ class Authenticator:
         """Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
         if key := self._find_key(credential):
-            return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}")
+            return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}", key=key.name)
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
             return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
@@ -146,7 +149,7 @@ class Authenticator:
             if hmac.compare_digest(sessions.prove(key), claims.proof):
                 if self.stored is not None:
                     self.stored.check(key)
-                return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}")
+                return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}", key=key.name)
         raise SessionExpired
 
 
@@ -203,6 +206,7 @@ class RouteAuth:
             self._forbid(principal, agent)
         self.check_agent(principal, agent)
         set_caller_token(user.id, user.token)
+        CALLER.set(msgspec.structs.replace(CALLER.get(), key=user.key))
         audit.info("%s was used with %s", self.face, user.credential, extra={ROUTINE: True})
         return principal
 
@@ -281,6 +285,7 @@ class ProtectedEndpoint:
     refuse: WriteRefusal
 
     async def respond(self, request: Request) -> Response:
+        CALLER.set(Caller(address=request.client.host if request.client else ""))
         try:
             address = request.client.host if request.client else None
             principal = await self.auth.authorize(request.headers, address=address)

@@ -20,6 +20,8 @@ class AuthenticatedUser:
     scopes: tuple[str, ...]
     credential: str
     token: str | None = field(default=None, repr=False)
+    key: str = ""
+    """The name of the API key; empty for a token."""
     expires_at: float | None = field(default=None, compare=False)
     """When the token expires, in seconds since 1970."""
 

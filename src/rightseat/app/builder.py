@@ -14,11 +14,15 @@ from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_observers, combine_observers
 from rightseat.app.part_registry import PartRegistry
 from rightseat.config import Config, ConfiguredPart, HookNames
+from rightseat.config.limits import build_limits
 from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
+from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
@@ -33,6 +37,7 @@ from rightseat.health.readiness import Readiness, dependencies_of
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.telemetry.recent import RecentMetrics
 
+USAGE_DELAY_S = 5.0  # without limits, usage is written so late at most, for all runs together
 MIN_SECRET_CHARS = 8  # placeholders such as `ollama` are no secrets, and occur in many log lines
 
 
@@ -81,6 +86,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     recent = RecentMetrics() if any(face.type == "operator" for face in config.faces) else None
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads))
+    metering = build_metering(config, threads)
     runtime = Runtime(
         agents,
         log=log,
@@ -91,7 +97,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         guards=guards,
         observer=combine_observers(observers),
         artifacts=registry.artifacts,
-        admission=Admission(config.server.max_concurrent_runs_per_user),
+        admission=Admission(config.server.max_concurrent_runs_per_user, metering),
         fingerprint=fingerprint_of(config),
         records=records_of(threads),
         prices=prices_of(config),
@@ -109,7 +115,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         *observers,
     )
     readiness = Readiness(dependencies_of(config))
-    owned = (log, threads, engine, *inner_parts, authenticator, readiness)
+    ledger = metering.ledger if metering else None
+    owned = (log, threads, ledger, engine, *inner_parts, authenticator, readiness)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -125,6 +132,17 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         redactor_of(config),
         own_server,
     )
+
+
+def build_metering(config: Config, threads: Threads) -> Metering | None:
+    """What is counted in the store; None if the configuration has neither limits nor the face `usage`."""
+    if not config.limits and all(face.type != "usage" for face in config.faces):
+        return None
+    if not isinstance(threads, StoresLimits):
+        raise ConfigError("This store of threads cannot count, so it supports no `limits`. Use `threads: {type: sql}`.")
+    threads.limits.zone = config.timezone
+    ledger = Ledger(threads.limits, 0.0 if config.limits else USAGE_DELAY_S)
+    return Metering(build_limits(config.limits, config.timezone), ledger, prices_of(config))
 
 
 def prices_of(config: Config) -> Prices:

@@ -1,11 +1,13 @@
 """Gives every request an id, which its response carries in `x-request-id` and every log line about it holds."""
 
 import re
+from collections.abc import Mapping
 
 from starlette.datastructures import Headers
 from starlette.types import Message, Scope, Send
 
 from rightseat.core.ids import new_id
+from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.tracing import LOG_CONTEXT, LogContext
 
 REQUEST_ID_PATTERN = re.compile(r"[0-9A-Za-z._:-]{1,128}")
@@ -14,10 +16,12 @@ REQUEST_ID_PATTERN = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 class RequestIdSend:
     """An ASGI `send` that adds `x-request-id`: the client's own id if it is well-formed, else a new one.
 
+    It also adds the headers of `core.response_headers`, for example those of limits.
+
     `varies_by_origin` adds `Vary: Origin`, as `CORSMiddleware` would.
     """
 
-    __slots__ = ("_id", "_send", "_varies_by_origin")
+    __slots__ = ("_headers", "_id", "_send", "_varies_by_origin")
 
     def __init__(self, scope: Scope, send: Send, *, varies_by_origin: bool = False) -> None:
         client_id = Headers(scope=scope).get("x-request-id", "")
@@ -25,12 +29,22 @@ class RequestIdSend:
         self._varies_by_origin = varies_by_origin
         self._send = send
         LOG_CONTEXT.set(LogContext(self._id))
+        self._headers: dict[str, str] = {}
+        RESPONSE_HEADERS.set(self._headers)
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = [*message["headers"], (b"x-request-id", self._id.encode())]
+            if self._headers:
+                headers += missing_headers(headers, self._headers)
             message = {**message, "headers": add_vary_origin(headers) if self._varies_by_origin else headers}
         await self._send(message)
+
+
+def missing_headers(known: list[tuple[bytes, bytes]], added: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    names = {name.lower() for name, _ in known}
+    pairs = [(name.encode(), value.encode("latin-1", "replace")) for name, value in added.items()]
+    return [pair for pair in pairs if pair[0] not in names]
 
 
 def add_vary_origin(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -1,7 +1,7 @@
 """Loads a configuration file into a `Config`, or reports every problem in it at once."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -105,6 +105,12 @@ def _line(path: Path | None, problem: Problem) -> str:
     return f"{path or FILE}:{problem.place.line}:{problem.place.column}: {problem.text}"
 
 
+def find_unpriced(models: Mapping[str, Any], prices: Collection[str]) -> list[str]:
+    """The models without a price. A model that is composed of others needs none: each of them is counted."""
+    leaves = {name: spec for name, spec in models.items() if isinstance(spec, dict) and "models" not in spec}
+    return [name for name, spec in leaves.items() if name not in prices and spec.get("model") not in prices]
+
+
 INVALID_PART = ConfiguredPart("models", "", ModuleType("broken"), ConfigFile())
 """Placeholder for an invalid part. It is never returned, because its problem is raised instead."""
 
@@ -130,6 +136,7 @@ class _ConfigLoader:
         self._state = self._folder / top.server.state_dir
         if not broken:
             self._check_access(top.access, faces)
+            self._check_limits(top, models)
         return Config(
             models={name: self._part("models", spec, ("models", name)) for name, spec in models.items()},
             toolboxes={
@@ -147,6 +154,8 @@ class _ConfigLoader:
             telemetry=top.telemetry,
             prices=top.prices,
             currency=top.currency,
+            limits=tuple(top.limits),
+            timezone=top.timezone,
             path=path,
         )
 
@@ -200,6 +209,25 @@ class _ConfigLoader:
             self._check_scopes(("access", "keys", number, "scopes"), key.scopes)
         if access.jwt is not None:
             self._check_scopes(("access", "jwt", "scopes"), access.jwt.scopes)
+
+    def _check_limits(self, top: ConfigFile, models: Mapping[str, Any]) -> None:
+        known, names = self._names.get("agents", ()), list[str]()
+        for number, limit in enumerate(top.limits):
+            if limit.name in names:
+                self._report(
+                    ("limits", number, "name"), f"limits[{number}].name: {limit.name!r} is the name of another limit."
+                )
+            names.append(limit.name)
+            for place, agent in enumerate(limit.agents or ()):
+                if agent not in (*known, *models):
+                    text = f"limits[{number}].agents: no agent is named {agent!r}.{parts.hint(agent, known)}"
+                    self._report(("limits", number, "agents", place), text)
+        for number, limit in enumerate(top.limits):
+            if limit.limits_cost and (unpriced := find_unpriced(models, top.prices)):
+                text = (
+                    f"limits[{number}] limits cost, but the model {unpriced[0]!r} has no price. Add it under `prices`."
+                )
+                self._report(("limits", number), text)
 
     def _check_scopes(self, path: KeyPath, scopes: Sequence[str]) -> None:
         known = self._names.get("agents", ())

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
+from rightseat.config.limits import LimitOptions
 from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.parts import PartKind
@@ -40,6 +41,8 @@ def build_schema() -> Schema:
         "hooks": _options(HookNames, "hooks", definitions),
         "prices": {"type": "object", "additionalProperties": _options(PriceOptions, "prices", definitions)},
         "currency": {"type": "string", "default": ConfigFile.model_fields["currency"].default},
+        "limits": {"type": "array", "items": _options(LimitOptions, "limits", definitions)},
+        "timezone": {"type": "string", "default": ConfigFile.model_fields["timezone"].default},
     }
     texts = descriptions(ConfigFile)
     return {

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
+from rightseat.config.limits import LimitOptions, TimeZone
 from rightseat.config.telemetry import Telemetry
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
 from rightseat.parts import PartKind, Reference
@@ -186,6 +187,11 @@ class ConfigFile(BaseModel):
     cost of runs whose models have a price."""
     currency: str = "USD"
     """The currency of `prices`: a label, nothing is converted."""
+    limits: list[LimitOptions] = Field(default_factory=list)
+    """Limits and budgets: requests, concurrent runs, tokens and cost of users, keys, agents, addresses or everyone.
+    Every limit that matches a request applies; the first in this order that is exceeded refuses it."""
+    timezone: TimeZone = "UTC"
+    """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +226,8 @@ class Config:
     telemetry: Telemetry
     prices: Mapping[str, PriceOptions]
     currency: str
+    limits: tuple[LimitOptions, ...]
+    timezone: str
     path: Path | None = None
 
 

@@ -1,15 +1,22 @@
 """Decides whether an ask may start now, for every face, before anything is claimed or stored for the run.
 
-There is one limit: the number of concurrent runs per user, counted in this process. An ask is admitted once; a durable
-run that this process takes over was admitted by the process that started it, so it is counted here and never refused.
-A run that waits for a person has ended, so it holds no slot.
+1. The number of concurrent runs per user, counted in this process.
+2. The configured limits, counted in the store (`core.limits`).
+
+An ask is admitted once; a durable run that this process takes over was admitted by the process that started it, so it
+is counted here and never refused. A run that waits for a person has ended, so it holds no slot.
 """
 
 from collections import Counter
 from collections.abc import Callable
 
+import msgspec
+
 from rightseat.core.ask import ANYONE, Ask
+from rightseat.core.caller import CALLER
+from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import ConcurrencyLimitExceeded
+from rightseat.core.limits.meter import METER, Metering, RunMeter
 
 MAX_CONCURRENT_RUNS_PER_USER = 64
 
@@ -17,12 +24,35 @@ MAX_CONCURRENT_RUNS_PER_USER = 64
 class RunSlot:
     """The slot that an ask holds while it runs. A second release has no effect."""
 
-    __slots__ = ("_release",)
+    __slots__ = ("_release", "meter")
 
-    def __init__(self, release: Callable[[], None] | None = None) -> None:
+    def __init__(self, release: Callable[[], None] | None = None, meter: RunMeter | None = None) -> None:
         self._release = release
+        self.meter = meter
+        """None if nothing of the run is counted in the store."""
+
+    def activate(self) -> None:
+        """Meter the model calls of this task, and of the tasks that it starts."""
+        METER.set(self.meter)
 
     def release(self) -> None:
+        self._release_local()
+        if self.meter is not None:
+            self.meter.release()
+
+    async def close(self) -> None:
+        """Release it, and wait until the store has it: the user may ask again at once."""
+        self.release()
+        if self.meter is not None:
+            await run_to_completion(self.meter.flush())
+
+    def give_back(self) -> None:
+        """Release the slot of an ask whose run did not start: the ask is not counted."""
+        self._release_local()
+        if self.meter is not None:
+            self.meter.give_back()
+
+    def _release_local(self) -> None:
         if self._release is not None:
             release, self._release = self._release, None
             release()
@@ -31,18 +61,52 @@ class RunSlot:
 class Admission:
     """`max_concurrent_runs_per_user` applies to authenticated users; None and 0 mean no limit."""
 
-    def __init__(self, max_concurrent_runs_per_user: int | None = MAX_CONCURRENT_RUNS_PER_USER) -> None:
+    def __init__(
+        self,
+        max_concurrent_runs_per_user: int | None = MAX_CONCURRENT_RUNS_PER_USER,
+        metering: Metering | None = None,
+    ) -> None:
         self._max_runs = max_concurrent_runs_per_user or None
         self._running: Counter[str] = Counter()
+        self._metering = metering
+
+    def identify(self, ask: Ask) -> Ask:
+        """Add the credential and the address of the current request, if limits may count by them."""
+        caller = CALLER.get()
+        if self._metering is None or ask.caller == caller:
+            return ask
+        return msgspec.structs.replace(ask, caller=caller)
 
     async def admit(self, ask: Ask) -> RunSlot:
-        """Raises a `LimitExceeded`. The caller must release the slot in every case."""
-        if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:
-            raise ConcurrencyLimitExceeded(self._max_runs)
-        return self.take(ask)
+        """Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
 
-    def take(self, ask: Ask) -> RunSlot:
+        The caller must release the slot in every case.
+        """
+        if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:
+            raise ConcurrencyLimitExceeded(
+                f"The limit of {self._max_runs:,} concurrent runs per user is reached. Wait until one of your runs "
+                "ends, or stop one. The operator sets it with `server.max_concurrent_runs_per_user`."
+            )
+        slot = self._take_local(ask)
+        if self._metering is not None:
+            meter = RunMeter(self._metering, self.identify(ask))
+            try:
+                await meter.admit()
+            except BaseException:
+                slot.release()
+                raise
+            slot.meter = meter
+        return slot
+
+    async def take(self, ask: Ask) -> RunSlot:
         """Take a slot for a run that was admitted before."""
+        slot = self._take_local(ask)
+        if self._metering is not None:
+            slot.meter = RunMeter(self._metering, ask, is_new=False)
+            await slot.meter.take_over()
+        return slot
+
+    def _take_local(self, ask: Ask) -> RunSlot:
         if self._max_runs is None or not is_limited(ask):
             return RunSlot()
         user = ask.principal.id

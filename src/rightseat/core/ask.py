@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from rightseat.core.ids import new_id
+from rightseat.core.limits.rules import Caller
 from rightseat.core.messages import Call, Message
 from rightseat.core.types import JsonValue
 
@@ -117,6 +118,9 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
     `config` is the client's configuration for a graph, if its protocol supports that.
 
+    `caller` is the credential and the address of the request, which limits count by; empty if nothing is counted.
+    `purpose` is `answer`, or `suggestions`, which are not counted as requests.
+
     `face` is the name of the face that received the request; empty for an ask that comes from none.
 
     `client_run_id` is the client's id for the run; `node` is the node that the client believes its agent is at.
@@ -145,6 +149,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     config: Mapping[str, JsonValue] = msgspec.field(default_factory=dict)
     answers: tuple[Answer, ...] = ()
     topics: Topics | None = None
+    caller: Caller = Caller()
+    purpose: str = "answer"
     face: str = ""
     client_run_id: str | None = None
     node: str | None = None

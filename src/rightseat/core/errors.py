@@ -13,7 +13,10 @@
     │   ├── KeysUnconfirmed            503  the store of API keys has not been reached for too long
     │   └── TooManyAttempts            429  this client address sent too many wrong keys
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
-    │   └── ConcurrencyLimitExceeded   429  the user has the maximum of concurrent runs
+    │   ├── ConcurrencyLimitExceeded   429  the maximum of concurrent runs is reached
+    │   ├── RateLimitExceeded          429  the requests or tokens of a window of at most an hour are used
+    │   ├── BudgetExceeded             429  the requests, tokens or cost of a longer window are used
+    │   └── RequestTooLarge            413  one request may need more than the whole limit
     ├── AgentNotFound                  404  no agent has this name
     ├── RunNotFound                    404  the run does not exist, or its log has expired
     ├── RunExists                      409  a run with this id was already started
@@ -147,20 +150,40 @@ class TooManyAttempts(Unauthenticated):
 
 
 class LimitExceeded(RightseatError):
+    """`limit` is the name of the configured limit; empty for one of the server."""
+
     code = "limit_exceeded"
     status = 429
-    retry_after: ClassVar[int] = 1
+    retry_after: int = 1
     """Seconds after which a retry may succeed."""
+    counted: str = "requests"
+    """`requests` or `tokens`."""
+
+    def __init__(
+        self, message: str, *, limit: str = "", retry_after: int | None = None, counted: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.limit = limit
+        self.retry_after = type(self).retry_after if retry_after is None else retry_after
+        self.counted = type(self).counted if counted is None else counted
 
 
 class ConcurrencyLimitExceeded(LimitExceeded):
     code = "concurrency_limit_exceeded"
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(
-            f"The limit of {limit:,} concurrent runs per user is reached. Wait until one of your runs ends, or stop "
-            "one. The operator sets it with `server.max_concurrent_runs_per_user`."
-        )
+
+class RateLimitExceeded(LimitExceeded):
+    code = "rate_limit_exceeded"
+
+
+class BudgetExceeded(LimitExceeded):
+    code = "budget_exceeded"
+
+
+class RequestTooLarge(LimitExceeded):
+    code = "request_too_large"
+    status = 413
+    counted = "tokens"
 
 
 class AgentNotFound(RightseatError):

@@ -32,9 +32,10 @@ class Prices(msgspec.Struct, frozen=True):
 
     def cost(self, models: Sequence[ModelUsage]) -> float | None:
         """None if no model has reported its usage, or if one that has reported it has no price."""
-        reported = [(self._find(one), one.usage) for one in models if one.usage is not None]
+        reported = [(self.find(one.name, one.model or ""), one.usage) for one in models if one.usage is not None]
         known = [price.cost(usage) for price, usage in reported if price is not None]
         return sum(known) if known and len(known) == len(reported) else None
 
-    def _find(self, used: ModelUsage) -> Price | None:
-        return self.by_model.get(used.name) or self.by_model.get(used.model or "")
+    def find(self, name: str, provider_model: str) -> Price | None:
+        """`name` is the model's name in the configuration."""
+        return self.by_model.get(name) or self.by_model.get(provider_model)

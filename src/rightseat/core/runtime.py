@@ -115,7 +115,7 @@ class Runtime:
         self.audit_trail = AuditTrail()
         self._executor = RunExecutor(log, threads, self.hooks, observer, self._agent, self.admission, self.activity)
         self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
-        self._recovery = Recovery(log, threads, engine)
+        self._recovery = Recovery(log, threads, engine, self.admission)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
@@ -149,11 +149,12 @@ class Runtime:
             raise AgentNotFound(ask.agent, self.agents)
         if not ask.transient and self._engine.supports_durable and is_durable(agent):
             ask = msgspec.structs.replace(ask, durable=True)
+        ask = self.admission.identify(ask)
         await self._executor.admit(ask)
         try:
             return await self._starter.start(ask, artifact)
         except BaseException:
-            self._executor.release(ask.run_id)
+            self._executor.give_back(ask.run_id)
             raise
 
     def follow(

@@ -31,6 +31,7 @@ def warnings(config: Config) -> Iterator[str]:
     if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
         yield f"{config.access.jwt.jwks} is not encrypted: an attacker could replace its keys. Use https."
     yield from _warn_about_prices(config)
+    yield from _warn_about_limits(config)
     yield from list_part_warnings("models", config.models)
     yield from deprecation_warnings(config)
 
@@ -49,6 +50,19 @@ def _warn_about_prices(config: Config) -> Iterator[str]:
         if name not in known:
             meant = hint(name, known)
             yield f"prices.{name}: no model has this name, under `models` or at its provider.{meant} It is not used."
+
+
+def _warn_about_limits(config: Config) -> Iterator[str]:
+    for limit in config.limits:
+        if limit.subject in ("user", "key") and not config.access.is_set:
+            same = "never applies" if limit.subject == "key" else "counts all clients as one user"
+            cause = f"limits: {limit.name!r} is for each {limit.subject}, but there are no keys, so it {same}."
+            yield f"{cause} Use `subject: address`."
+    if any(limit.limits_calls for limit in config.limits):
+        for name, part in config.agents.items():
+            if part.type not in ("loop", "flows"):
+                cause = f"agents.{name}: its server calls the models, so tokens and cost are not counted."
+                yield f"{cause} Limit its requests."
 
 
 def _warn_about_network(config: Config) -> Iterator[str]:

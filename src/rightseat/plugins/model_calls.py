@@ -14,6 +14,7 @@ from rightseat.core.ask import Parameters
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
+from rightseat.core.limits.meter import stream_model
 from rightseat.core.messages import Message, system, user
 from rightseat.core.model import (
     CallChunk,
@@ -101,7 +102,7 @@ class RoleModelCaller:
         error: str | None = None
         has_begun = False
         try:
-            async with aclosing(model.stream(build_prompt(request))) as chunks:
+            async with aclosing(stream_model(model, build_prompt(request))) as chunks:
                 async for chunk in chunks:
                     if not has_begun and isinstance(chunk, TextChunk | ReasoningChunk | CallChunk):
                         has_begun = True

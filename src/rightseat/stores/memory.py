@@ -17,6 +17,7 @@ from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
+from rightseat.stores.limits import MemoryLimits
 from rightseat.stores.memory_records import MemoryRecords, StoredThread, unexpired
 
 
@@ -42,6 +43,7 @@ class MemoryThreads:
         self._threads: OrderedDict[str, StoredThread] = OrderedDict()
         self.artifacts = MemoryArtifacts(max_mb)
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts)
+        self.limits = MemoryLimits()
         self._epoch = 0
 
     async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
@@ -171,6 +173,7 @@ class MemoryThreads:
         return [run_id for run_id in run_ids if run_id not in live]
 
     async def expire(self) -> Sequence[str]:
+        self.limits.expire()
         return ()  # threads are deleted only when there are too many
 
     def _check(self, thread: StoredThread, ask: Ask) -> None:

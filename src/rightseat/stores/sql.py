@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import timedelta
@@ -27,6 +28,7 @@ from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
     file_queries,
+    limit_queries,
     process_queries,
     queries,
     record_queries,
@@ -36,6 +38,7 @@ from rightseat.stores import (
 )
 from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
 
 logger = logging.getLogger(__name__)
@@ -76,6 +79,7 @@ class SqlThreads:
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
         self.api_keys = SqlApiKeys(database)
+        self.limits = SqlLimits(database)
         self.pins = SqlPins(database) if database.reap_every is not None else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
@@ -187,9 +191,16 @@ class SqlThreads:
         return self._database.reap_every
 
     async def orphans(self) -> Sequence[Ask]:
-        processes = await self._database.query(process_queries.list_other_processes, self._database.process_id)
+        processes = await self._other_processes()
         found = [ask for process_id in processes for ask in await self._database.write(self._adopt, process_id)]
         return [*found, *await self._find_idle()]
+
+    async def _other_processes(self) -> Sequence[int]:
+        """The other processes that have unfinished runs, or reservations of limits."""
+        own = self._database.process_id
+        found = await self._database.query(process_queries.list_other_processes, own)
+        holding = await self._database.query(limit_queries.list_holding_processes, own) if self.limits.is_used else ()
+        return list(dict.fromkeys([*found, *holding]))
 
     async def _find_idle(self) -> Sequence[Ask]:
         """Own runs that nothing executed for a while.
@@ -208,8 +219,14 @@ class SqlThreads:
         return again
 
     def _adopt(self, connection: Connection, process_id: int) -> Sequence[Ask]:
-        is_dead = self._database.is_dead(connection, process_id)
-        return process_queries.adopt(connection, process_id, self._database.process_id) if is_dead else ()
+        if not self._database.is_dead(connection, process_id):
+            return ()
+        own = self._database.process_id
+        asks = process_queries.adopt(connection, process_id, own)
+        if self.limits.is_used:
+            durable = [ask.run_id for ask in asks if ask.durable]
+            limit_queries.settle_dead(connection, process_id, own, durable, self.limits.zone)
+        return asks
 
     async def expire_questions(self) -> Sequence[Expired]:
         before = rows.now(ago=rows.EXPIRY_GRACE)
@@ -224,6 +241,8 @@ class SqlThreads:
     async def expire(self) -> Sequence[str]:
         if await self._database.write(file_queries.expire_files, rows.now(ago=FILE_RETENTION)):
             self._database.erase()
+        if self.limits.is_used:
+            await self._database.write(limit_queries.expire_counters, time.time())
         if self._retention_days is None:
             return ()
         before, threads, run_ids = rows.now(ago=timedelta(days=self._retention_days)), 0, list[str]()

@@ -188,3 +188,50 @@ api_key_secrets = Table(
     Column("created_at", Text, nullable=False),
     Column("expires_at", Text),
 )
+
+limit_counters = Table(
+    "limit_counters",
+    metadata,
+    Column("limit_name", Text, primary_key=True),
+    Column("rule", Text, primary_key=True),
+    Column("subject", Text, primary_key=True),
+    Column("buckets", Text, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Index("ix_limit_counters_expires_at", "expires_at"),
+)
+"""One row for each subject of a rule, which a transaction locks to count.
+
+`buckets` is JSON: (used, reserved) by bucket. `expires_at` is unix time; a row can be deleted from then on.
+"""
+
+limit_holds = Table(
+    "limit_holds",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("process_id", BigInteger, nullable=False),
+    Column("hold", Text, nullable=False),
+    Index("ix_limit_holds_process_id", "process_id"),
+)
+"""Reservations and slots, until they are settled: by their process, or by the one that finds it dead."""
+
+usage = Table(
+    "usage",
+    metadata,
+    Column("day", Text, primary_key=True),
+    Column("user", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("agent", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("purpose", Text, primary_key=True),
+    Column("requests", BigInteger, nullable=False),
+    Column("refused", BigInteger, nullable=False),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("cached_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("estimated_tokens", BigInteger, nullable=False),
+    Column("cost", BigInteger, nullable=False),
+)
+"""`day` is a date in the configured time zone; `cost` is in billionths of the currency.
+
+Without a key, `key` is empty."""

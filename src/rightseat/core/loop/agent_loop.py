@@ -152,6 +152,7 @@ class Loop:
                 renamed=ask.durable,
                 limit=self.max_response_chars,
                 on_first=call.mark_first_chunk,
+                agent=ask.agent,
             )
             call.start_span()
             return response

@@ -97,7 +97,7 @@ class DurableRun:
                 last = replay.last
             else:
                 last = await self._answer(agent, steps, replay)
-                self._slot.release()  # before the end is written: a client that receives it may ask again at once
+                await self._slot.close()  # before the end is written: a client that receives it may ask again at once
                 await run_to_completion(self._end(last))
         await run_to_completion(self._finish(last))
         return last

@@ -55,12 +55,22 @@ class RunExecutor:
         """Raises a `LimitExceeded`. The caller either performs or releases an admitted run."""
         if ask.run_id in self._slots:
             raise RunExists(ask.run_id)
-        self._slots[ask.run_id] = await self._admission.admit(ask)
+        self._slots[ask.run_id] = RunSlot()  # a second ask with this id is refused while the first waits
+        try:
+            self._slots[ask.run_id] = await self._admission.admit(ask)
+        except BaseException:
+            del self._slots[ask.run_id]
+            raise
 
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""
         if slot := self._slots.pop(run_id, None):
             slot.release()
+
+    def give_back(self, run_id: str) -> None:
+        """Free the slot of a run that was admitted and did not start: the ask is not counted."""
+        if slot := self._slots.pop(run_id, None):
+            slot.give_back()
 
     def perform(self, ask: Ask, steps: Steps) -> Coroutine[Any, Any, object]:
         """The engine awaits this in the run's own task."""
@@ -95,7 +105,8 @@ class RunExecutor:
         LOG_CONTEXT.set(LOG_CONTEXT.get()._replace(run=ask.run_id, thread=ask.thread_id))  # the task is the run's own
         start_count()
         started = time.monotonic()
-        slot = self._slots.pop(ask.run_id, None) or self._admission.take(ask)
+        slot = self._slots.pop(ask.run_id, None) or await self._admission.take(ask)
+        slot.activate()
         if task := asyncio.current_task():
             task.add_done_callback(lambda _: slot.release())  # in every case, even if the task fails
         reducer = Reducer(ask.state)
@@ -144,7 +155,7 @@ class RunExecutor:
         try:
             async with self._log.open(ask.run_id, claim.epoch) as writer:
                 answered = await self._answer(ask, steps, writer, reducer, claim, failures, recorder)
-                slot.release()  # before the end is written: a client that receives it may ask again at once
+                await slot.close()  # before the end is written: a client that receives it may ask again at once
                 ending = end_run(self._threads, ask, writer, reducer, answered, failures, recorder)
                 # A transient run stores nothing, so a cancellation cannot leave it half saved.
                 return await (ending if ask.transient else run_to_completion(ending))

@@ -3,6 +3,7 @@
 import logging
 from contextlib import suppress
 
+from rightseat.core.admission import Admission
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
 from rightseat.core.errors import RunExists, ThreadNotFound
@@ -22,7 +23,8 @@ GIVEN_UP = "The server failed repeatedly while it was answering this, so the ans
 
 
 class Recovery:
-    def __init__(self, log: Log, threads: Threads, engine: Engine) -> None:
+    def __init__(self, log: Log, threads: Threads, engine: Engine, admission: Admission | None = None) -> None:
+        self._admission = admission or Admission()
         self._log = log
         self._threads = threads
         self._engine = engine
@@ -47,6 +49,8 @@ class Recovery:
         for ask in orphans:
             if ask.run_id in going_on:
                 continue
+            if ask.durable:
+                (await self._admission.take(ask)).release()  # its slots passed to this process
             failed = RunFailed("recovery_failed", GIVEN_UP) if ask.durable else RunFailed("cut_off", CUT_OFF)
             try:
                 await self._close(ask, RunFinished("cancelled") if ask.run_id in resumed.cancelled else failed)

@@ -100,10 +100,11 @@ class McpHandlers:
         """The result, and the interrupts that a person has to answer first."""
         ask = self._ask(context, agent, replies)
         slot = await self._runtime.admission.admit(ask)  # the call is not a run, so no other code does it
+        slot.activate()
         try:
             return await self._run_admitted(context, ask, tool, call)
         finally:
-            slot.release()
+            await slot.close()
 
     async def _run_admitted(
         self, context: McpContext, ask: Ask, tool: Tool, call: Call

@@ -9,10 +9,13 @@ from starlette.responses import Response
 from rightseat.core import errors
 from rightseat.core.errors import (
     BadRequest,
+    BudgetExceeded,
     ConcurrencyLimitExceeded,
     ContextTooLong,
     LimitExceeded,
     ModelLoading,
+    RateLimitExceeded,
+    RequestTooLarge,
     RightseatError,
 )
 from rightseat.faces._shared.responses import json_response
@@ -20,7 +23,12 @@ from rightseat.faces._shared.responses import json_response
 TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 """By status; others below 500 are `invalid_request_error`, from 500 on `server_error`."""
 
-KINDS = {ConcurrencyLimitExceeded.code: "requests"}
+KINDS = {
+    ConcurrencyLimitExceeded.code: "requests",
+    RateLimitExceeded.code: "tokens",  # of a run in progress: requests are counted before it
+    BudgetExceeded.code: "insufficient_quota",
+    RequestTooLarge.code: "tokens",
+}
 """Types of codes that differ from that of their status."""
 
 CODES = {
@@ -79,6 +87,8 @@ class ErrorResponse:
     code: str
     param: str | None = None
     retry_after: int | None = None
+    kind: str | None = None
+    """The `type`, if the code does not determine it."""
 
     @classmethod
     def of(cls, error: RightseatError) -> "ErrorResponse":
@@ -86,8 +96,9 @@ class ErrorResponse:
             return cls(error.message, error.status, error.openai_code or "invalid_request", error.param)
         param = "model" if isinstance(error, ModelNotFound) else None
         retry_after = error.retry_after if isinstance(error, LimitExceeded) else None
+        kind = error.counted if isinstance(error, RateLimitExceeded) else None
         status = status_of(error.code, error.status)
-        return cls(error.message, status, CODES.get(error.code, error.code), param, retry_after)
+        return cls(error.message, status, CODES.get(error.code, error.code), param, retry_after, kind)
 
     @classmethod
     def of_run(cls, code: str, message: str) -> "ErrorResponse":
@@ -96,7 +107,8 @@ class ErrorResponse:
 
     def body(self, warnings: Sequence[str] = ()) -> dict[str, Any]:
         kind = (
-            KINDS.get(self.code)
+            self.kind
+            or KINDS.get(self.code)
             or TYPES.get(self.status)
             or ("server_error" if self.status >= 500 else "invalid_request_error")
         )

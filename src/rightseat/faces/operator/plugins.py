@@ -136,6 +136,7 @@ class PluginRoutes:
         ask = Ask(messages=(Message("user", (Text(wanted.question),)),), agent="", principal=request.principal)
         events = workbench.try_flow(wanted.plugin, wanted.files, wanted.flow, wanted.question, request.principal, model)
         slot = await self._runtime.admission.admit(ask)
+        slot.activate()
         try:
             first = await anext(events)  # errors in the draft become the status of the response
         except BaseException:

@@ -139,7 +139,9 @@ class RunOperations:
         self._suggestion_runs[request.principal.id, ask.thread_id] = ask.run_id
         while len(self._suggestion_runs) > MAX_SUGGESTION_RUNS:
             del self._suggestion_runs[next(iter(self._suggestion_runs))]
-        alone = msgspec.structs.replace(ask, transient=True, answers=(), supports_suggestions=False)
+        alone = msgspec.structs.replace(
+            ask, transient=True, answers=(), supports_suggestions=False, purpose="suggestions"
+        )
         return await self._start(request, given, alone)
 
     async def _start(self, request: OperationRequest, given: RunInput, ask: Ask) -> Response:

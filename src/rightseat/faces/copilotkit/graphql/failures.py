@@ -38,6 +38,7 @@ NOT_FOUND = ErrorKind("API_NOT_FOUND", 404, "banner", "critical")
 MISUSE = ErrorKind("MISUSE", 400, "dev_only", "warning")
 DENIED = ErrorKind("GUARDRAILS_VALIDATION_FAILED", 403, "toast", "warning")
 LIMITED = ErrorKind("CONFIGURATION_ERROR", 429, "toast", "warning")
+TOO_LARGE = ErrorKind("CONFIGURATION_ERROR", 413, "toast", "warning")
 UNKNOWN = ErrorKind("UNKNOWN", 500, "toast", "critical")
 
 INTERNAL = "Something went wrong on the server. Its log has the details."
@@ -51,7 +52,10 @@ KINDS = {
     "agent_endpoint_not_found": NOT_FOUND,
     "agent_not_found": AGENT_NOT_FOUND,
     "bad_request": MISUSE,
+    "budget_exceeded": LIMITED,
     "concurrency_limit_exceeded": LIMITED,
+    "rate_limit_exceeded": LIMITED,
+    "request_too_large": TOO_LARGE,
     "context_too_long": CONFIGURATION,
     "guard_denied": DENIED,
     "guard_failed": NETWORK,

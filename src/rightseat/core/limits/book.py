@@ -1,0 +1,242 @@
+"""Counts, without I/O: operations on counters that the caller has read under a lock, and writes back afterwards.
+
+`used` and `reserved` of a counter never exceed its limit together, except by what a provider reports beyond the bound
+that it was sent.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from rightseat.core.limits.rules import Charge, CountedKind, CounterKey, LimitRule
+
+IDLE_SECONDS = 24 * 3600.0
+"""How long a counter is kept after its last window has ended."""
+
+Buckets = dict[int, tuple[int, int]]
+"""(used, reserved) by bucket."""
+
+
+class UsageKey(NamedTuple):
+    """A row of the usage report. `purpose` is `answer`, or what else a model was called for."""
+
+    user: str
+    key: str
+    agent: str
+    model: str
+    purpose: str = "answer"
+
+
+class UsageCounts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is added to a row of the usage report. `cost` is in billionths of the currency."""
+
+    requests: int = 0
+    refused: int = 0
+    input_tokens: int = 0
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    estimated_tokens: int = 0
+    cost: int = 0
+
+    def add(self, other: "UsageCounts") -> "UsageCounts":
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
+        return UsageCounts(*(one + two for one, two in zip(mine, theirs, strict=True)))
+
+
+class HeldAmount(NamedTuple):
+    """An amount that is reserved in one bucket of a counter."""
+
+    key: CounterKey
+    kind: CountedKind
+    bucket: int
+    amount: int
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """A reservation. `usage` and `estimate` are counted if its process dies, because what was used is unknown then."""
+
+    id: str
+    run_id: str
+    amounts: Sequence[HeldAmount]
+    usage: UsageKey
+    estimate: UsageCounts = UsageCounts()
+
+
+class Reserve(msgspec.Struct, frozen=True):
+    """Count every charge, or none. Requests are counted at once; all else is held until it is settled.
+
+    `is_forced` counts in every case, for a run that was admitted by another process.
+    """
+
+    id: str
+    run_id: str
+    charges: Sequence[Charge]
+    usage: UsageKey
+    estimate: UsageCounts = UsageCounts()
+    is_forced: bool = False
+
+    @property
+    def keys(self) -> Iterable[CounterKey]:
+        return (one.key for one in self.charges)
+
+
+class Settle(msgspec.Struct, frozen=True):
+    """Replace a hold by what was used. Without a `hold` only usage is counted.
+
+    A hold that is gone was settled by another process: then nothing is counted. `refunds` are requests that are given
+    back, because their run did not start.
+    """
+
+    hold: Hold | None
+    usage: UsageKey
+    counts: UsageCounts = UsageCounts()
+    refunds: Sequence[HeldAmount] = ()
+
+    @property
+    def keys(self) -> Iterable[CounterKey]:
+        held = self.hold.amounts if self.hold else ()
+        return (one.key for one in (*held, *self.refunds))
+
+
+Operation = Reserve | Settle
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What is left of one counter. `opens_at` is when more of it is free, in unix seconds."""
+
+    key: CounterKey
+    rule: LimitRule
+    left: int
+    opens_at: float
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """`hold` is None if nothing has to be given back. `counted` are the requests that were counted."""
+
+    hold: Hold | None
+    standings: Sequence[Standing]
+    now: float
+    counted: Sequence[HeldAmount] = ()
+
+
+class LimitRefusal(msgspec.Struct, frozen=True):
+    """The first limit that is exceeded. `amount` is what was asked for."""
+
+    standing: Standing
+    amount: int
+    now: float
+
+
+class Settled(msgspec.Struct, frozen=True):
+    """`is_counted` is False if the hold was gone."""
+
+    is_counted: bool = True
+
+
+Outcome = Admitted | LimitRefusal | Settled
+
+
+class Book:
+    """The counters of one transaction. `deleted` has the amounts of the holds that the transaction has deleted."""
+
+    def __init__(
+        self,
+        counters: Mapping[CounterKey, Buckets],
+        now: float,
+        deleted: Mapping[str, Sequence[HeldAmount]] | None = None,
+    ) -> None:
+        self.counters = dict(counters)
+        self.now = now
+        self.changed: set[CounterKey] = set()
+        self.holds: list[Hold] = []
+        self.usage: dict[UsageKey, UsageCounts] = {}
+        self._rules: dict[CounterKey, LimitRule] = {}
+        self._deleted = dict(deleted or {})
+
+    def apply(self, operation: Operation) -> Outcome:
+        return self._reserve(operation) if isinstance(operation, Reserve) else self._settle(operation)
+
+    def expires_at(self, key: CounterKey) -> float | None:
+        """When the counter can be deleted; None if this transaction does not change that."""
+        rule = self._rules.get(key)
+        if rule is None:
+            return None
+        ends = [rule.window.end(bucket) for bucket in self.counters[key]] if rule.window else []
+        return max(ends, default=self.now) + IDLE_SECONDS
+
+    def _reserve(self, wanted: Reserve) -> Outcome:
+        for charge in wanted.charges:
+            self._rules[charge.key] = charge.rule
+            self._drop_expired(charge)
+        for charge in () if wanted.is_forced else wanted.charges:
+            standing = self.stand(charge.key, charge.rule, max(charge.amount, 1))
+            if standing.left < max(charge.amount, 1):
+                self._add_usage(wanted.usage, UsageCounts(refused=1))
+                return LimitRefusal(standing, charge.amount, self.now)
+        counted = [self._count(charge) for charge in wanted.charges if charge.amount]
+        held = [one for one in counted if one.kind != "requests"]
+        hold = Hold(wanted.id, wanted.run_id, held, wanted.usage, wanted.estimate) if held else None
+        if hold is not None:
+            self.holds.append(hold)
+        standings = [self.stand(charge.key, charge.rule, 1) for charge in wanted.charges]
+        return Admitted(hold, standings, self.now, [one for one in counted if one.kind == "requests"])
+
+    def _drop_expired(self, charge: Charge) -> None:
+        buckets, window = self.counters[charge.key], charge.rule.window
+        if window is None:
+            return
+        live = {number: one for number, one in buckets.items() if window.is_live(number, self.now)}
+        if len(live) < len(buckets):
+            self.counters[charge.key] = live
+            self.changed.add(charge.key)
+
+    def _count(self, charge: Charge) -> HeldAmount:
+        window = charge.rule.window
+        bucket = window.bucket(self.now) if window else 0
+        is_request = charge.rule.kind == "requests"
+        self._change(charge.key, bucket, charge.amount if is_request else 0, 0 if is_request else charge.amount)
+        return HeldAmount(charge.key, charge.rule.kind, bucket, charge.amount)
+
+    def _settle(self, settled: Settle) -> Settled:
+        amounts: Sequence[HeldAmount] = ()
+        if settled.hold is not None:
+            if settled.hold.id not in self._deleted:
+                return Settled(is_counted=False)
+            amounts = self._deleted.pop(settled.hold.id)
+        self._add_usage(settled.usage, settled.counts)
+        counts = settled.counts
+        used = {"tokens": counts.input_tokens + counts.output_tokens + counts.estimated_tokens, "cost": counts.cost}
+        for one in amounts:
+            self._change(one.key, one.bucket, used.get(one.kind, 0), -one.amount, only_existing=True)
+        for one in settled.refunds:
+            self._change(one.key, one.bucket, -one.amount, 0, only_existing=True)
+        return Settled()
+
+    def _change(self, key: CounterKey, bucket: int, used: int, reserved: int, *, only_existing: bool = False) -> None:
+        """A bucket that is gone belongs to a window that has ended, so its amounts count no more."""
+        buckets = self.counters.get(key)
+        if buckets is None or (only_existing and bucket not in buckets):
+            return
+        before = buckets.get(bucket, (0, 0))
+        buckets[bucket] = (max(0, before[0] + used), max(0, before[1] + reserved))
+        self.changed.add(key)
+
+    def _add_usage(self, key: UsageKey, counts: UsageCounts) -> None:
+        if counts != UsageCounts():
+            known = self.usage.get(key)
+            self.usage[key] = known.add(counts) if known else counts
+
+    def stand(self, key: CounterKey, rule: LimitRule, wanted: int) -> Standing:
+        """What is left of a counter, and when `wanted` more would fit."""
+        window, buckets = rule.window, self.counters[key]
+        total = sum(used + reserved for used, reserved in buckets.values())
+        opens_at = self.now + 1
+        if window is not None:
+            opens_at, over = window.end(window.bucket(self.now)), total + wanted - rule.most
+            for bucket in sorted(buckets):
+                over -= sum(buckets[bucket])
+                if over <= 0:
+                    opens_at = window.end(bucket)
+                    break
+        return Standing(key, rule, max(0, rule.most - total), opens_at)

@@ -1,0 +1,106 @@
+"""The configured limits: which asks each limit applies to, and what it counts."""
+
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from rightseat.core.limits.windows import Window
+
+Subject = Literal["user", "key", "agent", "address", "everyone"]
+CountedKind = Literal["requests", "runs", "tokens", "cost"]
+ASK_KINDS: tuple[CountedKind, ...] = ("requests", "runs")
+CALL_KINDS: tuple[CountedKind, ...] = ("tokens", "cost")
+CONCURRENT_RUNS = "concurrent_runs"
+"""The name of the rule of concurrent runs, whose counters have no window."""
+NANO = 10**9
+"""Cost is counted in integers, in billionths of the currency."""
+
+
+class Caller(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The credential and the address of a request. `key` is the name of an API key; empty without one."""
+
+    key: str = ""
+    address: str = ""
+
+
+class AskSource(NamedTuple):
+    """What a limit can match: the user, the key, the client's address and the agent of an ask or a model call."""
+
+    user: str
+    key: str
+    address: str
+    agent: str
+
+
+class CounterKey(NamedTuple):
+    """One counter: a rule of a limit, for one subject."""
+
+    limit: str
+    rule: str
+    subject: str
+
+
+class LimitRule(msgspec.Struct, frozen=True):
+    """A number that a limit caps. `window` is None for concurrent runs. Cost is in billionths of the currency."""
+
+    kind: CountedKind
+    most: int
+    window: Window | None = None
+
+    @property
+    def name(self) -> str:
+        return CONCURRENT_RUNS if self.window is None else f"{self.kind}/{self.window.name}"
+
+    @property
+    def is_budget(self) -> bool:
+        """Whether a client has to wait for so long that it should not retry by itself."""
+        return self.kind == "cost" or (self.window is not None and self.window.is_long)
+
+
+class Limit(msgspec.Struct, frozen=True):
+    """`match` is a pattern over the subject's id; `agents` None means all agents."""
+
+    name: str
+    subject: Subject
+    rules: Sequence[LimitRule]
+    match: str = "*"
+    agents: tuple[str, ...] | None = None
+
+    def subject_of(self, source: AskSource) -> str | None:
+        """The subject whose counter an ask counts for; None if the limit does not apply to it."""
+        if self.agents is not None and source.agent not in self.agents:
+            return None
+        if self.subject == "everyone":
+            return "everyone"
+        found: str = getattr(source, self.subject)
+        return found if found and fnmatchcase(found, self.match) else None
+
+
+class Charge(msgspec.Struct, frozen=True):
+    """An amount for one counter. An amount of 0 only checks that something is left."""
+
+    key: CounterKey
+    rule: LimitRule
+    amount: int
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """All configured limits, in the order of the file."""
+
+    limits: Sequence[Limit] = ()
+
+    def rules_for(self, source: AskSource, kinds: Sequence[CountedKind]) -> Iterator[tuple[CounterKey, LimitRule]]:
+        for limit in self.limits:
+            subject = limit.subject_of(source)
+            if subject is None:
+                continue
+            for rule in limit.rules:
+                if rule.kind in kinds:
+                    yield CounterKey(limit.name, rule.name, subject), rule
+
+    def find_rule(self, key: CounterKey) -> LimitRule | None:
+        return next(
+            (rule for one in self.limits if one.name == key.limit for rule in one.rules if rule.name == key.rule), None
+        )

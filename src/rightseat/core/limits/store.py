@@ -1,0 +1,61 @@
+"""The protocol of a store that counts: it applies operations in one transaction, and settles for dead processes."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Literal, Protocol, runtime_checkable
+
+import msgspec
+
+from rightseat.core.limits.book import Buckets, Operation, Outcome, UsageCounts
+from rightseat.core.limits.rules import CounterKey
+
+UsageColumn = Literal["day", "user", "key", "agent", "model", "purpose"]
+USAGE_COLUMNS: tuple[UsageColumn, ...] = ("day", "user", "key", "agent", "model", "purpose")
+
+
+class UsageQuery(msgspec.Struct, frozen=True):
+    """Sums by these columns, of the days `since` to `until`, both included; of one user, or of all."""
+
+    by: tuple[UsageColumn, ...] = ()
+    since: date | None = None
+    until: date | None = None
+    user: str | None = None
+
+
+class UsageRow(msgspec.Struct, frozen=True):
+    """`group` has the values of the columns of the query, in its order. `counts.cost` is in billionths."""
+
+    group: tuple[str, ...]
+    counts: UsageCounts
+
+
+class CounterRow(msgspec.Struct, frozen=True):
+    """A stored counter. Buckets whose window has ended may still be in it."""
+
+    key: CounterKey
+    buckets: Buckets
+
+
+class LimitStore(Protocol):
+    is_used: bool
+    """Set before the store is opened, if anything is counted: it then settles the holds of dead processes."""
+    zone: str
+    """The time zone of the days of the usage report."""
+
+    async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        """Apply all operations in this order, in one transaction. Raises `StoreUnreachable`."""
+        ...
+
+    async def counters(self) -> tuple[float, Sequence[CounterRow]]:
+        """The time by the clock of the store, and all counters."""
+        ...
+
+    async def usage(self, query: UsageQuery) -> Sequence[UsageRow]: ...
+
+
+@runtime_checkable
+class StoresLimits(Protocol):
+    """A thread store that counts."""
+
+    @property
+    def limits(self) -> LimitStore: ...

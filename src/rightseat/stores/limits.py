@@ -1,0 +1,89 @@
+"""Limits and usage in a SQL database, and in this process's memory."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from rightseat.core.limits.book import Book, Buckets, Hold, Operation, Outcome, Reserve, Settle, UsageCounts, UsageKey
+from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey
+from rightseat.core.limits.store import CounterRow, UsageQuery, UsageRow
+from rightseat.core.limits.windows import find_zone
+from rightseat.stores import limit_queries
+from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.limit_queries import MissingCounters
+
+
+class SqlLimits:
+    is_used = False
+    zone = "UTC"
+
+    def __init__(self, database: StoreDatabase) -> None:
+        self._database = database
+
+    async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        while True:
+            try:
+                return await self._database.write(limit_queries.apply, operations, self._database.process_id, self.zone)
+            except MissingCounters as missing:
+                await self._database.write(limit_queries.add_counters, missing.keys)
+
+    async def counters(self) -> tuple[float, Sequence[CounterRow]]:
+        return await self._database.read(limit_queries.list_counters)
+
+    async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
+        return await self._database.read(limit_queries.list_usage, query)
+
+
+class MemoryLimits:
+    """Counters of one process, until it ends."""
+
+    is_used = False
+    zone = "UTC"
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._counters: dict[CounterKey, Buckets] = {}
+        self._expiry: dict[CounterKey, float] = {}
+        self._holds: dict[str, Hold] = {}
+        self._usage: dict[tuple[str, UsageKey], UsageCounts] = {}
+
+    async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        for key in {key for one in operations if isinstance(one, Reserve) for key in one.keys}:
+            self._counters.setdefault(key, {})
+        settled = [one.hold.id for one in operations if isinstance(one, Settle) and one.hold is not None]
+        deleted = {id: hold.amounts for id in settled if (hold := self._holds.pop(id, None)) is not None}
+        book = Book(self._counters, self._clock(), deleted)
+        outcomes = [book.apply(one) for one in operations]
+        self._save(book)
+        return outcomes
+
+    def _save(self, book: Book) -> None:
+        for key in book.changed:
+            self._counters[key] = book.counters[key]
+            self._expiry[key] = book.expires_at(key) or self._expiry.get(key, book.now)
+        self._holds |= {one.id: one for one in book.holds}
+        day = datetime.fromtimestamp(book.now, find_zone(self.zone)).date().isoformat()
+        for usage_key, counts in book.usage.items():
+            known = self._usage.get((day, usage_key), UsageCounts())
+            self._usage[day, usage_key] = known.add(counts)
+
+    def expire(self) -> None:
+        now = self._clock()
+        for key in [key for key, at in self._expiry.items() if at < now]:
+            if key.rule != CONCURRENT_RUNS or not any(map(any, self._counters[key].values())):
+                del self._counters[key], self._expiry[key]
+
+    async def counters(self) -> tuple[float, Sequence[CounterRow]]:
+        return self._clock(), [CounterRow(key, dict(buckets)) for key, buckets in sorted(self._counters.items())]
+
+    async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
+        found: dict[tuple[str, ...], UsageCounts] = {}
+        for (day, key), counts in self._usage.items():
+            if query.user not in (None, key.user):
+                continue
+            if (query.since and day < query.since.isoformat()) or (query.until and day > query.until.isoformat()):
+                continue
+            values = {"day": day, **key._asdict()}
+            group = tuple(values[name] for name in query.by)
+            found[group] = found[group].add(counts) if group in found else counts
+        return [UsageRow(group, counts) for group, counts in sorted(found.items())]

@@ -1,0 +1,197 @@
+"""Model calls of runs: the bound that is sent, what is counted, and runs that end because of a budget."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import aclosing
+
+import pytest
+
+from rightseat.core.admission import Admission
+from rightseat.core.ask import Ask, Parameters, Principal
+from rightseat.core.errors import BudgetExceeded, ModelUnreachable
+from rightseat.core.events import Event, RunFailed, RunFinished
+from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.rules import NANO, CounterKey, Limit, LimitRule, Limits
+from rightseat.core.limits.store import UsageQuery
+from rightseat.core.limits.windows import CalendarWindow
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.messages import user
+from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, UsageChunk, set_model_key
+from rightseat.core.prices import Price, Prices
+from rightseat.core.runtime import Runtime
+from rightseat.engines.local import LocalEngine
+from rightseat.logs.memory import MemoryLog
+from rightseat.models.fallback import Fallback
+from rightseat.models.fallback import Options as FallbackOptions
+from rightseat.stores.memory import MemoryThreads
+from rightseat.toolboxes.functions import FunctionToolbox
+
+DAY = CalendarWindow("day")
+ANNA = Principal("anna")
+
+
+class Scripted:
+    """A model that streams the given chunks, and records the bound of each prompt."""
+
+    def __init__(self, *answers: Sequence[Chunk | Exception], name: str = "big") -> None:
+        self._answers = list(answers)
+        self.bounds: list[int | None] = []
+        set_model_key(self, name)
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        self.bounds.append(prompt.parameters.max_tokens)
+        for chunk in self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]:
+            if isinstance(chunk, Exception):
+                raise chunk
+            yield chunk
+
+
+class Served:
+    def __init__(self, model: Model, *rules: LimitRule, tools: Sequence[Callable[[], str]] = ()) -> None:
+        threads = MemoryThreads()
+        self.store, limits = threads.limits, Limits([Limit("day", "user", list(rules))] if rules else [])
+        prices = Prices({"big": Price(10, 30, 1), "small": Price(1, 3)})
+        metering = Metering(limits, Ledger(self.store), prices)
+        self.runtime = Runtime(
+            {"default": Loop(model, [FunctionToolbox(tools)])},
+            log=MemoryLog(),
+            threads=threads,
+            engine=LocalEngine(),
+            admission=Admission(None, metering),
+        )
+
+    async def ask(self, max_tokens: int | None = None, *, transient: bool = True) -> Event:
+        ask = Ask(
+            messages=(user("Hi"),), principal=ANNA, transient=transient, parameters=Parameters(max_tokens=max_tokens)
+        )
+        begun = await self.runtime.start(ask)
+        async with asyncio.timeout(30), aclosing(self.runtime.follow(begun.run_id)) as batches:
+            return [entry.event async for entries in batches for entry in entries][-1]
+
+    async def used(self, rule: str = "tokens/day") -> tuple[int, int]:
+        _, rows = await self.store.counters()
+        found = next(row.buckets for row in rows if row.key == CounterKey("day", rule, "anna"))
+        return sum(one[0] for one in found.values()), sum(one[1] for one in found.values())
+
+    async def usage(self) -> dict[str, tuple[int, ...]]:
+        rows = await self.store.usage(UsageQuery(("model",)))
+        return {
+            row.group[0]: (row.counts.requests, row.counts.input_tokens, row.counts.output_tokens, row.counts.cost)
+            for row in rows
+        }
+
+
+SAID = (TextChunk("Hello"), StopChunk("stop"))
+
+
+@pytest.mark.parametrize("transient", [True, False])
+async def test_what_a_provider_reports_replaces_the_reservation(transient: bool) -> None:
+    model = Scripted([*SAID, UsageChunk(30, 12, 10)])
+    served = Served(model, LimitRule("tokens", 10_000, DAY), LimitRule("cost", NANO, DAY))
+
+    assert isinstance(await served.ask(500, transient=transient), RunFinished)
+
+    assert model.bounds == [500]
+    assert await served.used() == (42, 0)
+    cost = (20 * 10 + 10 * 1 + 12 * 30) * 1000
+    assert await served.used("cost/day") == (cost, 0)
+    assert await served.usage() == {"big": (1, 30, 12, cost)}
+
+
+async def test_an_ask_without_a_bound_gets_one_only_where_a_budget_applies() -> None:
+    limited, free = Scripted([*SAID, UsageChunk(1, 1)]), Scripted([*SAID, UsageChunk(1, 1)])
+
+    await Served(limited, LimitRule("tokens", 10_000, DAY)).ask()
+    await Served(free, LimitRule("requests", 10, DAY)).ask()
+
+    assert (limited.bounds, free.bounds) == ([4096], [None])
+
+
+async def test_usage_that_is_not_reported_is_estimated() -> None:
+    served = Served(Scripted([TextChunk("four" * 10), StopChunk("stop")]), LimitRule("tokens", 10_000, DAY))
+
+    await served.ask(500)
+
+    (row,) = await served.store.usage(UsageQuery())
+    assert row.counts.estimated_tokens >= 10 + 1
+    assert await served.used() == (row.counts.estimated_tokens, 0)
+
+
+async def test_a_provider_that_fails_before_its_first_token_costs_nothing() -> None:
+    served = Served(
+        Scripted([ModelUnreachable("gone")]), LimitRule("tokens", 10_000, DAY), LimitRule("requests", 10, DAY)
+    )
+
+    assert isinstance(await served.ask(500), RunFailed)
+
+    assert await served.used() == (0, 0)
+    assert await served.used("requests/day") == (1, 0)
+    assert await served.usage() == {"big": (1, 0, 0, 0)}
+
+
+async def test_a_run_ends_at_the_call_that_does_not_fit() -> None:
+    def again() -> str:
+        """Again."""
+        return "again"
+
+    calls: list[Chunk] = [CallChunk(0, "{}", "c1", "again"), UsageChunk(300, 100), StopChunk("tool_calls")]
+    model = Scripted(calls)
+    served = Served(model, LimitRule("tokens", 1000, DAY), tools=[again])
+
+    last = await served.ask(300)
+
+    assert isinstance(last, RunFailed)
+    assert last.code == "budget_exceeded"
+    assert len(model.bounds) == 2
+    assert await served.used() == (800, 0)
+
+
+async def test_an_ask_is_refused_before_it_starts_if_a_budget_is_used_up() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(700, 100)]), LimitRule("tokens", 800, DAY))
+    await served.ask(100)
+
+    with pytest.raises(BudgetExceeded, match="The budget 'day' of 800 tokens per day is used up"):
+        await served.ask(100, transient=False)
+
+
+async def test_each_model_of_a_fallback_counts_under_its_own_name() -> None:
+    big, small = Scripted([ModelUnreachable("gone")]), Scripted([*SAID, UsageChunk(30, 10)], name="small")
+    fallback = Fallback(FallbackOptions(models=("big", "small"), retries=0), {"big": big, "small": small})
+    served = Served(fallback, LimitRule("tokens", 10_000, DAY))
+
+    await served.ask(500)
+
+    assert await served.used() == (40, 0)
+    assert await served.usage() == {"big": (1, 0, 0, 0), "small": (0, 30, 10, 60_000)}
+
+
+async def test_a_run_that_is_cancelled_gives_its_slot_back_and_is_estimated() -> None:
+    started = asyncio.Event()
+
+    class Slow(Scripted):
+        async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+            yield TextChunk("Hello")
+            started.set()
+            await asyncio.Event().wait()
+
+    served = Served(Slow(), LimitRule("runs", 1), LimitRule("tokens", 10_000, DAY))
+    begun = await served.runtime.start(Ask(messages=(user("Hi"),), principal=ANNA, transient=True))
+    async with asyncio.timeout(30):
+        await started.wait()
+        assert await served.used("concurrent_runs") == (0, 1)
+        await served.runtime.cancel(begun.run_id)
+
+    assert await served.used("concurrent_runs") == (0, 0)
+    used, reserved = await served.used()
+    assert used > 1
+    assert reserved == 0
+
+
+async def test_without_limits_usage_is_counted_and_nothing_is_reserved() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]))
+
+    await served.ask()
+
+    assert await served.usage() == {"big": (1, 30, 10, 600_000)}
+    assert (await served.store.counters())[1] == []

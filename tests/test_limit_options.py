@@ -1,0 +1,71 @@
+"""The section `limits` of the configuration, and what `rightseat check` refuses or warns about."""
+
+import pytest
+
+from rightseat import app, config
+from rightseat.config.limits import build_limits
+from rightseat.core.errors import ConfigError
+from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
+from rightseat.health.warnings import warnings
+
+BASE = "{log: {type: memory}, threads: {type: memory}, models: {big: {type: scripted}}, agents: {default: {model: big}}"
+
+
+def parse(text: str) -> config.Config:
+    return config.parse(f"{BASE}, {text}}}", environ={})
+
+
+def test_every_key_becomes_a_rule() -> None:
+    parsed = parse(
+        "limits: [{name: a, subject: user, concurrent_runs: 2, requests_per_minute: 3, tokens_per_month: 4, "
+        "cost_per_day: 0.5, requests: {most: 5, per: 10s}, cost: {most: 2, per: 7d}}], timezone: Asia/Tokyo, "
+        "prices: {big: {input: 1, output: 2}}"
+    )
+
+    (limit,) = build_limits(parsed.limits, parsed.timezone).limits
+    assert [(rule.name, rule.most, rule.window) for rule in limit.rules] == [
+        ("concurrent_runs", 2, None),
+        ("requests/60s", 3, SlidingWindow(60)),
+        ("tokens/month", 4, CalendarWindow("month", "Asia/Tokyo")),
+        ("cost/day", 500_000_000, CalendarWindow("day", "Asia/Tokyo")),
+        ("requests/10s", 5, SlidingWindow(10)),
+        ("cost/604800s", 2_000_000_000, SlidingWindow(604800)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("limits: [{name: a, subject: user}]", "limits nothing"),
+        ("limits: [{name: a, subject: team, concurrent_runs: 1}]", "limits"),
+        ("limits: [{name: a, subject: user, requests: {most: 1, per: 40d}}]", "at most 31d"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 0}]", "limits"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: queue}]", "on_exceed"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, agents: [nobody]}]", "no agent is named 'nobody'"),
+        ("limits: [{name: a, subject: user, cost_per_day: 1}]", "the model 'big' has no price"),
+        (
+            "limits: [{name: a, subject: user, concurrent_runs: 1}, {name: a, subject: key, concurrent_runs: 1}]",
+            "the name of another limit",
+        ),
+        ("timezone: Mars/Base", "time zone"),
+    ],
+)
+def test_a_limit_that_cannot_hold_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        parse(text)
+
+
+def test_a_limit_for_users_without_keys_is_warned_about() -> None:
+    parsed = parse(
+        "limits: [{name: a, subject: user, concurrent_runs: 1}, {name: b, subject: key, concurrent_runs: 1}]"
+    )
+
+    assert [line for line in warnings(parsed) if line.startswith("limits")] == [
+        "limits: 'a' is for each user, but there are no keys, so it counts all clients as one user. "
+        "Use `subject: address`.",
+        "limits: 'b' is for each key, but there are no keys, so it never applies. Use `subject: address`.",
+    ]
+
+
+def test_a_configuration_with_limits_can_be_built() -> None:
+    app.build(parse("limits: [{name: a, subject: everyone, concurrent_runs: 1}]"))
