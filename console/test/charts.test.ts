@@ -32,6 +32,13 @@ test("the chart of runs has every outcome, also those without a run", () => {
   ]);
 });
 
+test("tokens that no model has reported are unknown", () => {
+  const tokens = { in: [0, 0, 0], out: [0, 0, 0], cached: [0, 0, 0] };
+  const series = { ...METRICS.series, tokens };
+  expect(sumUp({ ...METRICS, series }).tokens).toBe(null);
+  expect(sumUp({ ...METRICS, series: { ...series, model_calls: {} } }).tokens).toBe(0);
+});
+
 test("names are ordered by their sums", () => {
   expect(chart("agents")?.lines?.map((line) => line.name)).toEqual(["often", "rare"]);
 });

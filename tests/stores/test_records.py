@@ -65,6 +65,15 @@ async def test_a_run_is_listed_with_its_user_face_tokens_and_end(store: SqlThrea
     assert 0 <= found.seconds < 5
 
 
+async def test_runs_are_selected_by_their_flow(store: SqlThreads) -> None:
+    await run(store, ask("r1"), totals=RunTotals((), 1, "shop.orders"))
+    await run(store, ask("r2"), totals=RunTotals((), 1, "shop.returns"))
+    await run(store, ask("r3"))
+
+    assert await run_ids(store, flow="shop.orders") == ["r1"]
+    assert await run_ids(store, flow="shop") == []
+
+
 async def test_a_run_in_progress_has_no_end_and_a_failed_one_has_its_code(store: SqlThreads) -> None:
     await run(store, ask("r1"), RunFailed("model_unreachable", "Away."))
     await store.claim(ask("r2"))

@@ -88,7 +88,7 @@ export async function getMe(): Promise<Me | null> {
 
 export const signIn = (key: string) => send("session", { method: "POST", key });
 export const signOut = () => send("session", { method: "DELETE" });
-export const getAgents = () => call<Agent[]>("agents");
+export const getAgents = (language: string) => call<Agent[]>(`agents?${encodeQuery({ language })}`);
 export const getThread = (thread: string) => call<ThreadAnswer>(`threads/${id(thread)}`);
 
 export const getThreads = (query: ThreadQuery & PageQuery, signal?: AbortSignal) =>

@@ -1,12 +1,15 @@
 /** The data of the screens. Events of the stream make the queries fetch again. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
+import { useSettings, type Language } from "../settings";
 import { getAgents, getApprovals, getEntries, getFlow, getFlows, getMe, getThread } from "./client";
 
 export const useMe = () =>
   useQuery({ queryKey: ["me"], queryFn: getMe, staleTime: Infinity, refetchOnWindowFocus: "always" });
 
-export const agentsQuery = queryOptions({ queryKey: ["agents"], queryFn: getAgents, staleTime: 60_000 });
-export const useAgents = () => useQuery(agentsQuery);
+/** With example questions in the user's language. */
+export const agentsQuery = (language: Language) =>
+  queryOptions({ queryKey: ["agents", language], queryFn: () => getAgents(language), staleTime: 60_000 });
+export const useAgents = () => useQuery(agentsQuery(useSettings().language));
 
 /** Of all users, if the signed-in one may answer for them. */
 export function useApprovals() {

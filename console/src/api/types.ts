@@ -15,12 +15,16 @@ export interface Me {
   /** The file that is missing, if the page can write it. */
   setup?: { file: string } | null;
   version: string;
+  /** Of all costs. */
+  currency: string;
 }
 
 export interface Agent {
   name: string;
   description: string;
   durable: boolean;
+  /** Examples. */
+  questions: string[];
 }
 
 export interface ThreadAnswer {
@@ -74,6 +78,8 @@ export interface ThreadQuery {
 export interface RunQuery {
   agent?: string;
   outcome?: string;
+  /** `plugin.flow` */
+  flow?: string;
   owner?: string;
   since?: string;
 }

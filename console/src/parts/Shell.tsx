@@ -45,29 +45,29 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
             </span>
           </NavLink>
           <MoreLinks>
-            <NavLink to="/flows" alsoFor="/flows/" icon={<Icon name="flow" />}>
-              {t("nav.flows")}
-            </NavLink>
-            <NavLink to="/plugins" alsoFor="/plugins/" icon={<Icon name="plugin" />}>
-              {t("nav.plugins")}
-            </NavLink>
-            <NavLink to="/connect" alsoFor="/connect/" icon={<Icon name="connect" />}>
-              {t("nav.connect")}
-            </NavLink>
-            {me.rights.watch && (
-              <NavLink to="/health" icon={<Icon name="health" />}>
-                {t("nav.health")}
+            <NavGroup name={t("nav.build")}>
+              <NavLink to="/flows" alsoFor="/flows/" icon={<Icon name="flow" />}>
+                {t("nav.flows")}
               </NavLink>
-            )}
-            {me.rights.watch && (
-              <NavLink to="/metrics" icon={<Icon name="metrics" />}>
-                {t("nav.metrics")}
+              <NavLink to="/plugins" alsoFor="/plugins/" icon={<Icon name="plugin" />}>
+                {t("nav.plugins")}
               </NavLink>
-            )}
-            {me.rights.watch && (
-              <NavLink to="/access" icon={<Icon name="key" />}>
-                {t("nav.access")}
+              <NavLink to="/connect" alsoFor="/connect/" icon={<Icon name="connect" />}>
+                {t("nav.connect")}
               </NavLink>
+            </NavGroup>
+            {me.rights.watch && (
+              <NavGroup name={t("nav.operate")}>
+                <NavLink to="/health" icon={<Icon name="health" />}>
+                  {t("nav.health")}
+                </NavLink>
+                <NavLink to="/metrics" icon={<Icon name="metrics" />}>
+                  {t("nav.metrics")}
+                </NavLink>
+                <NavLink to="/access" icon={<Icon name="key" />}>
+                  {t("nav.access")}
+                </NavLink>
+              </NavGroup>
             )}
             <NavLink to="/settings" icon={<Icon name="settings" />} className="on-phones">
               {t("nav.settings")}
@@ -81,6 +81,15 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
       </div>
       <main>{children}</main>
       <Toasts />
+    </div>
+  );
+}
+
+function NavGroup({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div role="group" aria-label={name} className="nav-group">
+      <span aria-hidden="true">{name}</span>
+      {children}
     </div>
   );
 }

@@ -88,13 +88,17 @@ class ThreadRow(msgspec.Struct, frozen=True):
 
 
 class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """As `ThreadQuery`. `outcome` is one of `RunRecord.outcome`, or `running`; `since` restricts `started_at`."""
+    """As `ThreadQuery`. `outcome` is one of `RunRecord.outcome`, or `running`; `since` restricts `started_at`.
+
+    `flow` is one of `RunRecord.flow`, which a run has once it has ended.
+    """
 
     reader: RecordReader | None = None
     thread: str | None = None
     agent: str | None = None
     user: str | None = None
     outcome: str | None = None
+    flow: str | None = None
     since: str | None = None
     after: str | None = None
     limit: int = 50

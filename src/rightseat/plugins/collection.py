@@ -225,7 +225,9 @@ class Collection:
 
 
 def summarize(plugin: Plugin, language: str | None) -> PluginSummary:
-    texts = plugin.i18n.get(language or "", plugin.texts)
+    """Texts in `zh` are used for `zh-CN` too."""
+    tag = language or ""
+    texts = plugin.i18n.get(tag) or plugin.i18n.get(tag.partition("-")[0], plugin.texts)
     starters = texts.starters or plugin.texts.starters
     return PluginSummary(plugin.id, plugin.identity.version, texts.name, texts.description, starters)
 

@@ -226,6 +226,7 @@ def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
         and query.agent in (None, run.agent)
         and query.user in (None, run.user)
         and query.outcome in (None, run.outcome or "running")
+        and query.flow in (None, run.flow)
         and (query.since is None or run.started_at >= query.since)
         and (reader is None or is_visible_run(run, reader))
     )

@@ -225,7 +225,12 @@ def visit_runs(connection: Connection, query: RunQuery, visit: Callable[[RunReco
 
 
 def run_conditions(query: RunQuery) -> Iterator[ColumnElement[bool]]:
-    yield from _equal((runs.c.thread_id, query.thread), (runs.c.agent, query.agent), (runs.c.owner, query.user))
+    yield from _equal(
+        (runs.c.thread_id, query.thread),
+        (runs.c.agent, query.agent),
+        (runs.c.owner, query.user),
+        (runs.c.flow, query.flow),
+    )
     if query.since is not None:
         yield runs.c.created_at >= query.since
     if query.outcome is not None:

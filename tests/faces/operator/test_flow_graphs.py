@@ -82,6 +82,26 @@ async def test_flows_are_listed_with_the_agents_that_a_key_may_use(serve: Serve,
     assert found["plain"] == {}
 
 
+async def test_agents_have_the_example_questions_of_their_plugins(serve: Serve, configuration: str) -> None:
+    async with serving(serve, configuration) as server:
+        found = {}
+        for name, language in (("alice", "en"), ("alice", "zh-CN"), ("bob", "en")):
+            query = {"language": language}
+            rows = (await server.client.get("/operator/agents", params=query, headers=key(name))).json()
+            found[name, language] = {row["name"]: row["questions"] for row in rows}
+
+    hosts, weather = "Which CVEs affect host web-01?", "What will the weather be in Hangzhou tomorrow?"
+    assert found["alice", "en"] == {
+        "default": [hosts, weather],
+        "plain": [],
+        "ops": [hosts],
+        "talk": [],
+        "scan": [hosts],
+    }
+    assert found["alice", "zh-CN"]["default"] == ["主机 web-01 上有哪些 CVE？", "杭州明天天气怎么样？"]
+    assert found["bob", "en"]["default"] == [hosts], "weather is for alice"
+
+
 async def test_a_graph_has_steps_edges_and_the_error_step(serve: Serve, configuration: str) -> None:
     async with serving(serve, configuration) as server:
         answer = await server.client.get("/operator/flows/host_security/scan_host", headers=key("alice"))

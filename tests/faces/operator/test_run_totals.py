@@ -98,7 +98,7 @@ def span_line(started: SpanStarted, ended: SpanEnded) -> dict[str, Any]:
 async def test_totals_are_the_sums_over_the_spans(server: Server) -> None:
     id = await run(server, "all in all", "t1")
     shown, listed = await get(server, f"runs/{id}"), await get(server, "runs")
-    thread = await get(server, "threads/t1")
+    thread, me = await get(server, "threads/t1"), await get(server, "me")
 
     cost = (3 * 9 * 1.0 + 3 * 2 * 0.5 + 3 * 7 * 2.0) / 1_000_000
     tokens = {"in": 33, "out": 21, "cached": 6}
@@ -116,6 +116,16 @@ async def test_totals_are_the_sums_over_the_spans(server: Server) -> None:
         "currency": "EUR",
         "models": [{"name": "upstream", "model": "ScriptedModel", "calls": 3, "tokens": tokens, "cost": line["cost"]}],
     }
+    assert me["currency"] == "EUR"
+
+
+async def test_runs_are_listed_by_their_flow(server: Server) -> None:
+    id = await run(server, "all in all", "t1")
+    await run(server, "Hello", "t2")
+    found, others = await get(server, "runs", flow="steps.five"), await get(server, "runs", flow="steps.branch")
+
+    assert [one["id"] for one in found["runs"]] == [id]
+    assert others["runs"] == []
 
 
 async def test_the_entries_of_a_run_come_in_pages(server: Server) -> None:

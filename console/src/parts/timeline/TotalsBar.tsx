@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { useMe } from "../../api/queries";
 import { useFormat } from "../../format";
 import type { Totals } from "../../log/timeline";
 import { useWords } from "../../words";
@@ -14,6 +15,7 @@ interface Props {
 export function TotalsBar({ totals, cost, isPriced }: Props) {
   const t = useWords();
   const format = useFormat();
+  const currency = useMe().data?.currency;
   const isReported = totals.modelCalls === 0 || totals.input + totals.output > 0;
   const tokens = (count: number) => (isReported ? format.number(count) : "–");
   const speed = totals.generating >= 100 ? Math.round((totals.output / totals.generating) * 1000) : 0;
@@ -49,7 +51,7 @@ export function TotalsBar({ totals, cost, isPriced }: Props) {
       </Total>
       <Total name={t("totals.cost")} note={isPriced ? t("totals.priced") : t("totals.unpriced")}>
         <span data-testid="total-cost" data-value={cost ?? undefined}>
-          {format.cost(cost)}
+          {format.cost(cost, currency)}
         </span>
       </Total>
     </dl>

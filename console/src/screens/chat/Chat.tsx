@@ -10,6 +10,7 @@ import { loadChunk } from "../../loadChunk";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
 import { Icon } from "../../parts/Icon";
+import { currentSettings } from "../../settings";
 import { useIsWide } from "../../useIsWide";
 import { useWords } from "../../words";
 import { AgentSelect, chooseAgent } from "./AgentSelect";
@@ -58,7 +59,7 @@ export function Chat({ thread }: { thread: string | null }) {
 
   const send = useMutation({
     mutationFn: async (asked: { text?: string; parts?: FilePart[]; replaces?: string }) => {
-      const known = agent ?? chooseAgent(await client.ensureQueryData(agentsQuery), wanted); // not loaded yet
+      const known = agent ?? chooseAgent(await client.ensureQueryData(agentsQuery(currentSettings().language)), wanted); // not loaded yet
       return startRun(known?.name ?? "", { thread: id, ...asked });
     },
     onSuccess: (started) => {
@@ -119,7 +120,9 @@ export function Chat({ thread }: { thread: string | null }) {
       <div className="chat-body" data-panel={hasPanel ? (isReadable ? "beside" : "only") : undefined}>
         <div className="chat-main">
           {isMissing ? <p className="welcome">{t("chat.notFound")}</p> : null}
-          {thread === null && isEmpty ? <Welcome agent={agent} /> : null}
+          {thread === null && isEmpty ? (
+            <Welcome agent={agent} onAsk={send.isPending ? undefined : (text) => send.mutate({ text })} />
+          ) : null}
           <Conversation
             key={id}
             thread={id}

@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import { useAgents, useMe } from "../../api/queries";
-import { useFormat } from "../../format";
+import { UNKNOWN, useFormat } from "../../format";
 import { useFilters } from "../../location";
 import { useShownThread } from "../../log/LiveProvider";
 import { Header } from "../../parts/Header";
@@ -80,7 +80,10 @@ function Charts({ metrics }: { metrics: Metrics }) {
         <Total name={t("metrics.total.runs")} value={format.number(totals.runs)} />
         <Total name={t("metrics.total.failed")} value={format.number(totals.failed)} />
         <Total name={t("metrics.running")} value={format.number(metrics.running)} />
-        <Total name={t("metrics.total.tokens")} value={format.number(totals.tokens)} />
+        <Total
+          name={t("metrics.total.tokens")}
+          value={totals.tokens === null ? UNKNOWN : format.number(totals.tokens)}
+        />
         <Total name={t("metrics.total.cost")} value={format.cost(totals.cost, metrics.currency)} />
       </dl>
       {metrics.since && <p className="muted">{t("metrics.since", { when: format.full(metrics.since) })}</p>}

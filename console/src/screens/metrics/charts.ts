@@ -117,17 +117,19 @@ export function tableRows(lines: Line[], times: number[]): { time: number; value
 export interface Totals {
   runs: number;
   failed: number;
-  tokens: number;
+  /** Null if no model has reported any. */
+  tokens: number | null;
   /** Null if a model without a price was used, and nothing else. */
   cost: number | null;
 }
 
 export function sumUp({ series }: Metrics): Totals {
+  const tokens = sum(series.tokens.in) + sum(series.tokens.out);
   const known = series.cost.filter((value) => value !== null);
   return {
     runs: Object.values(series.runs).reduce((total, values) => total + sum(values), 0),
     failed: sum(series.runs.failed ?? []),
-    tokens: sum(series.tokens.in) + sum(series.tokens.out),
+    tokens: tokens === 0 && Object.keys(series.model_calls).length > 0 ? null : tokens,
     cost: known.length === 0 || (sum(known) === 0 && known.length < series.cost.length) ? null : sum(known),
   };
 }

@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from "react";
 import { Link } from "wouter";
 import { getRuns } from "../../api/client";
-import { useMe } from "../../api/queries";
+import { useFlows, useMe } from "../../api/queries";
 import type { RunLine, RunQuery } from "../../api/types";
 import { UNKNOWN, useFormat } from "../../format";
 import { useFilters } from "../../location";
@@ -9,7 +9,7 @@ import { useShownThread } from "../../log/LiveProvider";
 import { useNow } from "../../useNow";
 import { useWords, type Word } from "../../words";
 import { Empty } from "./Empty";
-import { Filters, sinceOf, type Filter } from "./Filters";
+import { Filters, Select, sinceOf, type Filter } from "./Filters";
 import { ListHeader } from "./ListHeader";
 import { ListTable, type RowPlace } from "./ListTable";
 import type { ListRow, Page } from "./pages";
@@ -37,10 +37,13 @@ export default function Runs() {
   const t = useWords();
   const now = useNow();
   useShownThread(null);
-  const [filters] = useFilters<Filter>();
-  const { agent, state, owner } = filters;
+  const [filters, change] = useFilters<Filter>();
+  const { agent, state, owner, flow } = filters;
   const since = sinceOf(filters, now);
-  const query: RunQuery = useMemo(() => ({ agent, outcome: state, owner, since }), [agent, state, owner, since]);
+  const query: RunQuery = useMemo(
+    () => ({ agent, outcome: state, owner, since, flow }),
+    [agent, state, owner, since, flow],
+  );
   const key = useMemo(() => ["runs", query], [query]);
   const read = useCallback((after?: string, signal?: AbortSignal) => readPage(query, after, signal), [query]);
   const list = useList(key, read, isShown);
@@ -48,7 +51,9 @@ export default function Runs() {
     <>
       <ListHeader />
       <div className="list-bar">
-        <Filters />
+        <Filters>
+          <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
+        </Filters>
       </div>
       <ListTable
         name={t("runs.title")}
@@ -60,6 +65,22 @@ export default function Runs() {
         {(row, place) => <RunRow key={row.id} row={row} place={place} now={now} />}
       </ListTable>
     </>
+  );
+}
+
+/** Flows that the user may run, and the one of the address. */
+function FlowSelect({ value, onChange }: { value: string | undefined; onChange: (flow: string) => void }) {
+  const t = useWords();
+  const known = (useFlows().data ?? []).map(({ plugin, flow }) => `${plugin}.${flow}`);
+  const names = value && !known.includes(value) ? [...known, value] : known;
+  if (names.length === 0) return null;
+  return (
+    <Select name={t("runs.flow")} value={value} onChange={onChange}>
+      <option value="">{t("runs.anyFlow")}</option>
+      {names.map((name) => (
+        <option key={name}>{name}</option>
+      ))}
+    </Select>
   );
 }
 
@@ -107,7 +128,7 @@ function RunRow({ row, place, now }: { row: RunRowData; place: RowPlace; now: nu
         {row.milliseconds == null ? UNKNOWN : format.duration(row.milliseconds)}
       </span>
       <span role="cell" className="number">
-        {format.cost(row.cost ?? null)}
+        {format.cost(row.cost ?? null, me?.currency)}
       </span>
       <span role="cell" className="when" title={format.full(row.began_at)}>
         {format.when(row.began_at, now)}

@@ -68,7 +68,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
     permissions = Permissions(runtime)
     is_editing = options.edit and not auth.is_open
     operations: Routes = {
-        **SessionRoutes(auth, own_server, is_editing=is_editing).routes(),
+        **SessionRoutes(auth, own_server, is_editing=is_editing, currency=runtime.prices.currency).routes(),
         **RunRoutes(runtime, auth, permissions).routes(),
         **ThreadRoutes(runtime, permissions).routes(),
         **ApprovalRoutes(runtime, permissions).routes(),

@@ -44,6 +44,7 @@ def read_run_query(request: OperatorRequest) -> RunQuery:
         thread=query.get("thread"),
         agent=query.get("agent"),
         outcome=read_choice(query, "outcome", STATES),
+        flow=query.get("flow"),
         since=read_time(query, "since"),
         after=query.get("after"),
         limit=read_limit(query),

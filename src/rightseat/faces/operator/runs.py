@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
-from rightseat.core.agent import Agent, is_durable
+from rightseat.core.agent import Agent, ListsPlugins, is_durable
 from rightseat.core.ask import Ask, Principal, includes_agent
 from rightseat.core.errors import AgentNotFound, BadRequest, RunNotFound
 from rightseat.core.events import Event, RunFailed, RunStarted
@@ -29,6 +30,7 @@ from rightseat.faces.operator.run_line import RunLine, build_run_line
 from rightseat.faces.operator.span_line import TotalsLine, build_span_lines, build_totals
 
 MAX_ENTRIES = 5000  # in one page
+MAX_QUESTIONS = 6  # of an agent
 NDJSON = "application/x-ndjson"
 
 
@@ -69,9 +71,16 @@ class RunRoutes:
         }
 
     async def agents(self, request: OperatorRequest) -> Response:
+        """`questions` are examples, in the `language` of the query where the plugin has it."""
+        language = request.http.query_params.get("language")
         return json_response(
             [
-                {"name": name, "description": agent.description, "durable": is_durable(agent)}
+                {
+                    "name": name,
+                    "description": agent.description,
+                    "durable": is_durable(agent),
+                    "questions": list_questions(agent, request.principal, language),
+                }
                 for name, agent in self._list_agents(request.principal).items()
             ]
         )
@@ -164,6 +173,15 @@ class RunRoutes:
             return [entry.event for entry in await read_entries(self._runtime, run_id)]
         except RunNotFound:
             return ()
+
+
+def list_questions(agent: Agent, principal: Principal, language: str | None) -> Sequence[str]:
+    """The first questions of all plugins come before the second ones."""
+    if not isinstance(agent, ListsPlugins):
+        return ()
+    of_plugins = [plugin.questions for plugin in agent.list_plugins(principal, language)]
+    found = [question for row in zip_longest(*of_plugins) for question in row if question is not None]
+    return list(dict.fromkeys(found))[:MAX_QUESTIONS]
 
 
 def milliseconds_between(earlier: str, later: str) -> int:

@@ -20,16 +20,20 @@ ALL = ("*",)
 
 
 class SessionRoutes:
-    def __init__(self, auth: RouteAuth, own_server: OwnServer | None, *, is_editing: bool) -> None:
+    def __init__(self, auth: RouteAuth, own_server: OwnServer | None, *, is_editing: bool, currency: str) -> None:
         self._auth = auth
         self._own_server = own_server
         self._is_editing = is_editing
+        self._currency = currency
 
     def routes(self) -> Routes:
         return {("GET", "me"): self.me, ("POST", "session"): self.sign_in, ("DELETE", "session"): self.sign_out}
 
     async def me(self, request: OperatorRequest) -> Response:
-        """Each right is a list of agents, `*` for all of them, or null. `setup` names the file that is missing."""
+        """Each right is a list of agents, `*` for all of them, or null. `setup` names the file that is missing.
+
+        `currency` is that of all costs.
+        """
         can_be_set_up = self._own_server is not None and self._own_server.can_be_set_up
         rights = {"use": request.principal.agents, **asdict(request.rights)}
         return json_response(
@@ -39,6 +43,7 @@ class SessionRoutes:
                 "edit": self._is_editing,
                 "access": "open" if self._auth.is_open else "keys",
                 "version": version("rightseat"),
+                "currency": self._currency,
                 "languages": LANGUAGES,
                 "setup": {"file": FILE} if can_be_set_up else None,
             }

@@ -1,1 +1,0 @@
-import{f as e,t}from"./words-CmDLBk5D.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
