@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Entry } from "../src/log/events";
-import { findEntries, summarize } from "../src/parts/timeline/search";
+import { findEntries, lineOf, summarize } from "../src/parts/timeline/search";
 
 const entry = (id: string, text: string): Entry => ({
   run: "r",
@@ -24,4 +24,11 @@ test("the line of a long entry shows the place that was found", () => {
 
   expect(summarize(long, "needle")).toContain("needle");
   expect(summarize(long, "")).not.toContain("needle");
+});
+
+test("a line of the raw log is the JSON that the server sends", () => {
+  expect(JSON.parse(lineOf(entry("1-5", 'a "word"')))).toEqual({
+    id: "1-5",
+    event: { type: "TextDelta", message_id: "m", text: 'a "word"' },
+  });
 });

@@ -31,6 +31,8 @@ export interface ThreadAnswer {
   thread: { id: string; name: string | null; agent: string; owner: string };
   /** Whether the user may read the messages. */
   readable: boolean;
+  /** Null if there is none, or if the user may not read it. */
+  state: Json;
   runs: RunLine[];
 }
 

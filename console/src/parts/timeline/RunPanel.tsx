@@ -1,4 +1,4 @@
-/** What the runs of a thread did, when, and what they cost: totals, timeline and events. */
+/** What the runs of a thread did, when, and what they cost: totals, timeline, events, state and the log. */
 import { lazy, memo, Suspense, useEffect, useMemo, useState } from "react";
 import { useThread } from "../../api/queries";
 import type { RunLine } from "../../api/types";
@@ -14,13 +14,16 @@ import { useWords } from "../../words";
 import { Icon } from "../Icon";
 import { Tabs } from "../Tabs";
 import { Events } from "./Events";
+import { RawLog } from "./RawLog";
+import { ThreadState } from "./ThreadState";
 import { Timeline } from "./Timeline";
 import { TotalsBar } from "./TotalsBar";
 import "./timeline.css";
 
 const RUNNING_INTERVAL_MS = 250;
 const WAITING_INTERVAL_MS = 1000;
-type Tab = "timeline" | "flow" | "events";
+const TABS = ["timeline", "flow", "events", "state", "raw"] as const;
+type Tab = (typeof TABS)[number];
 
 const ThreadFlows = lazy(() => loadChunk(() => import("../flow/ThreadFlows")));
 
@@ -39,7 +42,8 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
   const [{ run: wanted }, changeFilters] = useFilters<"run">();
   const run = timeline.runs.some((one) => one.id === wanted) ? (wanted ?? null) : null;
   const now = useTimelineNow(timeline, snapshot.clockOffset);
-  const lines = useThread(thread).data?.runs;
+  const stored = useThread(thread).data;
+  const lines = stored?.runs;
   const totals = useMemo(() => totalsOf(timeline, now, run), [timeline, now, run]);
   const entries = useMemo(
     () => (run === null ? snapshot.entries : snapshot.entries.filter((entry) => entry.run === run)),
@@ -60,7 +64,7 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
         <Tabs
           id="run"
           label={t("timeline.panel")}
-          names={flows.length > 0 ? (["timeline", "flow", "events"] as const) : (["timeline", "events"] as const)}
+          names={flows.length > 0 ? TABS : TABS.filter((name) => name !== "flow")}
           selected={tab}
           onSelect={setChosen}
         >
@@ -85,6 +89,8 @@ export default memo(function RunPanel({ thread, snapshot, onClose }: Props) {
       <div className="panel-body" role="tabpanel" id="run-body" aria-labelledby={`run-tab-${tab}`}>
         {tab === "timeline" && <Timeline snapshot={snapshot} run={run} now={now} />}
         {tab === "events" && <Events entries={entries} hasRuns={timeline.runs.length > 1} />}
+        {tab === "state" && <ThreadState state={stored?.state} />}
+        {tab === "raw" && <RawLog entries={entries} />}
         {tab === "flow" && (
           <Suspense fallback={null}>
             <ThreadFlows key={run} snapshot={snapshot} run={run} />

@@ -13,6 +13,9 @@ export function textOf(entry: Entry): string {
   return text;
 }
 
+/** As the server sends it. */
+export const lineOf = (entry: Entry): string => `{"id":${JSON.stringify(entry.id)},"event":${textOf(entry)}}`;
+
 export function findEntries(entries: readonly Entry[], query: string): readonly Entry[] {
   if (query === "") return entries;
   const pattern = matcher(query);
