@@ -186,6 +186,9 @@ class Runtime:
 
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
         """The thread, including every run that has written its last event."""
+        thread = await self._threads.load(thread_id, principal)
+        if thread is None or not self._engine.supports_durable or all(run.outcome is not None for run in thread.runs):
+            return thread
         await self._starter.settle(principal, thread_id)
         return await self._threads.load(thread_id, principal)
 
