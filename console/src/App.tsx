@@ -13,6 +13,7 @@ import { Shell } from "./parts/Shell";
 import { Approvals } from "./screens/approvals/Approvals";
 import { Chat } from "./screens/chat/Chat";
 import { SettingsScreen } from "./screens/settings/SettingsScreen";
+import { SIGN_IN } from "./screens/signin/returnAddress";
 import { SignIn } from "./screens/signin/SignIn";
 import { useWords } from "./words";
 
@@ -76,7 +77,7 @@ function CurrentScreen() {
   const [isThread, thread] = useRoute("/threads/:id");
   const [isFlow, flow] = useRoute("/flows/:plugin/:name");
   const [isConnect, connect] = useRoute("/connect/:face?");
-  if (location === "/") return <Redirect to="/chat" replace />;
+  if (location === "/" || location === SIGN_IN) return <Redirect to="/chat" replace />;
   if (isThread) return <Chat thread={thread.id} />;
   if (isFlow) return <FlowScreen key={location} plugin={flow.plugin} name={flow.name} />;
   if (isConnect) return <Connect face={connect.face ?? null} />;

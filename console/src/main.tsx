@@ -4,6 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css"; // before the styles of the parts
 import { App } from "./App";
 import { applySettings, currentSettings } from "./settings";
+import { comeBack } from "./screens/signin/returnAddress";
 import { keepSetupCode } from "./setupCode";
 import { loadWords } from "./words";
 
@@ -23,4 +24,5 @@ function render() {
 
 applySettings();
 keepSetupCode();
+comeBack();
 void loadWords(currentSettings().language).then(render, render); // without its words the page is in English

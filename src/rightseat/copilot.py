@@ -69,7 +69,10 @@ class Copilot:
             named["default"] = Loop(model, [self._functions], instructions=instructions, max_turns=max_turns)
         artifacts = app.artifacts_of(threads)
         runtime = Runtime(named, log=log, threads=ScopedThreads(threads), engine=engine, artifacts=artifacts)
-        authenticator = app.build_authenticator(Access.model_validate(access or {}), app.api_keys_of(threads))
+        accepted = Access.model_validate(access or {})
+        if accepted.oidc is not None:
+            raise ConfigError("`oidc` of `access` needs a console: use `Copilot.from_file` with a configuration file.")
+        authenticator = app.build_authenticator(accepted, app.api_keys_of(threads))
         owned = [part for part in (log, threads, engine, model, *named.values(), authenticator) if part is not None]
         self._assembly = app.Assembly(runtime, [_face(plain.faces[0], path, named)], owned, authenticator)
 

@@ -356,3 +356,6 @@ ROUTES = {
 
 FOR_EVERYONE = {("/", "GET"), ("/health", "GET"), ("/ready", "GET")}
 """Routes that are behind no authentication."""
+
+SIGN_IN_ROUTES = {("/sign-in/start", "GET"), ("/sign-in/callback", "GET")}
+"""Routes that lead to the identity provider and back; `test_sign_in` judges them."""

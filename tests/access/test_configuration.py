@@ -1,13 +1,19 @@
 """What the configuration may say about who may call."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from rightseat import app, config
+from rightseat import Copilot, app, config
 from rightseat.core.errors import ConfigError
+from rightseat.health.warnings import warnings
 
 HASH = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+OIDC = (
+    "{issuer: 'https://login.example.com/realm', client_id: c, "
+    "grants: [{claim: groups, value: admins, scopes: ['*:default']}]}"
+)
 
 
 def parse(text: str) -> config.Config:
@@ -118,6 +124,30 @@ def test_without_keys_every_face_is_open() -> None:
         ("access: {jwt: {issuer: i, audience: a, jwks: j, algorithms: []}}", "access.jwt.algorithms"),
         ("access: {cookie: 'a b'}", "access.cookie"),
         (
+            f"access: {{oidc: {OIDC}}}",
+            "c.yaml:1:10: access.oidc: set `server.public_url`: the provider sends browsers back to an address below",
+        ),
+        (
+            f"faces: [{{type: operator}}]\naccess: {{oidc: {OIDC}}}",
+            "c.yaml:2:10: access.oidc: people sign in to the console. Add the face `console` to `faces`.",
+        ),
+        (
+            f"faces: [{{type: operator, access: open}}, {{type: console}}]\naccess: {{oidc: {OIDC}}}",
+            "access.oidc: the face `operator` has `access: open`, so it needs no sign-in. Remove one of the two.",
+        ),
+        (f"access: {{oidc: {OIDC.replace('https:', 'http:')}}}", "access.oidc.issuer: should begin with https://"),
+        (f"access: {{oidc: {OIDC.replace('/realm', '/?a=b')}}}", "access.oidc.issuer: should be the exact issuer"),
+        (f"access: {{oidc: {OIDC.replace('https:', 'ftp:')}}}", "access.oidc.issuer: the address should begin with"),
+        (
+            f"access: {{oidc: {OIDC.replace(', value: admins', '')}}}",
+            "access.oidc.grants[0]: should have `claim` and `value`, or neither for every user of the provider.",
+        ),
+        (f"access: {{oidc: {OIDC.replace('*:default', '*:defualt')}}}", "grants[0].scopes[0]: no agent is named"),
+        (f"access: {{oidc: {OIDC[:-1]}, request_scopes: [profile]}}}}", "should be a list of scopes of the provider"),
+        (f"access: {{oidc: {OIDC[:-1]}, algorithms: [HS256]}}}}", "access.oidc.algorithms[0]: should be 'RS256'"),
+        ("access: {oidc: {issuer: 'https://x', client_id: c, grants: []}}", "access.oidc.grants"),
+        ("access: {oidc: {issuer: 'https://x', client_id: c}}", "access.oidc.grants is missing."),
+        (
             "faces: [{type: copilotkit, access: keys}]",
             "c.yaml:1:28: faces[0].access: there are no keys. `rightseat keys new NAME` makes one.",
         ),
@@ -133,6 +163,52 @@ def test_without_keys_every_face_is_open() -> None:
 )
 def test_an_error_is_reported_with_its_path(text: str, said: str) -> None:
     assert any(said in problem for problem in problems(text))
+
+
+def test_an_identity_provider_is_parsed_with_its_files_beside_the_configuration() -> None:
+    text = (
+        f"server: {{public_url: 'https://copilot.example.com'}}\naccess: {{oidc: {OIDC[:-1]}, tls: {{ca: ca.pem}}}}}}"
+    )
+    found = config.parse(text, Path("/etc/rightseat/c.yaml"), {})
+
+    assert found.access.oidc is not None
+    assert found.access.is_set
+    assert found.access.oidc.display_name == "login.example.com"
+    assert found.access.oidc.tls is not None
+    assert found.access.oidc.tls.ca == Path("/etc/rightseat/ca.pem")
+    assert list(warnings(found)) == []
+
+
+def test_two_issuers_and_a_public_address_without_tls_are_warnings() -> None:
+    found = parse(
+        f"""
+server: {{public_url: "http://copilot.example.com"}}
+access:
+  jwt: {{issuer: "https://other.example.com", audience: a, jwks: "https://other.example.com/jwks"}}
+  oidc: {OIDC}
+"""
+    )
+
+    first, second = warnings(found)
+    assert first.startswith("access.jwt and access.oidc have different issuers")
+    assert second == "http://copilot.example.com is not encrypted: an attacker could take over sign-ins. Use https."
+
+
+def test_a_copilot_in_python_has_no_console_to_sign_in_to() -> None:
+    oidc = {"issuer": "https://login.example.com", "client_id": "c", "grants": [{"scopes": ["*"]}]}
+
+    with pytest.raises(ConfigError, match=r"use `Copilot\.from_file`"):
+        Copilot(access={"oidc": oidc})
+
+
+def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith(("authlib", "rightseat.access.sign_in.provider"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "authlib", None)
+    found = parse(f"server: {{public_url: 'https://copilot.example.com'}}\naccess: {{oidc: {OIDC}}}")
+
+    with pytest.raises(ConfigError, match=r"needs the package 'authlib[\w.]*', .* pip install 'rightseat\[oidc\]'"):
+        app.assemble(found)
 
 
 def test_two_keys_of_one_name_are_refused() -> None:

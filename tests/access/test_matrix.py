@@ -50,6 +50,7 @@ from tests.access.examples import (
     RESPONSE,
     ROUTES,
     RUN,
+    SIGN_IN_ROUTES,
     THREAD,
     Example,
 )
@@ -70,7 +71,7 @@ agents:
   other: {{}}
 log: {{type: memory}}
 threads: {{type: memory}}
-server: {{state_dir: "{folder}"}}
+server: {{state_dir: "{folder}", public_url: "http://localhost:8000"}}
 faces: [{faces}]
 access:
   cookie: session
@@ -80,6 +81,7 @@ access:
     - {{name: another face, key: key-face, user: alice, scopes: ["nowhere:*"]}}
     - {{name: another agent, key: key-agent, user: alice, scopes: ["*:other"]}}
   jwt: {{issuer: "{issuer}", audience: "{audience}", jwks: "{jwks}", scopes_claim: scope}}
+  oidc: {{issuer: "{issuer}", client_id: rightseat, grants: [{{scopes: ["*"]}}]}}
 """
 
 CARRIERS: dict[str, Callable[[str], dict[str, str]]] = {
@@ -306,7 +308,7 @@ def test_every_route_requires_the_authenticator_of_its_face_or_is_listed_as_open
         where = auth.face if auth else "everyone"
         found.setdefault(where, set()).add((path.removeprefix(f"/{where}"), method))
 
-    assert found == {**ROUTES, "everyone": FOR_EVERYONE}
+    assert found == {**ROUTES, "everyone": FOR_EVERYONE, "sign_in": SIGN_IN_ROUTES}
 
 
 def routes(router: Any) -> Iterator[tuple[str, str, object]]:

@@ -26,7 +26,7 @@ CANARIES = {
         *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
         *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
-        "PROXY",
+        *("PROXY", "SIGN_IN"),
         *BACKENDS,
     )
 }
@@ -118,7 +118,16 @@ access:
     - {{name: alice, key: "${{ALICE}}"}}
     - {{name: bob, key: "${{BOB}}", scopes: ["nowhere:*"]}}
   jwt: {{issuer: "{issuer}", audience: "{audience}", jwks: "{jwks}"}}
+  oidc:
+    issuer: https://127.0.0.1:1
+    client_id: c
+    client_secret: "${{SIGN_IN}}"
+    proxy: "http://me:${{PROXY}}@127.0.0.1:1"
+    grants: [{{scopes: ["*"]}}]
+server: {{public_url: "http://localhost:8000"}}
 faces:
+  - {{type: operator}}
+  - {{type: console}}
   - {{type: copilotkit, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{HEARING}}"}}}}
   - {{type: openai, transcription: {{base_url: "http://127.0.0.1:1/v1", api_key: "${{LISTENING}}"}}}}
   - {{type: openbb, secret: "${{SIGNING}}", feedback_file: null}}
@@ -129,6 +138,7 @@ PROXIED = (
     *("models.anthropic", "models.google", "models.openai", "models.completion.LlamaCppOptions"),
     *("models.completion.VllmOptions", "agents.agui", "agents.copilotkit", "agents.langgraph", "guards.copilotkit"),
     *("toolboxes.copilotkit", "toolboxes.mcp", "toolboxes.plugins", "faces.copilotkit.Options", "faces.openai.Options"),
+    "access.Oidc",
 )
 
 
@@ -179,6 +189,7 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "toolboxes.mcp.headers",
         "toolboxes.plugins.Binding.url",
         "access.ApiKey.key",
+        "access.Oidc.client_secret",
         "faces.copilotkit.Options.api_key",
         "faces.openai.Options.api_key",
         "faces.openbb.secret",
@@ -204,6 +215,8 @@ async def test_no_response_and_no_log_line_contains_a_secret(
                     {"authorization": f"Bearer {key}"},
                     {"x-api-key": key, "authorization": "Bearer y"},
                 ):
+                    started = await client.get("/sign-in/start")
+                    said.write(f"{started.status_code} {started.headers} {started.text}\n")
                     for path, body in REQUESTS:
                         answer = await client.post(path, json=body, headers=headers)
                         said.write(f"{answer.status_code} {answer.headers} {answer.text}\n")
@@ -305,6 +318,8 @@ def test_an_invalid_url_is_refused_without_quoting_it(kind: str) -> None:
         "access: {keys: [{key: '${ALICE}'}]}",
         "access: {keys: [{name: a, key: '${ALICE} '}]}",
         "access: {keys: [{name: a, kee: '${ALICE}'}]}",
+        "access: {oidc: {issuer: 'https://x', client_id: c, client_secret: '${SIGN_IN} '}}",
+        "access: {oidc: {client_secret: ['canary-SIGN_IN-6b1f']}}",
         "models: {default: {type: openai, model: m, api_key: ['canary-MODEL-6b1f']}}",
     ],
 )

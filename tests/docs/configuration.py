@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from rightseat import parts
 from rightseat.config import schema
-from rightseat.config.access import Access, ApiKey, Jwt
+from rightseat.config.access import Access, ApiKey, Grant, Jwt, Oidc
 from rightseat.config.limits import LimitOptions
 from rightseat.config.shape import ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
@@ -37,6 +37,7 @@ def options() -> dict[str, type[BaseModel]]:
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
     found = {key: parts.options(parts.find(kind, name)) for key, (kind, name) in ours.items()}
     access: dict[str, type[BaseModel]] = {"access": Access, "access.keys": ApiKey, "access.jwt": Jwt}
+    access |= {"access.oidc": Oidc, "access.oidc.grants": Grant}
     run = (backends.LlamaCppOptions, backends.VllmOptions)
     by = {f"models.completion.backend.{get_args(one.model_fields['type'].annotation)[0]}": one for one in run}
     inside: dict[str, type[BaseModel]] = {"faces.openbb.agents": Offer, "faces.openbb.agents.features": Control}

@@ -17,6 +17,7 @@ from rightseat.health.address import find_running_server
 from rightseat.health.clock import judge_skew
 from rightseat.health.origins import normalize_origin
 from rightseat.health.versions import judge_python
+from tests.access.openid_provider import FakeProvider
 from tests.conftest import Serve
 from tests.health.conftest import Diagnose
 from tests.models.recorded import once
@@ -118,6 +119,37 @@ async def test_a_clock_that_is_wrong_is_found_by_a_providers_date(diagnose: Diag
     assert found.detail.startswith("The clock of this machine is ")
     assert found.detail.endswith(f" s ahead of that of {url}.")
     assert judge_skew(-31, "x").detail == "The clock of this machine is 31 s behind that of x."
+
+
+SIGN_IN = """
+faces: [{{type: operator}}, {{type: console}}]
+server: {{public_url: "http://localhost:8000"}}
+access: {{oidc: {{name: Example, issuer: "{url}", client_id: c, timeout: 5, grants: [{{scopes: ["*"]}}]}}}}
+"""
+
+
+async def test_an_identity_provider_is_asked_for_its_discovery_document(diagnose: Diagnose, serve: Serve) -> None:
+    provider = FakeProvider()
+    async with serve(provider.app()) as provider.url:
+        (good,) = await diagnose("sign_in", SIGN_IN.format(url=provider.url))
+        (clock,) = await diagnose("clock", SIGN_IN.format(url=provider.url))
+        provider.metadata = {"code_challenge_methods_supported": ["plain"]}
+        (without_pkce,) = await diagnose("sign_in", SIGN_IN.format(url=provider.url))
+        provider.metadata = {"jwks_uri": f"{provider.url}/nothing"}
+        (without_keys,) = await diagnose("sign_in", SIGN_IN.format(url=provider.url))
+        provider.metadata = {"issuer": f"{provider.url}/"}
+        (other,) = await diagnose("sign_in", SIGN_IN.format(url=provider.url))
+    (gone,) = await diagnose("sign_in", SIGN_IN.format(url=provider.url))
+
+    assert (good.state, good.detail) == ("ok", f"{provider.url} responds, and its public keys can be read.")
+    assert clock.state == "ok"
+    assert {one.state for one in (without_pkce, without_keys, other, gone)} == {"error"}
+    assert "does not support PKCE with S256" in without_pkce.detail
+    assert without_keys.detail == f"The public keys at {provider.url}/nothing cannot be read."
+    assert f"names the issuer '{provider.url}/', but `access.oidc.issuer` is '{provider.url}'" in other.detail
+    assert gone.detail.startswith("Sign-in with Example does not work: ")
+    assert gone.fix is not None
+    assert gone.fix.command == f"curl {provider.url}/.well-known/openid-configuration"
 
 
 async def test_an_mcp_server_that_starts_lists_its_tools(diagnose: Diagnose) -> None:

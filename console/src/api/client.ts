@@ -8,6 +8,7 @@ import type {
   FilePart,
   FlowLine,
   Me,
+  Provider,
   RunAnswer,
   RunLine,
   RunPage,
@@ -24,6 +25,8 @@ export class ApiError extends Error {
     readonly status: number,
     readonly code: string,
     message: string,
+    /** Of the status 401: the identity provider to sign in with. */
+    readonly provider: Provider | null = null,
   ) {
     super(message);
   }
@@ -62,12 +65,12 @@ export async function send(
 }
 
 async function readError(response: Response): Promise<ApiError> {
-  const fallback = { error: "http_error", message: `HTTP ${response.status}` };
-  const { error, message } = await response.json().then(
-    (body: { error?: string; message?: string }) => ({ ...fallback, ...body }),
+  const fallback = { error: "http_error", message: `HTTP ${response.status}`, sign_in: null };
+  const { error, message, sign_in } = await response.json().then(
+    (body: { error?: string; message?: string; sign_in?: Provider }) => ({ ...fallback, ...body }),
     () => fallback,
   );
-  return new ApiError(response.status, error, message);
+  return new ApiError(response.status, error, message, sign_in);
 }
 
 export async function call<T>(path: string, options?: Options): Promise<T> {
@@ -76,18 +79,32 @@ export async function call<T>(path: string, options?: Options): Promise<T> {
 
 const id = encodeURIComponent;
 
+let provider: Provider | null = null;
+
+/** The identity provider that the server named last, for a sign-in screen that follows the end of a session too. */
+export const knownProvider = () => provider;
+
 /** The signed-in user, or null if the server wants a key. */
 export async function getMe(): Promise<Me | null> {
   try {
-    return await call<Me>("me");
+    const me = await call<Me>("me");
+    provider = me.sign_in ?? null;
+    return me;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) return null;
-    throw error;
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+    provider = error.provider;
+    return null;
   }
 }
 
 export const signIn = (key: string) => send("session", { method: "POST", key });
-export const signOut = () => send("session", { method: "DELETE" });
+
+/** The address of the identity provider that ends the session there too, or null. */
+export async function signOut(): Promise<string | null> {
+  const response = await send("session", { method: "DELETE" });
+  return response.status === 204 ? null : ((await response.json()) as { continue: string }).continue;
+}
+
 export const getAgents = (language: string) => call<Agent[]>(`agents?${encodeQuery({ language })}`);
 export const getThread = (thread: string) => call<ThreadAnswer>(`threads/${id(thread)}`);
 

@@ -17,6 +17,13 @@ export interface Me {
   version: string;
   /** Of all costs. */
   currency: string;
+  sign_in?: Provider | null;
+}
+
+/** An identity provider, and the address of this server that leads to it. */
+export interface Provider {
+  name: string;
+  url: string;
 }
 
 export interface Agent {

@@ -10,11 +10,12 @@ export function SignOut({ className }: { className: string }) {
   const live = useLive();
   const leave = useMutation({
     mutationFn: signOut,
-    onSuccess: () => {
+    onSuccess: (next) => {
       queries.setQueryData(["me"], null);
       queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" }); // the next user may not see them
       clearTab();
       live.restart();
+      if (next !== null) location.assign(next);
     },
   });
   return (

@@ -8,6 +8,8 @@ key_list        lists all keys, without their secrets
 stored_keys     API keys of the store, which change while the server runs
 tokens          JWTs, verified with the public keys of their issuer
 jwks            those public keys, fetched and cached
+sign_in         sign-in of people with an OpenID provider
+sessions        cookies of browsers that have signed in
 scopes          the faces and agents that a credential allows
 threads         hides threads of agents that a principal may not use
 hosts           the host names that a server responds to

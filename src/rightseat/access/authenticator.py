@@ -60,7 +60,10 @@ class UnknownKey(Unauthenticated):
 
 
 class Authenticator:
-    """Knows every key and token that this server accepts. `stored` are the keys of the store."""
+    """Knows every key and token that this server accepts. `stored` are the keys of the store.
+
+    Sessions of sign-ins are valid under these `sign_in_rules`; empty if no identity provider is configured.
+    """
 
     def __init__(
         self,
@@ -69,7 +72,9 @@ class Authenticator:
         cookie: str | None = None,
         stored: StoredKeys | None = None,
         attempts: WrongKeyLimit | None = None,
+        sign_in_rules: str = "",
     ) -> None:
+        self._sign_in_rules = sign_in_rules
         self._keys = keys
         self.attempts = attempts or WrongKeyLimit()
         self.stored = stored
@@ -142,6 +147,10 @@ class Authenticator:
     def resume_session(self, cookie: str, sessions: Sessions) -> AuthenticatedUser:
         """Raises `SessionExpired`, or `Unauthenticated` if its key is revoked or has expired."""
         claims = sessions.read(cookie)
+        if claims.sign_in:
+            if not hmac.compare_digest(claims.sign_in, self._sign_in_rules):
+                raise SessionExpired
+            return AuthenticatedUser(claims.user, claims.scopes, "a session of the identity provider")
         if not claims.key:
             return AuthenticatedUser(claims.user, claims.scopes, "a session of a token")
         named = [*self._keys.named(claims.key), *(self.stored.named(claims.key) if self.stored else ())]
@@ -221,6 +230,11 @@ class RouteAuth:
         if self._authenticator is None or self._sessions is None:
             return None
         return await self._authenticator.open_session(headers, self._sessions)
+
+    def has_sign_in_session(self, headers: Headers) -> bool:
+        """Whether the request is authenticated by a session of the identity provider."""
+        cookie = find_cookie(headers) if self._sessions and not credentials.is_given(headers) else None
+        return bool(self._sessions and cookie and self._sessions.read(cookie).sign_in)
 
     async def _authenticate(
         self, authenticator: Authenticator, headers: Headers, address: str | None = None

@@ -20,6 +20,7 @@ from joserfc.jwk import JWKRegistry, Key
 
 from rightseat.core.errors import IssuerUnavailable
 from rightseat.egress.client import Client
+from rightseat.egress.network import NetworkOptions
 from rightseat.egress.request import parse_base_url
 from rightseat.egress.transport import TransportError
 
@@ -40,8 +41,19 @@ class _JwkSet(msgspec.Struct):
 
 
 class Jwks:
-    def __init__(self, source: str, clock: Callable[[], float] = time.monotonic) -> None:
+    """`network` and `timeout` (of a request, in seconds) are for a source that is a URL."""
+
+    def __init__(
+        self,
+        source: str,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        network: NetworkOptions | None = None,
+        timeout: float = READ_TIMEOUT_S,
+    ) -> None:
         self._source = source
+        self._network = network
+        self._timeout = timeout
         self._clock = clock
         self._client: Client | None = None
         self._is_open = False
@@ -104,10 +116,12 @@ class Jwks:
         if self._client is None:
             headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "rightseat"}
             origin = f"{parts.scheme}://{parts.netloc}"
-            self._client = Client(origin, headers, timeout=READ_TIMEOUT_S, connect_timeout=READ_TIMEOUT_S)
+            self._client = Client(
+                origin, headers, timeout=self._timeout, connect_timeout=self._timeout, network=self._network
+            )
         body = b""
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        async with asyncio.timeout(2 * READ_TIMEOUT_S), self._client.get(path) as response:
+        async with asyncio.timeout(2 * self._timeout), self._client.get(path) as response:
             if response.status != 200:
                 raise ValueError(f"HTTP status {response.status}")
             async for chunk in response:

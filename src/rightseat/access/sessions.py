@@ -1,7 +1,8 @@
-"""Sessions of browsers: a signed cookie that stands for a key or a token which the page sent once.
+"""Sessions of browsers: a signed cookie that stands for a key or a token which the page sent once, or for a sign-in.
 
 The session of a key ends when the key is removed from the configuration, revoked or expired; the session of a token
-ends with the token. The cookie holds neither.
+ends with the token; that of a sign-in ends when `access.oidc` has another provider or other grants. The cookie holds
+neither key nor token.
 """
 
 import base64
@@ -28,13 +29,18 @@ SECRET_BYTES = 32
 
 
 class SessionClaims(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The signed content of a cookie. A session of a key has `key` and `proof`; one of a token `user` and `scopes`."""
+    """The signed content of a cookie.
+
+    A session of a key has `key` and `proof`, one of a token `user` and `scopes`. One of a sign-in also has `sign_in`:
+    the rules under which the identity provider's claims were accepted.
+    """
 
     expires_at: float
     key: str = ""
     proof: str = ""
     user: str = ""
     scopes: tuple[str, ...] = ()
+    sign_in: str = ""
 
 
 class SessionExpired(Unauthenticated):
@@ -53,6 +59,9 @@ class Sessions:
     def open_for_token(self, user: AuthenticatedUser) -> str:
         end = min(self._end(), user.expires_at or self._end())
         return self._sign(SessionClaims(end, user=user.id, scopes=user.scopes))
+
+    def open_for_person(self, user: AuthenticatedUser, rules: str) -> str:
+        return self._sign(SessionClaims(self._end(), user=user.id, scopes=user.scopes, sign_in=rules))
 
     def read(self, cookie: str) -> SessionClaims:
         """Raises `SessionExpired`, also for a cookie that this server did not sign."""

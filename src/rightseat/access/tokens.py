@@ -69,12 +69,7 @@ class Tokens:
         """Raises `Unauthenticated`, or `IssuerUnavailable` if the issuer's keys cannot be read. Errors never quote the
         token."""
         try:
-            header = jws.extract_compact(token.encode(), registry=self._algorithms).headers()
-            self._algorithms.get_alg(header["alg"])
-            key = await self._jwks.find(header.get("kid"))
-            if key is None:
-                raise BadSignatureError
-            claims = jwt.decode(token, key, registry=self._algorithms).claims
+            claims = (await decode_signed(token, self._jwks, self._algorithms)).claims
             self._claims.validate(claims)
         except MALFORMED as error:
             raise Unauthenticated(explain(error)) from None  # its text may quote the token
@@ -96,6 +91,23 @@ class AllowedAlgorithms(jws.JWSRegistry):
         if name not in (self.allowed or ()):
             raise UnsupportedAlgorithmError
         return self.algorithms[name]
+
+
+async def decode_signed(token: str, jwks: Jwks, algorithms: AllowedAlgorithms) -> jwt.Token:
+    """The header and the claims of a token that a key of the issuer signed. The claims are not checked.
+
+    Raises `MALFORMED` errors, `UnknownKeyId` among them, and `IssuerUnavailable`.
+    """
+    header = jws.extract_compact(token.encode(), registry=algorithms).headers()
+    algorithms.get_alg(header["alg"])
+    key = await jwks.find(header.get("kid"))
+    if key is None:
+        raise UnknownKeyId
+    return jwt.decode(token, key, registry=algorithms)
+
+
+class UnknownKeyId(BadSignatureError):
+    """The issuer publishes no key with the id in the token's header."""
 
 
 def explain(error: Exception) -> str:

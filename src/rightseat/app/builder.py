@@ -8,8 +8,9 @@ from typing import Any
 
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
+from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
-from rightseat.app.authentication import api_keys_of, build_authenticator
+from rightseat.app.authentication import api_keys_of, build_authenticator, build_identity_provider
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_observers, combine_observers
 from rightseat.app.part_registry import PartRegistry
@@ -48,6 +49,7 @@ class Assembly:
     Without an `authenticator` every face is open. `face_toolboxes` are the toolboxes that faces offer to all agents, by
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
+    With an `identity_provider` people can sign in to the console.
     """
 
     runtime: Runtime
@@ -59,6 +61,7 @@ class Assembly:
     readiness: Readiness = field(default_factory=Readiness)
     redactor: Redactor = field(default_factory=Redactor)
     own_server: OwnServer | None = None
+    identity_provider: IdentityProvider | None = None
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
@@ -87,6 +90,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads))
     metering = build_metering(config, threads)
+    identity_provider = build_identity_provider(config)
     runtime = Runtime(
         agents,
         log=log,
@@ -116,7 +120,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     )
     readiness = Readiness(dependencies_of(config))
     ledger = metering.ledger if metering else None
-    owned = (log, threads, ledger, engine, *inner_parts, authenticator, readiness)
+    owned = (log, threads, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -131,6 +135,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         readiness,
         redactor_of(config),
         own_server,
+        identity_provider,
     )
 
 

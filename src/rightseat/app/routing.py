@@ -7,7 +7,9 @@ from contextlib import asynccontextmanager
 from fastapi import APIRouter
 
 from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
+from rightseat.app.authentication import build_sign_in
 from rightseat.app.builder import Assembly
+from rightseat.app.sign_in import sign_in_routes
 from rightseat.config import ConfiguredPart
 from rightseat.core.errors import ConfigError
 
@@ -21,6 +23,9 @@ def build_router(assembly: Assembly) -> APIRouter:
             yield
 
     router = APIRouter(lifespan=lifespan)
+    if assembly.identity_provider is not None and assembly.own_server is not None:
+        sign_in = assembly.own_server.sign_in = build_sign_in(assembly.own_server.config, assembly.identity_provider)
+        router.routes.extend(sign_in_routes(sign_in))
     for index, face in enumerate(assembly.faces):
         auth = build_route_auth(face, assembly.authenticator)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []

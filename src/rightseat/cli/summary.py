@@ -72,6 +72,8 @@ def _credentials(config: Config) -> Iterator[str]:
         yield "those in the store"
     if config.access.jwt:
         yield f"tokens of {config.access.jwt.issuer}"
+    if config.access.oidc:
+        yield f"sign-in with {config.access.oidc.issuer}"
 
 
 def _of(agent: ConfiguredPart) -> str:

@@ -4,6 +4,8 @@ variables    ${ENV} in values
 document     YAML → values with their lines and columns
 shape        the keys of the file and their defaults, and the validated `Config`
 access       the keys of the section `access`
+network      the options `proxy` and `tls`
+urls         validated URLs of servers
 telemetry    the keys of the section `telemetry`
 problems     validation errors → messages with file, line and column
 loader       a file → Config, or every problem at once
@@ -13,7 +15,7 @@ starter      the text of a first file, for `rightseat init` and the console
 schema       JSON Schema of the file, for editors
 """
 
-from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt
+from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt, Oidc
 from rightseat.config.loader import (
     FILE,
     IN_MEMORY,
@@ -37,6 +39,7 @@ __all__ = [
     "FaceAccess",
     "HookNames",
     "Jwt",
+    "Oidc",
     "Origin",
     "Server",
     "find",

@@ -126,17 +126,18 @@ class _ConfigLoader:
         self._unreadable_places = {problem.place for problem in document.problems}
 
     def config(self, path: Path | None) -> Config:
+        self._folder = path.parent if path else Path()
         top, broken = self._top()
         models = top.models or default_models(self._environ)
         agents = top.agents or default_agents(models)
         faces = top.faces or default_faces(agents)
         known = {"models": list(models), "toolboxes": list(top.toolboxes), "agents": list(agents)}
         self._names = {kind: names for kind, names in known.items() if kind not in broken}
-        self._folder = path.parent if path else Path()
         self._state = self._folder / top.server.state_dir
         if not broken:
             self._check_access(top.access, faces)
             self._check_limits(top, models)
+            self._check_sign_in(top.access, top.server, faces)
         return Config(
             models={name: self._part("models", spec, ("models", name)) for name, spec in models.items()},
             toolboxes={
@@ -166,12 +167,15 @@ class _ConfigLoader:
             self._report((), "the file should be a mapping with keys like models, agents, faces.")
             return ConfigFile(), set(ConfigFile.model_fields)
         given = {key: part for key, part in value.items() if part is not None or key not in ConfigFile.model_fields}
+        context = {"folder": self._folder}
         try:
-            return ConfigFile.model_validate(given, context={}), set()
+            return ConfigFile.model_validate(given, context=context), set()
         except ValidationError as error:
             self._explain(error, ConfigFile, ())
             broken = {str(detail["loc"][0]) for detail in error.errors()}
-            return ConfigFile.model_validate({key: given[key] for key in given.keys() - broken}, context={}), broken
+            return ConfigFile.model_validate(
+                {key: given[key] for key in given.keys() - broken}, context=context
+            ), broken
 
     def _part(self, kind: PartKind, spec: Any, path: KeyPath) -> ConfiguredPart:
         spec = {} if spec is None else spec
@@ -228,6 +232,22 @@ class _ConfigLoader:
                     f"limits[{number}] limits cost, but the model {unpriced[0]!r} has no price. Add it under `prices`."
                 )
                 self._report(("limits", number), text)
+
+    def _check_sign_in(self, access: Access, server: Server, faces: list[Any]) -> None:
+        if access.oidc is None:
+            return
+        path = ("access", "oidc")
+        if server.public_url is None:
+            text = "access.oidc: set `server.public_url`: the provider sends browsers back to an address below it."
+            self._report(path, text)
+        known = {face.get("type"): face.get("access") for face in faces if isinstance(face, dict)}
+        if missing := [type for type in ("operator", "console") if type not in known]:
+            self._report(path, f"access.oidc: people sign in to the console. Add the face `{missing[0]}` to `faces`.")
+        if known.get("operator") == "open":
+            text = "access.oidc: the face `operator` has `access: open`, so it needs no sign-in. Remove one of the two."
+            self._report(path, text)
+        for number, grant in enumerate(access.oidc.grants):
+            self._check_scopes((*path, "grants", number, "scopes"), grant.scopes)
 
     def _check_scopes(self, path: KeyPath, scopes: Sequence[str]) -> None:
         known = self._names.get("agents", ())

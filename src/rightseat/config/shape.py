@@ -15,6 +15,7 @@ from pydantic_core import PydanticCustomError
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.limits import LimitOptions, TimeZone
 from rightseat.config.telemetry import Telemetry
+from rightseat.config.urls import is_loopback
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
 from rightseat.parts import PartKind, Reference
 
@@ -22,7 +23,6 @@ DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "store
 """The default of `type`. Models and faces have none: their type must be given."""
 
 HOST_PATTERN = re.compile(r"[0-9A-Za-z_.-]+|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
-LOOPBACK_NAMES = ("localhost", "localhost.localdomain")
 
 
 def _check_origin(origin: str) -> str:
@@ -56,13 +56,6 @@ def _check_proxy(proxy: str) -> str:
         return proxy if proxy == "*" else str(ipaddress.ip_network(proxy)).removesuffix("/32").removesuffix("/128")
     except ValueError as error:
         raise PydanticCustomError("proxy", "should be an address or a network like 10.0.0.0/8") from error
-
-
-def is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host in LOOPBACK_NAMES
 
 
 Origin = Annotated[str, AfterValidator(_check_origin)]

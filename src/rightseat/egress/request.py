@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
 
-_TARGET = re.compile(r"[!-~]*")
-_HOST = re.compile(r"[0-9A-Za-z_:%-]{1,63}(\.[0-9A-Za-z_-]{1,63})*\.?")
+from rightseat.config.urls import URL_TARGET, parse_base_url
+
+__all__ = ["OutgoingRequest", "check_path", "parse_base_url", "write_headers"]
+
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE = re.compile(r"[\t -~\x80-\xff]*")
 
@@ -21,22 +22,6 @@ class OutgoingRequest(NamedTuple):
     body: bytes
 
 
-def parse_base_url(base_url: str) -> SplitResult:
-    """Raises `ValueError`, with a message for the operator."""
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not _HOST.fullmatch(parts.hostname or ""):
-        raise ValueError("the address should begin with http:// or https:// and the name of a host")
-    if "@" in parts.netloc:
-        raise ValueError("the address should hold no user and no password; send them in a header")
-    if not _TARGET.fullmatch(parts.path + parts.query):
-        raise ValueError("the address should hold plain characters only, others as %-escapes")
-    try:
-        _ = parts.port
-    except ValueError:
-        raise ValueError("the port of the address should be a number up to 65535") from None
-    return parts
-
-
 def write_headers(headers: Mapping[str, str]) -> str:
     """Raises `ValueError` for a header that would be parsed as two. The message omits the value: it may be secret."""
     for name, value in headers.items():
@@ -48,5 +33,5 @@ def write_headers(headers: Mapping[str, str]) -> str:
 
 
 def check_path(path: str) -> None:
-    if not _TARGET.fullmatch(path):
+    if not URL_TARGET.fullmatch(path):
         raise ValueError(f"{path!r} is not a path: it must start with /.")

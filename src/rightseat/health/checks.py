@@ -18,6 +18,7 @@ from rightseat.health.finding import Check, CheckOutcome, Finding, Fix, split_ad
 from rightseat.health.models import check_models
 from rightseat.health.origins import check_origins
 from rightseat.health.services import check_services
+from rightseat.health.sign_in import check_sign_in
 from rightseat.health.storage import check_databases, check_state_dir
 from rightseat.health.toolboxes import check_plugins, check_toolboxes
 from rightseat.health.versions import check_versions
@@ -31,6 +32,7 @@ CHECKS: tuple[Callable[[CheckContext], Iterable[Check]], ...] = (
     check_state_dir,
     check_databases,
     check_services,
+    check_sign_in,
     check_models,
     check_toolboxes,
     check_plugins,

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from email.utils import parsedate_to_datetime
 from functools import partial
 
-from rightseat.config import ConfiguredPart
+from rightseat.config import Config
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.egress.client import Client
@@ -56,15 +56,21 @@ async def read_other_clocks(context: CheckContext) -> AsyncIterator[tuple[str, f
             continue
         finally:
             await dependency.probe.close()
-    for part in context.config.models.values():
-        url = getattr(part.options, "base_url", None)
-        if url and (found := await read_date(url, part)) is not None:
+    for url, network in list_addresses(context.config):
+        if (found := await read_date(url, network)) is not None:
             yield address_of(url), found
 
 
-async def read_date(url: str, part: ConfiguredPart) -> float | None:
+def list_addresses(config: Config) -> Iterator[tuple[str, NetworkOptions | None]]:
+    if oidc := config.access.oidc:  # whose tokens depend on it
+        yield oidc.issuer, oidc
+    for part in config.models.values():
+        if url := getattr(part.options, "base_url", None):
+            yield url, part.options if isinstance(part.options, NetworkOptions) else None
+
+
+async def read_date(url: str, network: NetworkOptions | None) -> float | None:
     """The `Date` of a response without a key, whatever its status."""
-    network = part.options if isinstance(part.options, NetworkOptions) else None
     try:
         client = Client(url, {}, timeout=REQUEST_TIMEOUT_S, connect_timeout=REQUEST_TIMEOUT_S, network=network)
     except (ConfigError, ValueError):

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp
 
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.setup_code import SetupCode
+from rightseat.access.sign_in.service import SignIn
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import FILE, Config
 from rightseat.core.agent import Agent
@@ -23,7 +24,8 @@ class OwnServer:
 
     `application` is set when it is built. `rightseat serve` sets `url`, the address it listens on, and `restart`, which
     shuts down in good order and starts again with the same arguments; other programs that serve it have neither. With
-    a `setup_code`, a page that has it may write the missing configuration file.
+    a `setup_code`, a page that has it may write the missing configuration file. `sign_in` is set with the routes if the
+    configuration has an identity provider.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class OwnServer:
         self.url: str | None = None
         self.restart: Callable[[], None] | None = None
         self.setup_code: SetupCode | None = None
+        self.sign_in: SignIn | None = None
         self.redactor = redactor
         self._models = models
         self._toolboxes = toolboxes

@@ -30,10 +30,24 @@ def warnings(config: Config) -> Iterator[str]:
         yield from _warn_about_network(config)
     if config.access.jwt and config.access.jwt.jwks.startswith("http://"):
         yield f"{config.access.jwt.jwks} is not encrypted: an attacker could replace its keys. Use https."
+    yield from _warn_about_sign_in(config)
     yield from _warn_about_prices(config)
     yield from _warn_about_limits(config)
     yield from list_part_warnings("models", config.models)
     yield from deprecation_warnings(config)
+
+
+def _warn_about_sign_in(config: Config) -> Iterator[str]:
+    jwt, oidc = config.access.jwt, config.access.oidc
+    if oidc is None:
+        return
+    if jwt is not None and jwt.issuer != oidc.issuer:
+        yield (
+            "access.jwt and access.oidc have different issuers: the same user id of both is the same user here. "
+            "Choose claims in `user_claim` that cannot be equal for two people."
+        )
+    if not config.server.is_local and (config.server.public_url or "").startswith("http://"):
+        yield f"{config.server.public_url} is not encrypted: an attacker could take over sign-ins. Use https."
 
 
 def list_part_warnings(section: str, found: Mapping[str, ConfiguredPart]) -> Iterator[str]:

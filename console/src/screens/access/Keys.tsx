@@ -15,7 +15,7 @@ export function Keys({ access }: { access: AccessAnswer }) {
   const t = useAccessWords();
   const [shown, setShown] = useState<Shown | null>(null);
   const change = useChangeKey();
-  const { keys, jwt } = access;
+  const { keys, jwt, oidc } = access;
 
   function apply(name: string, kind: Change) {
     const onError = (error: Error) => showToast(error.message, { isProblem: true });
@@ -39,6 +39,11 @@ export function Keys({ access }: { access: AccessAnswer }) {
       {jwt && (
         <p>
           <strong>{t("access.tokens")}</strong> {t("access.issuer", jwt)}
+        </p>
+      )}
+      {oidc && (
+        <p>
+          <strong>{t("access.signIn")}</strong> {t("access.provider", oidc)}
         </p>
       )}
       <h3>{t("access.new")}</h3>

@@ -21,6 +21,7 @@ export interface AccessAnswer {
   /** Whether requests need a credential. */
   required: boolean;
   jwt: { issuer: string; audience: string } | null;
+  oidc: { issuer: string; name: string } | null;
   origins: string[] | null;
   is_local: boolean;
   file: string;

@@ -5,6 +5,7 @@ other origins cannot call it, whatever `server.origins` allows.
 """
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from fastapi import APIRouter
@@ -15,6 +16,7 @@ from starlette.responses import Response
 from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.sessions import Sessions, load_secret
+from rightseat.access.sign_in.service import SignIn
 from rightseat.core.ask import Principal
 from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.ids import new_id
@@ -32,7 +34,7 @@ from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.plugins import PluginRoutes
 from rightseat.faces.operator.requests import Operation, OperatorRequest, Routes, check_same_origin
 from rightseat.faces.operator.runs import RunRoutes
-from rightseat.faces.operator.session import SessionRoutes
+from rightseat.faces.operator.session import SessionRoutes, describe_sign_in
 from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.health.own_server import OwnServer
@@ -65,10 +67,11 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
     max_bytes = int(options.max_body_mb * 2**20)
     if not auth.is_open:
         auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours))
+    sign_in = own_server.sign_in if own_server is not None else None
     permissions = Permissions(runtime)
     is_editing = options.edit and not auth.is_open
     operations: Routes = {
-        **SessionRoutes(auth, own_server, is_editing=is_editing, currency=runtime.prices.currency).routes(),
+        **SessionRoutes(auth, own_server, sign_in, is_editing=is_editing, currency=runtime.prices.currency).routes(),
         **RunRoutes(runtime, auth, permissions).routes(),
         **ThreadRoutes(runtime, permissions).routes(),
         **ApprovalRoutes(runtime, permissions).routes(),
@@ -84,7 +87,8 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
     }
     for (method, path), operation in operations.items():
         handler = make_handler(operation, auth, max_bytes)
-        router.add_route(f"{options.path.rstrip('/')}/{path}", auth.protect(handler, refuse), methods=[method])
+        endpoint = auth.protect(handler, partial(refuse, sign_in=sign_in))
+        router.add_route(f"{options.path.rstrip('/')}/{path}", endpoint, methods=[method])
     return router
 
 
@@ -116,5 +120,7 @@ def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handl
     return handle
 
 
-def refuse(error: RightseatError) -> Response:
-    return json_response({"error": error.code, "message": error.message}, error.status)
+def refuse(error: RightseatError, sign_in: SignIn | None = None) -> Response:
+    """Status 401 names the identity provider, for the sign-in screen."""
+    offer = {"sign_in": describe_sign_in(sign_in)} if sign_in is not None and error.status == 401 else {}
+    return json_response({"error": error.code, "message": error.message, **offer}, error.status)

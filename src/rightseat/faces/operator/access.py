@@ -80,6 +80,7 @@ class AccessRoutes:
                 "has_store": own_server.stored_keys is not None,
                 "required": access.is_set,
                 "jwt": {"issuer": access.jwt.issuer, "audience": access.jwt.audience} if access.jwt else None,
+                "oidc": {"issuer": access.oidc.issuer, "name": access.oidc.display_name} if access.oidc else None,
                 "cookie": access.cookie,
                 "origins": server.origins,
                 "hosts": server.hosts,

@@ -1,5 +1,6 @@
 """Who is signed in, and signing in and out."""
 
+import logging
 from dataclasses import asdict
 from importlib.metadata import version
 
@@ -8,6 +9,8 @@ from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.access.sessions import delete_cookies, set_cookie
+from rightseat.access.sign_in.refusal import SignInRefused
+from rightseat.access.sign_in.service import SignIn
 from rightseat.config import FILE
 from rightseat.faces._shared.base_url import base_url
 from rightseat.faces._shared.responses import json_response
@@ -15,13 +18,24 @@ from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
 
+logger = logging.getLogger(__name__)
+
 LANGUAGES = ("en", "zh-CN")
 ALL = ("*",)
 
 
 class SessionRoutes:
-    def __init__(self, auth: RouteAuth, own_server: OwnServer | None, *, is_editing: bool, currency: str) -> None:
+    def __init__(
+        self,
+        auth: RouteAuth,
+        own_server: OwnServer | None,
+        sign_in: SignIn | None,
+        *,
+        is_editing: bool,
+        currency: str,
+    ) -> None:
         self._auth = auth
+        self._sign_in = sign_in
         self._own_server = own_server
         self._is_editing = is_editing
         self._currency = currency
@@ -46,6 +60,7 @@ class SessionRoutes:
                 "currency": self._currency,
                 "languages": LANGUAGES,
                 "setup": {"file": FILE} if can_be_set_up else None,
+                "sign_in": describe_sign_in(self._sign_in),
             }
         )
 
@@ -58,11 +73,27 @@ class SessionRoutes:
         return response
 
     async def sign_out(self, request: OperatorRequest) -> Response:
-        response = Response(status_code=204)
+        """A session of the identity provider ends here and, if it has an address for that, there too: `continue` is
+        where the page goes on."""
+        url = await self._find_sign_out_url(request)
+        response = Response(status_code=204) if url is None else json_response({"continue": url})
         delete_cookies(response, is_secure=is_secure(request.http))
         if not self._auth.is_open:
             write_line("%s signed out", request.principal.id)
         return response
+
+    async def _find_sign_out_url(self, request: OperatorRequest) -> str | None:
+        if self._sign_in is None or not self._auth.has_sign_in_session(request.http.headers):
+            return None
+        try:
+            return await self._sign_in.find_sign_out_url()
+        except SignInRefused as error:
+            logger.warning("%s keeps its session of %s: %s", self._sign_in.name, request.principal.id, error)
+            return None
+
+
+def describe_sign_in(sign_in: SignIn | None) -> dict[str, str] | None:
+    return None if sign_in is None else {"name": sign_in.name, "url": sign_in.addresses.start_url}
 
 
 def is_secure(request: Request) -> bool:

@@ -13,8 +13,8 @@ from starlette.responses import Response
 
 from rightseat.access.setup_code import SetupCode
 from rightseat.config import FILE
-from rightseat.config.shape import is_loopback
 from rightseat.config.starter import create_file
+from rightseat.config.urls import is_loopback
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line

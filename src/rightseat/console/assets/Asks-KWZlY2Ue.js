@@ -1,1 +1,0 @@
-import{U as e,i as t}from"./words-D7cMlEVH.js";import{l as n}from"./index-BxWNEMb5.js";var r=e();function i(){let e=t();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(n,{name:`shield`}),e(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{H as e,t}from"./words-D7cMlEVH.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
