@@ -5,7 +5,7 @@ import pytest
 
 from rightseat import app, config
 from rightseat.access import attempts
-from rightseat.access.attempts import WrongKeyLimit
+from rightseat.access.attempts import FirstUses, WrongKeyLimit
 from rightseat.core.errors import TooManyAttempts
 from tests.conftest import Serve
 
@@ -89,6 +89,17 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         limit.record_right(f"203.0.{number // 250}.{number % 250}", "the key 'alice'")
 
     assert (len(limit._left), len(limit._known)) == (100, 100)
+
+
+def test_the_first_use_of_a_credential_is_told_once_a_day() -> None:
+    clock = Clock()
+    uses = FirstUses(clock)
+
+    first = [uses.is_first(name) for name in ("alice", "alice", "bob")]
+    clock.now += 86_400
+
+    assert first == [True, False, True]
+    assert [uses.is_first("alice"), uses.is_first("alice")] == [True, False]
 
 
 CONFIGURATION = """

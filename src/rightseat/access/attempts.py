@@ -71,6 +71,24 @@ class WrongKeyLimit:
         return str(getattr(found, "ipv4_mapped", None) or found)
 
 
+class FirstUses:
+    """Tells the first use of a credential in a day (UTC), for the audit log of the store."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._day = 0
+        self._used: dict[str, None] = {}
+
+    def is_first(self, credential: str) -> bool:
+        day = int(self._clock() // 86_400)
+        if day != self._day:
+            self._day, self._used = day, {}
+        if credential in self._used:
+            return False
+        put(self._used, credential, None, MAX_KNOWN)
+        return True
+
+
 def put(found: dict[K, V], key: K, value: V, most: int) -> None:
     """As the newest one; beyond `most` the oldest is removed."""
     found.pop(key, None)

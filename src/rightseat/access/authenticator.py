@@ -24,14 +24,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access import credentials, scopes
-from rightseat.access.attempts import WrongKeyLimit
+from rightseat.access.attempts import FirstUses, WrongKeyLimit
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
 from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
-from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
+from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
 from rightseat.core.caller import CALLER
 from rightseat.core.errors import ConfigError, InsufficientScope, TooManyAttempts, Unauthenticated
 from rightseat.core.limits.rules import Caller
@@ -77,6 +77,7 @@ class Authenticator:
         self._sign_in_rules = sign_in_rules
         self._keys = keys
         self.attempts = attempts or WrongKeyLimit()
+        self.first_uses = FirstUses()
         self.stored = stored
         self._tokens = tokens
         self._cookie = cookie
@@ -216,7 +217,10 @@ class RouteAuth:
         self.check_agent(principal, agent)
         set_caller_token(user.id, user.token)
         CALLER.set(msgspec.structs.replace(CALLER.get(), key=user.key))
-        audit.info("%s was used with %s", self.face, user.credential, extra={ROUTINE: True})
+        routine: dict[str, object] = {ROUTINE: True}
+        if self._authenticator.first_uses.is_first(user.credential):
+            routine |= {KIND: "key_use", USER: user.id}
+        audit.info("%s was used with %s", self.face, user.credential, extra=routine)
         return principal
 
     async def rights_of(self, headers: Headers) -> OperatorRights:

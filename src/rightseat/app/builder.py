@@ -18,6 +18,7 @@ from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.limits import build_limits
 from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
+from rightseat.core.audit import StoresAudit
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
@@ -108,6 +109,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         faces=[describe_face(face, has_keys=authenticator is not None) for face in config.faces],
         workbenches=[one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)],
         recent=recent,
+        audit=threads.audit if isinstance(threads, StoresAudit) else None,
     )
     inner_parts = (
         *registry.models.values(),

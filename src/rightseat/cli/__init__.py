@@ -15,6 +15,7 @@ COMMAND_HELP = {
     "chat": "Chat with an agent in the terminal.",
     "doctor": "Find problems of the server and its parts, with fixes.",
     "keys": "Create, list, revoke, restore and rotate API keys.",
+    "audit": "Print the audit log, the newest line first.",
     "mcp": "List MCP servers and accept changes to their tools.",
     "runs": "List runs, or show one with its events.",
     "replay": "Print the events of a run.",

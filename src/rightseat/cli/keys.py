@@ -20,6 +20,7 @@ from rightseat.cli.duration import Duration
 from rightseat.cli.table import format_table, format_time
 from rightseat.config import FILE, ApiKey, Config, append
 from rightseat.core.api_keys import ApiKeyExists, ApiKeyNotChangeable, ApiKeyStore, KeySecret, StoredKey
+from rightseat.core.audit import AuditLine, format_audit_time
 from rightseat.core.errors import ConfigError
 
 T = TypeVar("T")
@@ -95,7 +96,7 @@ def add_to_store(config: Config, key: str, entry: dict[str, Any], expires: timed
         raise ApiKeyExists(name)
     user, scopes = entry.get("user", f"key:{name}"), tuple(entry.get("scopes", ("*",)))
     stored = StoredKey(name, user, scopes, (make_secret(key),), time_in(timedelta()), time_in(expires))
-    run_in_store(config, lambda store: store.add(stored))
+    run_in_store(config, lambda store: store.add(stored), f"created the key {name}")
     click.echo(key)
     click.echo(NOTE)
     until = "" if stored.expires_at is None else f" It expires at {format_time(stored.expires_at)} UTC."
@@ -135,7 +136,9 @@ def revoke(name: str, path: Path | None) -> None:
     configuration file can be revoked too.
     """
     config = setup.load(path)
-    run_in_store(config, lambda store: store.revoke(name, is_in_file=name in names_in_file(config)))
+    run_in_store(
+        config, lambda store: store.revoke(name, is_in_file=name in names_in_file(config)), f"revoked the key {name}"
+    )
     click.echo(f"Revoked the key {name!r}. Running servers refuse it within 5 seconds.")
 
 
@@ -144,7 +147,7 @@ def revoke(name: str, path: Path | None) -> None:
 @setup.file_option
 def restore(name: str, path: Path | None) -> None:
     """Accept the revoked key called NAME again."""
-    run_in_store(setup.load(path), lambda store: store.restore(name))
+    run_in_store(setup.load(path), lambda store: store.restore(name), f"restored the key {name}")
     click.echo(f"Restored the key {name!r}. {SOON}")
 
 
@@ -168,7 +171,9 @@ def rotate(name: str, path: Path | None, overlap: timedelta, expires: timedelta 
     if name in names_in_file(config):
         raise ApiKeyNotChangeable(f"The key {name!r} is in the configuration file. Create another one to replace it.")
     key = keys.generate()
-    run_in_store(config, lambda store: store.rotate(name, make_secret(key), overlap, time_in(expires)))
+    run_in_store(
+        config, lambda store: store.rotate(name, make_secret(key), overlap, time_in(expires)), f"rotated the key {name}"
+    )
     click.echo(key)
     click.echo(NOTE)
     if overlap:
@@ -177,13 +182,17 @@ def rotate(name: str, path: Path | None, overlap: timedelta, expires: timedelta 
         click.echo(f"{SOON} They refuse the old secret from then on.")
 
 
-def run_in_store(config: Config, work: Callable[[ApiKeyStore], Awaitable[T]]) -> T:
-    """Call `work` with the store of the configuration, which servers may be using."""
+def run_in_store(config: Config, work: Callable[[ApiKeyStore], Awaitable[T]], change: str | None = None) -> T:
+    """Call `work` with the store of the configuration, which servers may be using. A change gets an audit line."""
     setup.set_up_logging()
 
     async def call() -> T:
         async with users.opened_store(config) as store:
-            return await work(store.api_keys)
+            result = await work(store.api_keys)
+            if change is not None:
+                now = format_audit_time(datetime.now(UTC))
+                await store.audit.append([AuditLine(now, f"command line: {change}", kind="key_change")])
+            return result
 
     return asyncio.run(call())
 

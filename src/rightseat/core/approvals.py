@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from rightseat.core.ask import Answer, Ask
-from rightseat.core.audit import AUDIT_LOGGER
+from rightseat.core.audit import AUDIT_LOGGER, KIND, USER
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 from rightseat.core.types import JsonValue
@@ -71,4 +71,4 @@ def _record(reason: str, user: str, agent: str, tool: str, interrupt_id: str, ou
     """The line contains neither arguments nor payloads: they may be secrets."""
     if reason == APPROVAL and tool:  # without a tool, a remote agent asked, and it decides
         line = "approval: user=%r agent=%r tool=%r interrupt=%r decision=%s"
-        audit.info(line, user, agent, tool, interrupt_id, outcome)
+        audit.info(line, user, agent, tool, interrupt_id, outcome, extra={KIND: "approval", USER: user})

@@ -16,7 +16,7 @@ from rightseat.core.agent import Agent, AgentGroup, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.audit import AuditTrail
+from rightseat.core.audit import AuditStore, AuditTrail
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
 from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StoreUnreachable
@@ -46,6 +46,8 @@ HOUR = 3600.0
 EXPIRY_INTERVAL_S = 1.0
 """Between two searches for interrupts that expired without an answer."""
 FORGET_AGAIN_S = 5.0
+AUDIT_INTERVAL_S = 1.0
+"""Between two writes of audit lines to the store."""
 STOPPING_S = 2.0
 """How long to wait for another process to stop a run that was cancelled here."""
 STOPPING_INTERVAL_S = 0.05
@@ -76,6 +78,7 @@ class Runtime:
         faces: Sequence[ServedFace] = (),
         workbenches: Sequence[PluginWorkbench] = (),
         recent: RecentTallies | None = None,
+        audit: AuditStore | None = None,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
@@ -112,7 +115,7 @@ class Runtime:
         self.admission = admission or Admission()
         """`start` admits runs; a face admits requests that it handles without a run."""
         self.activity = Activity()
-        self.audit_trail = AuditTrail()
+        self.audit_trail = AuditTrail(store=audit)
         self._executor = RunExecutor(log, threads, self.hooks, observer, self._agent, self.admission, self.activity)
         self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
         self._recovery = Recovery(log, threads, engine, self.admission)
@@ -129,6 +132,7 @@ class Runtime:
             asyncio.create_task(self._every(HOUR, self._expire)),
             asyncio.create_task(self._every(EXPIRY_INTERVAL_S, self._expire_questions)),
             asyncio.create_task(self._every(FORGET_AGAIN_S, self._forget)),
+            asyncio.create_task(self._every(AUDIT_INTERVAL_S, self.audit_trail.write)),
         ]
         if seconds := self._threads.reap_every:
             self._housekeeping.append(asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)))
@@ -266,6 +270,7 @@ class Runtime:
         for task in self._housekeeping:
             task.cancel()
         await asyncio.gather(*self._housekeeping, return_exceptions=True)
+        await self.audit_trail.write()
         await self._engine.close()
         self._log.stop_followers()
 

@@ -7,6 +7,7 @@ import msgspec
 
 from rightseat.core.api_keys import ApiKeyStore
 from rightseat.core.artifacts import StoredArtifact
+from rightseat.core.audit import AuditStore
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
 from rightseat.core.records import Records
@@ -40,7 +41,7 @@ class FileRecord(msgspec.Struct, frozen=True):
 class UserStore(Protocol):
     """The threads and files of a user. Servers may use the same store at the same time.
 
-    `records` lists the threads and runs of all users, `api_keys` are the keys of the store.
+    `records` lists the threads and runs of all users, `api_keys` and `audit` are those of the store.
     """
 
     @property
@@ -48,6 +49,9 @@ class UserStore(Protocol):
 
     @property
     def api_keys(self) -> ApiKeyStore: ...
+
+    @property
+    def audit(self) -> AuditStore: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 

@@ -27,6 +27,7 @@ from rightseat.core.usage import RunTotals
 from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
+    audit,
     file_queries,
     limit_queries,
     process_queries,
@@ -37,6 +38,7 @@ from rightseat.stores import (
     user_queries,
 )
 from rightseat.stores.api_keys import SqlApiKeys
+from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import StoreDatabase, connect
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
@@ -59,11 +61,13 @@ class Options(BaseModel):
     """With PostgreSQL: after how many seconds without a heartbeat a server counts as dead."""
     retention_days: float | None = Field(default=None, gt=0)
     """Days without use after which a thread is deleted, with all its data. Default: never."""
+    audit_retention_days: float | None = Field(default=400.0, gt=0)
+    """Days after which a line of the audit log is deleted. `null`: never."""
 
 
 def build(options: Options) -> Threads:
     database = connect(options.url.get_secret_value() if options.url else options.path, options.lease_seconds)
-    return SqlThreads(database, options.retention_days)
+    return SqlThreads(database, options.retention_days, options.audit_retention_days)
 
 
 def build_beside(options: Options) -> "SqlThreads":
@@ -73,13 +77,20 @@ def build_beside(options: Options) -> "SqlThreads":
 
 
 class SqlThreads:
-    def __init__(self, database: StoreDatabase, retention_days: float | None = None) -> None:
+    def __init__(
+        self,
+        database: StoreDatabase,
+        retention_days: float | None = None,
+        audit_retention_days: float | None = None,
+    ) -> None:
         self._database = database
         self._retention_days = retention_days
+        self._audit_retention_days = audit_retention_days
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
         self.api_keys = SqlApiKeys(database)
         self.limits = SqlLimits(database)
+        self.audit = SqlAudit(database)
         self.pins = SqlPins(database) if database.reap_every is not None else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
@@ -243,6 +254,10 @@ class SqlThreads:
             self._database.erase()
         if self.limits.is_used:
             await self._database.write(limit_queries.expire_counters, time.time())
+        if self._audit_retention_days is not None:
+            audit_before = rows.now(ago=timedelta(days=self._audit_retention_days))
+            if await self._database.write(audit.expire, audit_before):
+                self._database.erase()
         if self._retention_days is None:
             return ()
         before, threads, run_ids = rows.now(ago=timedelta(days=self._retention_days)), 0, list[str]()

@@ -235,3 +235,15 @@ usage = Table(
 """`day` is a date in the configured time zone; `cost` is in billionths of the currency.
 
 Without a key, `key` is empty."""
+
+audit_lines = Table(
+    "audit_lines",
+    metadata,
+    Column("number", Number, primary_key=True),
+    Column("at", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("request", Text, nullable=False),
+    Index("ix_audit_lines_at", "at"),
+)

@@ -146,3 +146,18 @@ async def test_a_server_without_a_store_for_keys_says_what_it_needs(serve: Serve
     assert answer.status_code == 501
     assert "threads: {type: sql}" in answer.json()["message"]
     assert (access["can_change"], access["has_store"]) == (False, False)
+
+
+async def test_the_audit_log_of_a_store_outlives_the_server(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, AUDIT_LOGGER)
+    async with serving(serve, with_store(tmp_path)) as server:
+        await User(server, "olga").change("POST", "session")
+        await User(server, "olga").get("me")
+    async with serving(serve, with_store(tmp_path)) as server:
+        lines = (await User(server, "wu").get("audit")).json()["lines"]
+
+    found = [(line["kind"], line["user"], line["text"]) for line in lines]
+    assert ("sign_in", "olga", "operator: olga signed in") in found
+    assert found.count(("key_use", "olga", "operator was used with the key 'olga'")) == 1

@@ -106,7 +106,7 @@ class AccessRoutes:
         )
         await stored.store.add(made)
         await stored.refresh()
-        write_line("%s created the key %s", request.principal.id, entry.name)
+        write_line("%s created the key %s", request.principal.id, entry.name, kind="key_change")
         return json_response({"key": key, "line": describe_stored(made)}, 201)
 
     async def rotate(self, request: OperatorRequest) -> Response:
@@ -118,21 +118,21 @@ class AccessRoutes:
         overlap = timedelta(hours=rotation.overlap_hours)
         made = await stored.store.rotate(name, make_secret(key), overlap, time_in(rotation.expires_days))
         await stored.refresh()
-        write_line("%s rotated the key %s", request.principal.id, name)
+        write_line("%s rotated the key %s", request.principal.id, name, kind="key_change")
         return json_response({"key": key, "line": describe_stored(made)})
 
     async def revoke(self, request: OperatorRequest) -> Response:
         stored, name = self._open_keys(request), request.id("name")
         await stored.store.revoke(name, is_in_file=name in self._names_in_file())
         await stored.refresh()
-        write_line("%s revoked the key %s", request.principal.id, name)
+        write_line("%s revoked the key %s", request.principal.id, name, kind="key_change")
         return Response(status_code=204)
 
     async def restore(self, request: OperatorRequest) -> Response:
         stored, name = self._open_keys(request), request.id("name")
         await stored.store.restore(name)
         await stored.refresh()
-        write_line("%s restored the key %s", request.principal.id, name)
+        write_line("%s restored the key %s", request.principal.id, name, kind="key_change")
         return Response(status_code=204)
 
     def _find_server(self) -> OwnServer:

@@ -4,7 +4,7 @@ import logging
 import time
 from typing import Literal
 
-from rightseat.core.audit import AUDIT_LOGGER
+from rightseat.core.audit import AUDIT_LOGGER, KIND, USER, AuditKind
 
 audit = logging.getLogger(AUDIT_LOGGER)
 
@@ -30,9 +30,9 @@ class Openings:
         write_line(f"%s read {kind} %s of %s", reader, id, owner)
 
 
-def write_line(text: str, *names: str) -> None:
-    """The line contains no text of the conversation."""
-    audit.info(f"operator: {text}", *(show_name(name) for name in names))
+def write_line(text: str, *names: str, kind: AuditKind = "operator") -> None:
+    """The first name is that of the user who did it. The line contains no text of the conversation."""
+    audit.info(f"operator: {text}", *(show_name(name) for name in names), extra={KIND: kind, USER: names[0]})
 
 
 def show_name(name: str) -> str:

@@ -1,7 +1,8 @@
-"""The last lines of the audit log."""
+"""The last lines of the audit log: those of the store, or without one those of this process."""
 
 from starlette.responses import Response
 
+from rightseat.core.audit import MAX_LINES, AuditQuery
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
@@ -19,4 +20,8 @@ class AuditRoute:
         """The newest first. The lines are about all agents, so the right to watch only some of them is not enough."""
         if request.rights.watch is not None:
             forbid("watch", "*")
-        return json_response({"lines": list(reversed(self._runtime.audit_trail.lines))})
+        trail = self._runtime.audit_trail
+        if trail.store is None:
+            return json_response({"lines": list(reversed(trail.lines))})
+        await trail.write()
+        return json_response({"lines": await trail.store.list(AuditQuery(limit=MAX_LINES))})

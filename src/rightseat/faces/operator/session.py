@@ -69,7 +69,7 @@ class SessionRoutes:
         cookie = await self._auth.open_session(request.http.headers)
         if cookie is not None:
             set_cookie(response, cookie, is_secure=is_secure(request.http))
-            write_line("%s signed in", request.principal.id)
+            write_line("%s signed in", request.principal.id, kind="sign_in")
         return response
 
     async def sign_out(self, request: OperatorRequest) -> Response:
@@ -79,7 +79,7 @@ class SessionRoutes:
         response = Response(status_code=204) if url is None else json_response({"continue": url})
         delete_cookies(response, is_secure=is_secure(request.http))
         if not self._auth.is_open:
-            write_line("%s signed out", request.principal.id)
+            write_line("%s signed out", request.principal.id, kind="sign_in")
         return response
 
     async def _find_sign_out_url(self, request: OperatorRequest) -> str | None:

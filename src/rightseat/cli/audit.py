@@ -1,0 +1,51 @@
+"""`rightseat audit`: prints the audit log of the store."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import click
+import msgspec
+
+from rightseat.app import users
+from rightseat.cli import setup
+from rightseat.cli.duration import Duration
+from rightseat.cli.table import format_table, format_time
+from rightseat.config import Config
+from rightseat.core.audit import KINDS, AuditLine, AuditQuery, format_audit_time
+
+HEADINGS = ("TIME (UTC)", "KIND", "USER", "LINE")
+
+
+@click.command()
+@setup.file_option
+@click.option("--since", type=Duration(), help="Only lines of this last time, such as 7d or 12h.")
+@click.option("--user", help="Only what this user did.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only lines of this kind.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=200, show_default=True, help="How many to print.")
+@click.option("--json", "as_json", is_flag=True, help="Print each line as one JSON object.")
+def command(
+    path: Path | None, since: timedelta | None, user: str | None, kind: str | None, limit: int, as_json: bool
+) -> None:
+    """Print the audit log, the newest line first.
+
+    It has approvals, key changes, the first use of each key in a day, sign-ins, and what operators read and did.
+    """
+    setup.set_up_logging()
+    config = setup.load(path)
+    start = None if since is None else format_audit_time(datetime.now(UTC) - since)
+    lines = asyncio.run(read(config, AuditQuery(start, user, kind, limit)))
+    if as_json:
+        for line in lines:
+            click.echo(msgspec.json.encode(line))
+    elif lines:
+        for row in format_table(HEADINGS, ([format_time(one.at), one.kind, one.user, one.text] for one in lines)):
+            click.echo(row)
+    else:
+        click.echo(f"No such line is stored in {setup.describe_store(config.threads)}.", err=True)
+
+
+async def read(config: Config, query: AuditQuery) -> Sequence[AuditLine]:
+    async with users.opened_store(config) as store:
+        return await store.audit.list(query)
