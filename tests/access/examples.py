@@ -295,6 +295,11 @@ def metrics_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Examp
     yield "GET", Example("GET", base)
 
 
+def usage_operations(runtime: Runtime, base: str) -> Iterator[tuple[str, Example]]:
+    yield "GET", Example("GET", base)
+    yield "GET limits", Example("GET", f"{base}/limits")
+
+
 OPERATIONS = {
     "ai_sdk": ai_sdk_operations,
     "console": console_operations,
@@ -304,6 +309,7 @@ OPERATIONS = {
     "openai": openai_operations,
     "openbb": openbb_operations,
     "operator": operator_operations,
+    "usage": usage_operations,
 }
 """Face → its operations with their examples. A face that has none here fails in `test_matrix`."""
 
@@ -351,6 +357,7 @@ ROUTES = {
         ("/v1/query/{agent:path}", "POST"),
     },
     "operator": {(f"/{path}", method) for method, path in (name.split() for name in OPERATOR)},
+    "usage": {("", "GET"), ("/limits", "GET")},
 }
 """The routes that the operations of a face are behind, without its address."""
 

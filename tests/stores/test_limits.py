@@ -63,6 +63,20 @@ async def test_a_settlement_counts_once_and_writes_the_usage(limits: LimitStore)
     assert await limits.usage(UsageQuery(user="bob")) == []
 
 
+async def test_the_usage_of_a_forgotten_user_stays_without_a_name(limits: LimitStore) -> None:
+    for key in ("ci", "laptop"):
+        await limits.apply([Settle(None, USAGE._replace(key=key), UsageCounts(requests=1, cost=7))])
+    await limits.apply([Settle(None, USAGE._replace(user="bob"), UsageCounts(requests=4))])
+
+    assert (await limits.forget_user("alice"), await limits.forget_user("alice")) == (2, 0)
+    assert await limits.forget_user("deleted") == 0
+    rows = await limits.usage(UsageQuery(("user", "key")))
+    assert [(row.group, row.counts.requests, row.counts.cost) for row in rows] == [
+        (("bob", "ci"), 4, 0),
+        (("deleted", ""), 2, 14),
+    ]
+
+
 async def test_a_run_that_does_not_start_gives_its_request_back(limits: LimitStore) -> None:
     (admitted,) = await limits.apply([reserve("h", REQUESTS)])
     assert isinstance(admitted, Admitted)

@@ -229,6 +229,15 @@ class RouteAuth:
             return ALL_RIGHTS
         return read_rights((await self._authenticate(self._authenticator, headers)).scopes)
 
+    async def has_named_scope(self, headers: Headers, face: str) -> bool:
+        """Whether the credential has the scope `FACE:*` by that name; True without an authenticator.
+
+        Raises `Unauthenticated`.
+        """
+        if self._authenticator is None:
+            return True
+        return scopes.names_face((await self._authenticate(self._authenticator, headers)).scopes, face)
+
     async def open_session(self, headers: Headers) -> str | None:
         """The cookie of a new session; None without an authenticator. Raises `Unauthenticated`."""
         if self._authenticator is None or self._sessions is None:

@@ -62,6 +62,11 @@ def read_rights(scopes: Sequence[str]) -> OperatorRights:
     return OperatorRights(*(_named_agents(scopes, (f"operator.{right}", "operator.*")) for right in named))
 
 
+def names_face(scopes: Iterable[str], face: str) -> bool:
+    """Whether a scope names this face for all agents. The scope `*` does not."""
+    return _named_agents(scopes, (face,)) is None
+
+
 def _named_agents(scopes: Iterable[str], faces: Sequence[str]) -> AgentNames:
     found: list[str] = []
     for scope in scopes:

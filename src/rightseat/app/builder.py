@@ -12,7 +12,7 @@ from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
 from rightseat.app.authentication import api_keys_of, build_authenticator, build_identity_provider
 from rightseat.app.fingerprint import fingerprint_of
-from rightseat.app.observers import build_observers, combine_observers
+from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
 from rightseat.app.part_registry import PartRegistry
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.limits import build_limits
@@ -149,7 +149,8 @@ def build_metering(config: Config, threads: Threads) -> Metering | None:
         raise ConfigError("This store of threads cannot count, so it supports no `limits`. Use `threads: {type: sql}`.")
     threads.limits.zone = config.timezone
     ledger = Ledger(threads.limits, 0.0 if config.limits else USAGE_DELAY_S)
-    return Metering(build_limits(config.limits, config.timezone), ledger, prices_of(config))
+    limits = build_limits(config.limits, config.timezone)
+    return Metering(limits, ledger, prices_of(config), build_limit_observer(config))
 
 
 def prices_of(config: Config) -> Prices:

@@ -27,6 +27,7 @@ PROTOCOLS = {
     "openbb": ("OpenBB Workspace", "Add {url} as a custom agent."),
     "mcp": ("MCP server, streamable HTTP", "Add {url} to your MCP client."),
     "metrics": ("Prometheus metrics", "Scrape {url}."),
+    "usage": ("Usage report", "GET {url}?by=user,model"),
     "operator": ("API of the console", ""),
 }
 """The name of each built-in face, and how a client connects to it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
+from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.core.tracing import NO_OBSERVER, Observer
 from rightseat.telemetry.composite import CompositeObserver
 
@@ -19,9 +20,20 @@ def build_observers(config: Config) -> list[Observer]:
         traces = _import_package("rightseat.telemetry.traces", "Traces")
         endpoint = telemetry.traces if isinstance(telemetry.traces, str) else None
         observers.append(traces.Traces(endpoint, telemetry.service_name, version("rightseat")))
-    if any(face.type == "metrics" for face in config.faces):
+    if has_metrics(config):
         observers.append(_import_package("rightseat.telemetry.metrics", "Metrics").SERVER)
     return observers
+
+
+def build_limit_observer(config: Config) -> LimitObserver:
+    if not has_metrics(config):
+        return NO_LIMIT_OBSERVER
+    observer: LimitObserver = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
+    return observer
+
+
+def has_metrics(config: Config) -> bool:
+    return any(face.type == "metrics" for face in config.faces)
 
 
 def combine_observers(observers: Sequence[Observer]) -> Observer:

@@ -8,6 +8,8 @@ from typing import Any
 from rightseat.config import Config
 from rightseat.core.engine import Engine
 from rightseat.core.errors import ConfigError
+from rightseat.core.limits.report import describe_rows
+from rightseat.core.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.core.log import Entry, Log
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
@@ -66,11 +68,28 @@ class UserData:
         return deleted
 
 
+class UsageRecords:
+    """A `UserRecords`: the usage report stays complete, without the user."""
+
+    name = "usage rows"
+
+    def __init__(self, limits: LimitStore) -> None:
+        self._limits = limits
+
+    async def read_user(self, user: str) -> Sequence[JsonValue]:
+        query = UsageQuery(USAGE_COLUMNS, user=user)
+        return describe_rows(query, await self._limits.usage(query))
+
+    async def forget_user(self, user: str) -> int:
+        return await self._limits.forget_user(user)
+
+
 @asynccontextmanager
 async def opened(config: Config) -> AsyncIterator[UserData]:
     """Raises `ConfigError` if the threads are in the memory of a server."""
     async with opened_store(config) as store, opened_log(config) as log:
-        yield UserData(store, log, config.engine.module.build(config.engine.options), records_of(config))
+        records = [*records_of(config), UsageRecords(store.limits)]
+        yield UserData(store, log, config.engine.module.build(config.engine.options), records)
 
 
 def opened_store(config: Config) -> AbstractAsyncContextManager[UserStore]:

@@ -16,6 +16,7 @@ COMMAND_HELP = {
     "doctor": "Find problems of the server and its parts, with fixes.",
     "keys": "Create, list, revoke, restore and rotate API keys.",
     "audit": "Print the audit log, the newest line first.",
+    "usage": "Print requests, tokens and cost.",
     "mcp": "List MCP servers and accept changes to their tools.",
     "runs": "List runs, or show one with its events.",
     "replay": "Print the events of a run.",

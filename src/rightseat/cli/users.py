@@ -33,7 +33,7 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
     """Write the data of USER to a ZIP file.
 
     It contains a JSON file for each thread, with its messages, state, approvals and the events of its runs, the files
-    that runs created, and feedback. USER is the user id of keys and tokens.
+    that runs created, feedback, and usage. USER is the user id of keys and tokens.
     """
     setup.set_up_logging()
     file = output or Path(f"{file_name(user)}.zip")
@@ -57,8 +57,9 @@ def export(user: str, path: Path | None, output: Path | None) -> None:
 def forget(user: str, path: Path | None, yes: bool) -> None:
     """Delete the data of USER.
 
-    Deletes threads with their messages, runs, approvals and files, files without a thread, and feedback. Servers may be
-    running. Revoke the user's keys first, or new data may follow. Log lines that name the user are not deleted.
+    Deletes threads with their messages, runs, approvals and files, files without a thread, and feedback. Usage is
+    moved to the user `deleted`. Servers may be running. Revoke the user's keys first, or new data may follow. Log lines
+    and audit lines that name the user are not deleted.
     """
     setup.set_up_logging()
     config = setup.load(path)
@@ -86,7 +87,7 @@ async def write(config: Config, user: str, archive: zipfile.ZipFile) -> dict[str
             add(archive, f"files/{counts['files']:05}.json", describe_file(file))
         for name, records in (await data.others(user)).items():
             counts[name] = len(records)
-            add(archive, f"{name}.json", records)
+            add(archive, f"{name.replace(' ', '-')}.json", records)
     return counts
 
 

@@ -68,12 +68,12 @@ class Admission:
     ) -> None:
         self._max_runs = max_concurrent_runs_per_user or None
         self._running: Counter[str] = Counter()
-        self._metering = metering
+        self.metering = metering
 
     def identify(self, ask: Ask) -> Ask:
         """Add the credential and the address of the current request, if limits may count by them."""
         caller = CALLER.get()
-        if self._metering is None or ask.caller == caller:
+        if self.metering is None or ask.caller == caller:
             return ask
         return msgspec.structs.replace(ask, caller=caller)
 
@@ -88,8 +88,8 @@ class Admission:
                 "ends, or stop one. The operator sets it with `server.max_concurrent_runs_per_user`."
             )
         slot = self._take_local(ask)
-        if self._metering is not None:
-            meter = RunMeter(self._metering, self.identify(ask))
+        if self.metering is not None:
+            meter = RunMeter(self.metering, self.identify(ask))
             try:
                 await meter.admit()
             except BaseException:
@@ -101,8 +101,8 @@ class Admission:
     async def take(self, ask: Ask) -> RunSlot:
         """Take a slot for a run that was admitted before."""
         slot = self._take_local(ask)
-        if self._metering is not None:
-            slot.meter = RunMeter(self._metering, ask, is_new=False)
+        if self.metering is not None:
+            slot.meter = RunMeter(self.metering, ask, is_new=False)
             await slot.meter.take_over()
         return slot
 

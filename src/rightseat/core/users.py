@@ -9,6 +9,7 @@ from rightseat.core.api_keys import ApiKeyStore
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.audit import AuditStore
 from rightseat.core.events import Interrupt
+from rightseat.core.limits.store import LimitStore
 from rightseat.core.messages import Call
 from rightseat.core.records import Records
 from rightseat.core.threads import Thread
@@ -41,7 +42,7 @@ class FileRecord(msgspec.Struct, frozen=True):
 class UserStore(Protocol):
     """The threads and files of a user. Servers may use the same store at the same time.
 
-    `records` lists the threads and runs of all users, `api_keys` and `audit` are those of the store.
+    `records` lists the threads and runs of all users, `api_keys`, `audit` and `limits` are those of the store.
     """
 
     @property
@@ -52,6 +53,9 @@ class UserStore(Protocol):
 
     @property
     def audit(self) -> AuditStore: ...
+
+    @property
+    def limits(self) -> LimitStore: ...
 
     async def thread_ids(self, user: str) -> Sequence[str]: ...
 

@@ -44,6 +44,7 @@ HANDSHAKES = {
     "openbb": FaceHandshake("GET", "/agents.json", "OpenBB Workspace, current and of 2024"),
     "mcp": FaceHandshake("POST", "", "MCP clients", MCP_INITIALIZE),
     "metrics": FaceHandshake("GET", "", "Prometheus", is_for_pages=False),
+    "usage": FaceHandshake("GET", "", "programs that read the usage report", is_for_pages=False),
     "operator": FaceHandshake("GET", "/me", "the web console", is_for_pages=False),
     "console": FaceHandshake("GET", "/", "browsers", is_for_pages=False),
 }

@@ -29,7 +29,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.limits.book import Admitted, Book, Buckets, Hold, Operation, Outcome, Reserve, Settle, UsageCounts
 from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey
-from rightseat.core.limits.store import CounterRow, UsageQuery, UsageRow
+from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores.tables import limit_counters, limit_holds, usage
 
@@ -234,6 +234,19 @@ def list_usage(connection: Connection, query: UsageQuery) -> list[UsageRow]:
     width = len(columns)
     rows = [row for row in connection.execute(found).all() if row[width] is not None]  # a sum over no rows is null
     return [UsageRow(tuple(row[:width]), UsageCounts(*(int(one) for one in row[width:]))) for row in rows]
+
+
+def forget_user(connection: Connection, user: str) -> int:
+    """Add the usage of a user to that of the deleted users, without the names of keys. Returns how many rows it had."""
+    if user == DELETED_USER:
+        return 0
+    shared = [usage.c[name] for name in ("day", "agent", "model", "purpose")]
+    sums = [func.sum(usage.c[name]).label(name) for name in COUNT_NAMES]
+    found = connection.execute(select(*shared, *sums).where(usage.c.user == user).group_by(*shared).order_by(*shared))
+    rows = [{**row, "user": DELETED_USER, "key": ""} for row in found.mappings()]
+    if rows:
+        connection.execute(ADD_USAGE[connection.dialect.name], rows)
+    return connection.execute(delete(usage).where(usage.c.user == user)).rowcount
 
 
 def expire_counters(connection: Connection, before: float) -> int:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from rightseat.core.limits.book import Book, Buckets, Hold, Operation, Outcome, Reserve, Settle, UsageCounts, UsageKey
 from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey
-from rightseat.core.limits.store import CounterRow, UsageQuery, UsageRow
+from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.databases import StoreDatabase
@@ -32,6 +32,9 @@ class SqlLimits:
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
         return await self._database.read(limit_queries.list_usage, query)
+
+    async def forget_user(self, user: str) -> int:
+        return await self._database.write(limit_queries.forget_user, user)
 
 
 class MemoryLimits:
@@ -87,3 +90,11 @@ class MemoryLimits:
             group = tuple(values[name] for name in query.by)
             found[group] = found[group].add(counts) if group in found else counts
         return [UsageRow(group, counts) for group, counts in sorted(found.items())]
+
+    async def forget_user(self, user: str) -> int:
+        found = [(day, key) for day, key in self._usage if key.user == user and user != DELETED_USER]
+        for day, key in found:
+            counts, deleted = self._usage.pop((day, key)), key._replace(user=DELETED_USER, key="")
+            known = self._usage.get((day, deleted), UsageCounts())
+            self._usage[day, deleted] = known.add(counts)
+        return len(found)

@@ -1,9 +1,12 @@
 """Prometheus counters and histograms of runs, model calls, tool calls and steps. The face `metrics` serves them."""
 
+from collections.abc import Sequence
 from time import perf_counter
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from rightseat.core.limits.book import HeldAmount
+from rightseat.core.limits.rules import NANO
 from rightseat.core.tracing import Attributes, AttributeValue, Span, TraceKind
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -23,6 +26,7 @@ class Metrics:
         self.tokens = Counter(
             "rightseat_tokens", "Input and output tokens of models.", ("model", "direction"), registry=self.registry
         )
+        self.limits = LimitMetrics(self.registry)
 
     def start_span(self, kind: TraceKind, name: str, parent: Span | None, attributes: Attributes) -> Span:
         if kind == "run":
@@ -40,6 +44,42 @@ class Metrics:
         help_text = f"Duration of {NOUNS[kind].replace('_', ' ')} in seconds."
         name = f"rightseat_{NOUNS[kind]}_seconds"
         return Histogram(name, help_text, (LABELS[kind],), buckets=BUCKETS_S, registry=self.registry)
+
+
+class LimitMetrics:
+    """A `core.limits.observer.LimitObserver`. No label has a user or a key."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._refused = Counter(
+            "rightseat_refused", "Asks and model calls that a limit refused.", ("limit", "code"), registry=registry
+        )
+        self._reserved = Gauge(
+            "rightseat_reserved",
+            "What this process holds of a limit: concurrent runs, tokens, or cost in the currency.",
+            ("limit", "kind"),
+            registry=registry,
+        )
+        self._cost = Counter(
+            "rightseat_cost", "Cost of model calls.", ("agent", "model", "currency"), registry=registry
+        )
+
+    def refuse(self, limit: str, code: str) -> None:
+        self._refused.labels(limit, code).inc()
+
+    def hold(self, amounts: Sequence[HeldAmount]) -> None:
+        for one in amounts:
+            self._reserved.labels(one.key.limit, one.kind).inc(scaled(one))
+
+    def release(self, amounts: Sequence[HeldAmount]) -> None:
+        for one in amounts:
+            self._reserved.labels(one.key.limit, one.kind).dec(scaled(one))
+
+    def spend(self, agent: str, model: str, currency: str, cost: float) -> None:
+        self._cost.labels(agent, model, currency).inc(cost)
+
+
+def scaled(held: HeldAmount) -> float:
+    return held.amount / NANO if held.kind == "cost" else held.amount
 
 
 SERVER = Metrics()

@@ -5,7 +5,7 @@ lookup.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from typing import NamedTuple, cast
@@ -16,9 +16,20 @@ from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError, StoreUnreachable
 from rightseat.core.ids import new_id
-from rightseat.core.limits.book import Admitted, Hold, LimitRefusal, Outcome, Reserve, Settle, UsageCounts, UsageKey
+from rightseat.core.limits.book import (
+    Admitted,
+    HeldAmount,
+    Hold,
+    LimitRefusal,
+    Outcome,
+    Reserve,
+    Settle,
+    UsageCounts,
+    UsageKey,
+)
 from rightseat.core.limits.estimate import ESTIMATED_BYTES_PER_TOKEN, PromptSize, measure_prompt, output_bound
 from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.core.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
 from rightseat.core.limits.rules import ASK_KINDS, CALL_KINDS, NANO, AskSource, Charge, Limits
 from rightseat.core.model import (
@@ -49,6 +60,7 @@ class Metering(NamedTuple):
     limits: Limits
     ledger: Ledger
     prices: Prices
+    observer: LimitObserver = NO_LIMIT_OBSERVER
 
 
 class RunMeter:
@@ -91,7 +103,10 @@ class RunMeter:
         if isinstance(outcome, LimitRefusal):
             error = explain_refusal(outcome, self._metering.prices.currency)
             add_response_headers(headers_of_refusal(outcome, error))
+            self._metering.observer.refuse(error.limit, error.code)
             raise error
+        if outcome.hold is not None:
+            self._metering.observer.hold(outcome.hold.amounts)
         add_response_headers(headers_of(outcome.standings, outcome.now))
         return outcome
 
@@ -107,8 +122,7 @@ class RunMeter:
         counted = self._counted.counted if isinstance(self._counted, Admitted) else ()
         slot, self._slot, self._counted, self._requests = self._slot, None, None, 0
         if slot is not None or counted:
-            settled = Settle(slot, self._usage_key("", self._source.agent), refunds=counted)
-            self._last = self._metering.ledger.settle(settled)
+            self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(), counted)
 
     async def flush(self) -> None:
         """Wait until everything that was settled is written, unless the store cannot be reached."""
@@ -160,9 +174,16 @@ class RunMeter:
         found, self._requests = self._requests, 0
         return found
 
-    def _settle(self, hold: Hold | None, usage: UsageKey, counts: UsageCounts) -> None:
-        if hold is not None or counts != UsageCounts():
-            self._last = self._metering.ledger.settle(Settle(hold, usage, counts))
+    def _settle(
+        self, hold: Hold | None, usage: UsageKey, counts: UsageCounts, refunds: Sequence[HeldAmount] = ()
+    ) -> None:
+        observer = self._metering.observer
+        if hold is not None:
+            observer.release(hold.amounts)
+        if counts.cost:
+            observer.spend(usage.agent, usage.model, self._metering.prices.currency, counts.cost / NANO)
+        if hold is not None or refunds or counts != UsageCounts():
+            self._last = self._metering.ledger.settle(Settle(hold, usage, counts, refunds))
 
     def _usage_key(self, model: str, agent: str, purpose: str = "answer") -> UsageKey:
         """A call for the answer of a run has the purpose of the run."""

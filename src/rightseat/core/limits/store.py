@@ -13,6 +13,19 @@ UsageColumn = Literal["day", "user", "key", "agent", "model", "purpose"]
 USAGE_COLUMNS: tuple[UsageColumn, ...] = ("day", "user", "key", "agent", "model", "purpose")
 
 
+DELETED_USER = "deleted"
+"""The user of the usage rows of all users whose data was deleted."""
+
+
+def parse_columns(text: str) -> tuple[UsageColumn, ...]:
+    """Raises `ValueError` for a name that is unknown or doubled."""
+    wanted = text.split(",")
+    found = sorted((name for name in USAGE_COLUMNS if name in wanted), key=wanted.index)
+    if len(found) < len(wanted):
+        raise ValueError(f"use each of these once, separated by commas: {', '.join(USAGE_COLUMNS)}")
+    return tuple(found)
+
+
 class UsageQuery(msgspec.Struct, frozen=True):
     """Sums by these columns, of the days `since` to `until`, both included; of one user, or of all."""
 
@@ -51,6 +64,10 @@ class LimitStore(Protocol):
         ...
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]: ...
+
+    async def forget_user(self, user: str) -> int:
+        """Add the usage of this user to that of `DELETED_USER`, without keys. Returns how many rows it had."""
+        ...
 
 
 @runtime_checkable

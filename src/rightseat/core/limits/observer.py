@@ -1,0 +1,33 @@
+"""The protocol of an observer of limits, for metrics. It learns limits, agents and models, never users or keys."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from rightseat.core.limits.book import HeldAmount
+
+
+class LimitObserver(Protocol):
+    def refuse(self, limit: str, code: str) -> None:
+        """A limit has refused an ask or a model call."""
+        ...
+
+    def hold(self, amounts: Sequence[HeldAmount]) -> None:
+        """These amounts are reserved by this process."""
+        ...
+
+    def release(self, amounts: Sequence[HeldAmount]) -> None: ...
+
+    def spend(self, agent: str, model: str, currency: str, cost: float) -> None: ...
+
+
+class NoLimitObserver:
+    def refuse(self, limit: str, code: str) -> None: ...
+
+    def hold(self, amounts: Sequence[HeldAmount]) -> None: ...
+
+    def release(self, amounts: Sequence[HeldAmount]) -> None: ...
+
+    def spend(self, agent: str, model: str, currency: str, cost: float) -> None: ...
+
+
+NO_LIMIT_OBSERVER = NoLimitObserver()
