@@ -333,6 +333,19 @@ async def test_an_error_of_the_provider_is_shown_as_a_problem_and_logged(
             assert line in caplog.messages
 
 
+async def test_an_address_with_many_refused_sign_ins_has_to_wait(serve: Serve, tmp_path: Path) -> None:
+    office, home = {"x-forwarded-for": "203.0.113.7"}, {"x-forwarded-for": "198.51.100.1"}
+    async with signing_in(serve, tmp_path) as (_, browser):
+        refusals = [await browser.get("/sign-in/callback?code=a&state=b", **office) for _ in range(20)]
+        limited = [await browser.get(f"/sign-in/{path}", **office) for path in ("callback", "start")]
+        elsewhere = await browser.get("/sign-in/start", **home)
+
+    assert {continues(one) for one in refusals} == {refused("expired")}
+    assert [one.status_code for one in (*limited, elsewhere)] == [429, 429, 303]
+    assert limited[0].text.startswith("Too many wrong keys or sign-ins came from your address. Try again in ")
+    assert 1 <= int(limited[1].headers["retry-after"]) <= 3
+
+
 async def test_sign_ins_are_in_the_audit_log_without_secrets(
     serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -347,6 +360,8 @@ async def test_sign_ins_are_in_the_audit_log_without_secrets(
     lines = [record.getMessage() for record in caplog.records if record.name == "rightseat.audit"]
     assert "sign-in: 'alice' signed in with Example" in lines
     assert "operator: alice signed out" in lines
+    kinds = {getattr(record, "audit_kind", None) for record in caplog.records if record.name == "rightseat.audit"}
+    assert "sign_in" in kinds
     assert any("does not accept the code: it is used up or too old" in line for line in lines)
     ours = " ".join(record.getMessage() for record in caplog.records if record.name.startswith("rightseat"))
     for secret in (SECRET, "a-code-of-another-sign-in", "an-access-token", session):

@@ -1,4 +1,4 @@
-"""Limits attempts with wrong keys, per client address.
+"""Limits attempts with wrong keys and refused sign-ins, per client address.
 
 An address may send a number of wrong keys at once; after that, one in a few seconds is checked, and the others are
 refused unchecked. A key that this address used successfully before stays accepted, so that a client with a wrong key
@@ -30,6 +30,12 @@ class WrongKeyLimit:
         self._clock = clock
         self._left: dict[str, tuple[float, float]] = {}  # network → attempts left, and when; the oldest first
         self._known: dict[tuple[str, str], None] = {}
+
+    def check(self, address: str) -> None:
+        """Raises `TooManyAttempts` if this address has no attempts left."""
+        network = self._network(address)
+        if network in self._left and (left := self._attempts_left(network)) < 1:
+            raise self._refusal(left)
 
     def record_wrong(self, address: str) -> None:
         """Raises `TooManyAttempts` if this address has no attempts left."""

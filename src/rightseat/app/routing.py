@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 
 from fastapi import APIRouter
 
+from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
 from rightseat.app.authentication import build_sign_in
 from rightseat.app.builder import Assembly
@@ -25,7 +26,8 @@ def build_router(assembly: Assembly) -> APIRouter:
     router = APIRouter(lifespan=lifespan)
     if assembly.identity_provider is not None and assembly.own_server is not None:
         sign_in = assembly.own_server.sign_in = build_sign_in(assembly.own_server.config, assembly.identity_provider)
-        router.routes.extend(sign_in_routes(sign_in))
+        attempts = assembly.authenticator.attempts if assembly.authenticator else WrongKeyLimit()
+        router.routes.extend(sign_in_routes(sign_in, attempts))
     for index, face in enumerate(assembly.faces):
         auth = build_route_auth(face, assembly.authenticator)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []

@@ -7,21 +7,23 @@ No address comes from the request: browsers are sent to the provider, or to the 
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from html import escape
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from rightseat.access.authenticator import RouteAuth
+from rightseat.access.attempts import WrongKeyLimit
+from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.sessions import set_cookie
 from rightseat.access.sign_in.attempt import delete_attempt_cookie, find_attempt_cookie, set_attempt_cookie
 from rightseat.access.sign_in.refusal import SignInProblem, SignInRefused
 from rightseat.access.sign_in.service import SignIn
 from rightseat.core.ask import Principal
-from rightseat.core.audit import AUDIT_LOGGER, ROUTINE
-from rightseat.core.errors import Unauthenticated
+from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
+from rightseat.core.errors import TooManyAttempts, Unauthenticated
 
 logger = logging.getLogger(__name__)
 audit = logging.getLogger(AUDIT_LOGGER)
@@ -35,20 +37,35 @@ PAGE_HEADERS = {
 }
 
 
-def sign_in_routes(sign_in: SignIn) -> list[Route]:
+def sign_in_routes(sign_in: SignIn, attempts: WrongKeyLimit) -> list[Route]:
+    """`attempts` are those of the client addresses: a refused sign-in counts like a wrong key."""
     auth = RouteAuth("sign_in", allowed_origins=AllowedOrigins(is_closed=True))
-    handlers = SignInRoutes(sign_in)
+    handlers = SignInRoutes(sign_in, attempts)
     path = sign_in.addresses.path
     return [
-        Route(f"{path}/start", auth.publish(handlers.start), methods=["GET"]),
-        Route(f"{path}/callback", auth.publish(handlers.finish), methods=["GET"]),
+        Route(f"{path}/start", auth.publish(handlers.limit(handlers.start)), methods=["GET"]),
+        Route(f"{path}/callback", auth.publish(handlers.limit(handlers.finish)), methods=["GET"]),
     ]
 
 
 class SignInRoutes:
-    def __init__(self, sign_in: SignIn) -> None:
+    def __init__(self, sign_in: SignIn, attempts: WrongKeyLimit) -> None:
         self._sign_in = sign_in
+        self._attempts = attempts
         self._is_secure = sign_in.addresses.is_secure
+
+    def limit(self, handler: Handler) -> Handler:
+        """The same handler, for clients whose address has attempts left."""
+
+        async def respond(request: Request, principal: Principal) -> Response:
+            try:
+                self._attempts.check(address_of(request))
+            except TooManyAttempts as error:
+                headers = {**PAGE_HEADERS, "retry-after": str(error.retry_after)}
+                return PlainTextResponse(error.message, error.status, headers)
+            return await handler(request, principal)
+
+        return respond
 
     async def start(self, request: Request, principal: Principal) -> Response:
         try:
@@ -68,12 +85,15 @@ class SignInRoutes:
             cookie = find_attempt_cookie(request.headers)
             user, session = await self._sign_in.finish(cookie, read_query(request))
         except Unauthenticated as error:
+            with suppress(TooManyAttempts):  # from the next request on
+                self._attempts.record_wrong(address_of(request))
             response = self._refuse(error)
         except Exception:
             logger.exception("sign-in: an unexpected error")
             response = self._show("unavailable")
         else:
-            audit.info("sign-in: %r signed in with %s", user.id, self._sign_in.name)
+            extra = {KIND: "sign_in", USER: user.id}
+            audit.info("sign-in: %r signed in with %s", user.id, self._sign_in.name, extra=extra)
             response = continue_to(self._sign_in.addresses.console_url)
             set_cookie(response, session, is_secure=self._is_secure)
         delete_attempt_cookie(response, is_secure=self._is_secure)
@@ -83,11 +103,16 @@ class SignInRoutes:
         """Lines about requests without a sign-in in progress are routine: anyone can cause any number of them."""
         problem: SignInProblem = error.problem if isinstance(error, SignInRefused) else "invalid_response"
         text = "sign-in: refused with %s (%s): %s"
-        audit.info(text, self._sign_in.name, problem, error.message, extra={ROUTINE: problem == "expired"})
+        extra = {ROUTINE: True} if problem == "expired" else {KIND: "sign_in"}
+        audit.info(text, self._sign_in.name, problem, error.message, extra=extra)
         return self._show(problem)
 
     def _show(self, problem: SignInProblem) -> Response:
         return continue_to(f"{self._sign_in.addresses.console_url}#/sign-in?problem={problem}")
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def read_query(request: Request) -> Mapping[str, str]:

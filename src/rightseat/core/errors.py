@@ -145,7 +145,7 @@ class TooManyAttempts(Unauthenticated):
 
     def __init__(self, retry_after: int) -> None:
         """`retry_after` is in seconds."""
-        super().__init__(f"Too many wrong keys came from your address. Try again in {retry_after} s.")
+        super().__init__(f"Too many wrong keys or sign-ins came from your address. Try again in {retry_after} s.")
         self.retry_after = retry_after
 
 
