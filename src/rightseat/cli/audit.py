@@ -30,7 +30,8 @@ def command(
 ) -> None:
     """Print the audit log, the newest line first.
 
-    It has approvals, key changes, the first use of each key in a day, sign-ins, and what operators read and did.
+    It has approvals, key changes, the first use of each key in a day, sign-ins, refusals by budgets, and what operators
+    read and did.
     """
     setup.set_up_logging()
     config = setup.load(path)

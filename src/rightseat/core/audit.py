@@ -25,7 +25,7 @@ MAX_LINES = 1000
 MAX_UNWRITTEN = 10_000
 """Lines that wait for the store; beyond them the oldest are only in the log."""
 
-AuditKind = Literal["approval", "key_change", "key_use", "operator", "sign_in"]
+AuditKind = Literal["approval", "key_change", "key_use", "limit", "operator", "sign_in"]
 KINDS: Sequence[AuditKind] = get_args(AuditKind)
 
 

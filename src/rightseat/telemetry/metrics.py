@@ -53,6 +53,9 @@ class LimitMetrics:
         self._refused = Counter(
             "rightseat_refused", "Asks and model calls that a limit refused.", ("limit", "code"), registry=registry
         )
+        self._warned = Counter(
+            "rightseat_budget_warnings", "Budgets of which 80 % were used.", ("limit",), registry=registry
+        )
         self._reserved = Gauge(
             "rightseat_reserved",
             "What this process holds of a limit: concurrent runs, tokens, or cost in the currency.",
@@ -65,6 +68,9 @@ class LimitMetrics:
 
     def refuse(self, limit: str, code: str) -> None:
         self._refused.labels(limit, code).inc()
+
+    def warn(self, limit: str) -> None:
+        self._warned.labels(limit).inc()
 
     def hold(self, amounts: Sequence[HeldAmount]) -> None:
         for one in amounts:

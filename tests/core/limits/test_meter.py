@@ -195,3 +195,25 @@ async def test_without_limits_usage_is_counted_and_nothing_is_reserved() -> None
 
     assert await served.usage() == {"big": (1, 30, 10, 600_000)}
     assert (await served.store.counters())[1] == []
+
+
+async def test_a_budget_that_is_nearly_used_up_is_logged_once_and_its_refusal_is_in_the_audit_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    served = Served(Scripted([*SAID, UsageChunk(300, 90)]), LimitRule("tokens", 1000, DAY))
+
+    await served.ask(500)
+    assert not [one for one in caplog.records if one.name.endswith("budget_watch")]
+    await served.ask(500)  # 390 used, and over 500 reserved
+    refused = [await served.ask(900) for _ in range(2)]
+
+    assert {one.code for one in refused if isinstance(one, RunFailed)} == {"budget_exceeded"}
+    warnings = [one.getMessage() for one in caplog.records if one.name.endswith("budget_watch")]
+    (warning,) = warnings
+    assert warning.startswith("the budget 'day' of 1,000 tokens per day is used to 9")
+    assert warning.endswith("for 'anna', with what is reserved")
+    audit = [one for one in caplog.records if one.name == "rightseat.audit"]
+    assert [(one.getMessage(), one.audit_kind) for one in audit] == [  # type: ignore[attr-defined]  # set by `extra`
+        ("limits: refused 'anna': the budget 'day' of 1,000 tokens per day is used up", "limit")
+    ]

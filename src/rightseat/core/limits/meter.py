@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import NamedTuple, cast
+from dataclasses import dataclass, field
+from typing import cast
 
 import msgspec
 
@@ -27,6 +28,7 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
+from rightseat.core.limits.budget_watch import BudgetWatch
 from rightseat.core.limits.estimate import ESTIMATED_BYTES_PER_TOKEN, PromptSize, measure_prompt, output_bound
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
@@ -54,13 +56,15 @@ from rightseat.core.response_headers import add_response_headers
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
-class Metering(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Metering:
     """What all meters share."""
 
     limits: Limits
     ledger: Ledger
     prices: Prices
     observer: LimitObserver = NO_LIMIT_OBSERVER
+    watch: BudgetWatch = field(default_factory=BudgetWatch)
 
 
 class RunMeter:
@@ -99,14 +103,18 @@ class RunMeter:
         self._slot, self._counted = admitted.hold, admitted
 
     async def _reserve(self, wanted: Reserve) -> Admitted:
-        outcome = await self._metering.ledger.reserve(wanted)
+        shared, currency = self._metering, self._metering.prices.currency
+        outcome = await shared.ledger.reserve(wanted)
         if isinstance(outcome, LimitRefusal):
-            error = explain_refusal(outcome, self._metering.prices.currency)
+            error = explain_refusal(outcome, currency)
             add_response_headers(headers_of_refusal(outcome, error))
-            self._metering.observer.refuse(error.limit, error.code)
+            shared.observer.refuse(error.limit, error.code)
+            shared.watch.record_refusal(outcome.standing, outcome.now, self._source.user, currency)
             raise error
         if outcome.hold is not None:
-            self._metering.observer.hold(outcome.hold.amounts)
+            shared.observer.hold(outcome.hold.amounts)
+        for limit in shared.watch.warn(outcome.standings, outcome.now, currency):
+            shared.observer.warn(limit)
         add_response_headers(headers_of(outcome.standings, outcome.now))
         return outcome
 

@@ -11,6 +11,10 @@ class LimitObserver(Protocol):
         """A limit has refused an ask or a model call."""
         ...
 
+    def warn(self, limit: str) -> None:
+        """80 % of a budget are used."""
+        ...
+
     def hold(self, amounts: Sequence[HeldAmount]) -> None:
         """These amounts are reserved by this process."""
         ...
@@ -22,6 +26,8 @@ class LimitObserver(Protocol):
 
 class NoLimitObserver:
     def refuse(self, limit: str, code: str) -> None: ...
+
+    def warn(self, limit: str) -> None: ...
 
     def hold(self, amounts: Sequence[HeldAmount]) -> None: ...
 
