@@ -113,8 +113,7 @@ async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
             ask = await assembly.runtime.start(Ask(messages=(user("Hi"),)))
             async for _ in assembly.runtime.follow(ask.run_id):
                 break  # it has begun
-            model = assembly.owned[3]
-            assert isinstance(model, models.Diarist)
+            model = next(one for one in assembly.owned if isinstance(one, models.Diarist))
             await model.speaking.wait()
             following = asyncio.create_task(heard(assembly.runtime, ask.run_id))
             await asyncio.sleep(0)
