@@ -12,6 +12,8 @@ export default defineConfig({
     target: ["chrome123", "firefox125", "safari17.5"], // light-dark() and AbortSignal.any
     assetsInlineLimit: 0, // the policy allows no data: fonts
     modulePreload: { polyfill: false },
+    // Whatever the first screen needs is one file, also the modules that other screens share with it.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: "initial", tags: ["$initial"] }] } } },
   },
   worker: { format: "es" },
   server: { proxy: { "/operator": "http://127.0.0.1:8000", "/health": "http://127.0.0.1:8000" } },

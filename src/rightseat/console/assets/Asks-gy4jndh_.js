@@ -1,1 +1,0 @@
-import{h as e,i as t}from"./words-ir_ZUENY.js";import{l as n}from"./index-BrTamDex.js";var r=e();function i(){let e=t();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(n,{name:`shield`}),e(`flow.asks`)]})}export{i as t};

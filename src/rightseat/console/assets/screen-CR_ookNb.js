@@ -1,1 +1,0 @@
-import{m as e,t}from"./words-ir_ZUENY.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};
