@@ -1,9 +1,6 @@
 import { Link, useLocation } from "wouter";
-import { API_URL } from "../../api/client";
 import { navigate } from "../../location";
 import { useWords } from "../../words";
-
-const QUESTION = JSON.stringify({ text: "Hello" });
 
 /** What a list shows instead of rows: how the first one comes about, or that the filters leave none. */
 export function Empty({ isFiltered }: { isFiltered: boolean }) {
@@ -30,14 +27,8 @@ export function Empty({ isFiltered }: { isFiltered: boolean }) {
           <Link to="/chat">{t("list.wayChatLink")}</Link>
         </li>
         <li>
-          <strong>CopilotKit</strong>
-          <code>{`<CopilotKit runtimeUrl="${new URL("../copilotkit", API_URL).href}">`}</code>
-        </li>
-        <li>
-          <strong>curl</strong>
-          <code>
-            {`curl ${API_URL}agents/default/runs -H 'content-type: application/json' -H 'x-rightseat: 1' -d '${QUESTION}'`}
-          </code>
+          <strong>{t("nav.connect")}</strong>
+          <Link to="/connect">{t("list.wayConnectLink")}</Link>
         </li>
       </ol>
     </div>

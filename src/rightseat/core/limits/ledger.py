@@ -155,6 +155,6 @@ def resolve(waiting: _Waiting, outcome: Outcome | None = None, error: Exception 
     if error is None:
         done.set_result(outcome if outcome is not None else Settled())
     elif isinstance(waiting.operation, Settle):
-        done.set_result(Settled(is_counted=False))  # nobody handles an exception of it
+        done.set_result(Settled(is_counted=False))  # no caller awaits it, so an exception would be lost
     else:
         done.set_exception(error)
