@@ -61,6 +61,10 @@ serve *ARGS:
 console:
     cd console && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run check && npm run build
 
+# Take the pictures of the console in docs/images with Chromium; `just pictures FOLDER --review` takes every screen
+pictures *ARGS:
+    {{ bin }}/python -m tests.docs.pictures {{ ARGS }}
+
 # Build the documentation into site/
 docs:
     mkdocs build --strict

@@ -5,6 +5,7 @@ import pytest
 from rightseat import app, config
 from rightseat.config.limits import build_limits
 from rightseat.core.errors import ConfigError
+from rightseat.core.limits.rules import DowngradePolicy, QueuePolicy
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.health.warnings import warnings
 
@@ -33,6 +34,22 @@ def test_every_key_becomes_a_rule() -> None:
     ]
 
 
+def test_a_limit_can_queue_or_downgrade() -> None:
+    parsed = config.parse(
+        "{log: {type: memory}, threads: {type: memory}, models: {big: {type: scripted}, small: {type: scripted}}, "
+        "agents: {default: {model: big}, thrifty: {model: small}}, limits: ["
+        "{name: a, subject: user, concurrent_runs: 2, on_exceed: queue, queue: {wait: 5, most: 7}},"
+        "{name: b, subject: user, requests_per_minute: 2, on_exceed: queue},"
+        "{name: c, subject: user, tokens_per_day: 2, on_exceed: downgrade, downgrade: small}]}",
+        environ={},
+    )
+
+    limits = build_limits(parsed.limits, parsed.timezone)
+    policies = [QueuePolicy(5, 7), QueuePolicy(30, 100), DowngradePolicy("small")]
+    assert [one.policy for one in limits.limits] == policies
+    assert limits.has_queues
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -40,7 +57,20 @@ def test_every_key_becomes_a_rule() -> None:
         ("limits: [{name: a, subject: team, concurrent_runs: 1}]", "limits"),
         ("limits: [{name: a, subject: user, requests: {most: 1, per: 40d}}]", "at most 31d"),
         ("limits: [{name: a, subject: user, concurrent_runs: 0}]", "limits"),
-        ("limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: queue}]", "on_exceed"),
+        ("limits: [{name: a, subject: user, requests_per_day: 1, on_exceed: queue}]", "cannot queue"),
+        ("limits: [{name: a, subject: user, tokens_per_month: 1, on_exceed: queue}]", "cannot queue"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, queue: {wait: 3}}]", "needs `on_exceed: queue`"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: queue, queue: {wait: 0}}]", "wait"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: downgrade}]", "downgrade: MODEL"),
+        ("limits: [{name: a, subject: user, concurrent_runs: 1, downgrade: big}]", "on_exceed: downgrade"),
+        (
+            "limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: downgrade, downgrade: bug}]",
+            "no model is named 'bug'. Did you mean 'big'",
+        ),
+        (
+            "limits: [{name: a, subject: user, concurrent_runs: 1, on_exceed: downgrade, downgrade: big}]",
+            "'big' is the model of the agent 'default' already",
+        ),
         ("limits: [{name: a, subject: user, concurrent_runs: 1, agents: [nobody]}]", "no agent is named 'nobody'"),
         ("limits: [{name: a, subject: user, cost_per_day: 1}]", "the model 'big' has no price"),
         (

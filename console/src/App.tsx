@@ -23,6 +23,7 @@ const FlowScreen = lazy(() => loadChunk(() => import("./screens/flows/FlowScreen
 const Access = lazy(() => loadChunk(() => import("./screens/access/Access")));
 const Health = lazy(() => loadChunk(() => import("./screens/health/Health")));
 const MetricsScreen = lazy(() => loadChunk(() => import("./screens/metrics/MetricsScreen")));
+const UsageScreen = lazy(() => loadChunk(() => import("./screens/usage/UsageScreen")));
 const Workbench = lazy(() => loadChunk(() => import("./screens/plugins/Workbench")));
 const Threads = lazy(() => loadChunk(() => import("./screens/threads/Threads")));
 const Runs = lazy(() => loadChunk(() => import("./screens/threads/Runs")));
@@ -99,6 +100,8 @@ function CurrentScreen() {
       return <Health />;
     case "/metrics":
       return <MetricsScreen />;
+    case "/usage":
+      return <UsageScreen />;
     case "/settings":
       return <SettingsScreen />;
     default:

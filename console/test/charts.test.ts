@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Metrics } from "../src/screens/metrics/api";
-import { buildCharts, hasValues, stack, sumUp, tableRows } from "../src/screens/metrics/charts";
+import { hasValues, stack, tableRows } from "../src/parts/chart/chart";
+import { buildCharts, sumUp } from "../src/screens/metrics/charts";
 
 const METRICS: Metrics = {
   window: "1h",

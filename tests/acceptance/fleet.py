@@ -14,7 +14,9 @@ import yaml
 
 def on_a_fleet(configuration: dict[str, Any]) -> dict[str, Any]:
     agents = {name: lasting(agent) for name, agent in configuration["agents"].items()}
-    return configuration | kept() | {"agents": agents}
+    stores = kept()
+    stores["threads"] = configuration.get("threads", {}) | stores["threads"]
+    return configuration | stores | {"agents": agents}
 
 
 def kept() -> dict[str, Any]:

@@ -261,6 +261,8 @@ OPERATOR: dict[str, Example] = {
     "POST access/keys/{name:path}/restore": Example("POST", "access/keys/alice/restore", status=403),
     "GET flows/{plugin}/{flow}": Example("GET", "flows/steps/no-such-flow", status=404),
     "GET metrics": Example("GET", "metrics", status=403),
+    "GET usage": Example("GET", "usage"),
+    "GET usage/limits": Example("GET", "usage/limits"),
     "GET snippets": Example("GET", "snippets"),
     "GET snippets/{face}": Example("GET", "snippets/operator"),
     "GET plugins": Example("GET", "plugins", status=403),

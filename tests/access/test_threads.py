@@ -40,6 +40,14 @@ async def test_lists_leave_out_the_threads_of_other_agents(threads: ScopedThread
     assert await threads.pending(SUPPORT, "t-default") == []
 
 
+async def test_pages_of_several_agents_continue_where_the_one_before_ended(threads: ScopedThreads) -> None:
+    (first,) = await threads.list(SUPPORT, limit=1)
+    (second,) = await threads.list(SUPPORT, limit=1, after=first.cursor)
+
+    assert [first.id, second.id] == ["t-sales", "t-support"]
+    assert await threads.list(SUPPORT, limit=1, after=second.cursor) == []
+
+
 async def test_the_thread_of_another_agent_is_reported_as_unknown(threads: ScopedThreads) -> None:
     assert await threads.load("t-support", SUPPORT)
     assert await threads.load("t-default", SUPPORT) is None

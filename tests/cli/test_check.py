@@ -78,6 +78,27 @@ def test_check_warns_of_a_model_without_a_key_for_its_provider(run: Run, model: 
     assert "api_key" not in relayed.stderr
 
 
+def test_check_warns_of_a_model_whose_answers_a_limit_cuts(run: Run) -> None:
+    text = """
+models: {fast: {type: openai, model: gpt-4o-mini, api_key: sk-canary, max_tokens: 8000}}
+limits: [{name: all, subject: everyone, tokens_per_day: 1_000_000}]
+"""
+    Path("rightseat.yaml").write_text(text)
+    cut = run("check")
+    Path("rightseat.yaml").write_text(f"{text}limits_reserve: {{fast: 8000}}\n")
+    reserved = run("check")
+    Path("rightseat.yaml").write_text(f"{text}limits_reserve: {{fats: 8000}}\n")
+    unknown = run("check")
+
+    assert (cut.exit_code, reserved.exit_code, reserved.stderr) == (0, 0, "")
+    assert cut.stderr == (
+        "Warning: models.fast: `max_tokens` is 8,000, but where a limit of tokens or cost applies, answers end at "
+        "4,096 tokens unless the request has `max_tokens`. Set `limits_reserve: {fast: 8000}`.\n"
+    )
+    assert unknown.exit_code == 1
+    assert "limits_reserve.fats: no model is named 'fats'. Did you mean 'fast'?" in unknown.output
+
+
 def test_check_warns_of_a_price_that_belongs_to_no_model(run: Run) -> None:
     Path("rightseat.yaml").write_text(
         """

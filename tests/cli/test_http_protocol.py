@@ -13,6 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from rightseat.access.request_limits import MAX_HEAD_BYTES
 from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol
+from rightseat.faces._shared.run_response import WRITE_NOW
 from tests.conftest import stop
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
@@ -251,3 +252,71 @@ async def test_a_client_that_reads_slowly_receives_the_whole_stream() -> None:
             await asyncio.sleep(0.002)
 
     assert size > 400 * 60_000
+
+
+async def test_chunks_that_are_written_at_once_are_the_bytes_that_send_writes() -> None:
+    async def write(scope: Scope, receive: Receive, send: Send) -> None:
+        write_now = scope.pop(WRITE_NOW)
+        written = [write_now(b"before the head")]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for body in (b"first", b"x" * 300):
+            if scope["path"] == "/now":
+                written.append(write_now(body))
+            else:
+                await send({"type": "http.response.body", "body": body, "more_body": True})
+        await send({"type": "http.response.body", "body": b"last"})
+        results[scope["path"]] = [*written, write_now(b"after the end")]
+
+    results: dict[str, list[bool]] = {}
+    async with serving(write) as served:
+        now, usual = [
+            await served.exchange(b"GET %b HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n" % path)
+            for path in (b"/now", b"/usual")
+        ]
+
+    assert results == {"/now": [False, True, True, False], "/usual": [False, False]}
+    assert now.partition(b"\r\n\r\n")[2] == usual.partition(b"\r\n\r\n")[2]
+    assert b"5\r\nfirst\r\n12c\r\nxxx" in now
+
+
+async def test_no_chunk_is_written_at_once_to_a_client_that_does_not_read() -> None:
+    async def write(scope: Scope, receive: Receive, send: Send) -> None:
+        write_now = scope.pop(WRITE_NOW)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while write_now(b"a" * 60_000):
+            written.append(60_000)
+        is_refused.set()
+        await send({"type": "http.response.body", "body": b"end"})
+
+    written: list[int] = []
+    is_refused = asyncio.Event()
+    async with serving(write) as served, served.connect(receive_buffer=4096) as (reader, writer):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # as a client does that reads nothing
+        writer.write(GET + b"connection: close\r\n\r\n")
+        async with asyncio.timeout(30):
+            await is_refused.wait()
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        answer = await reader.read()
+
+    assert answer.count(b"a") >= sum(written)
+    assert answer.endswith(b"3\r\nend\r\n0\r\n\r\n")
+
+
+async def test_a_chunk_of_a_response_is_not_written_into_the_response_to_a_pipelined_request() -> None:
+    async def write(scope: Scope, receive: Receive, send: Send) -> None:
+        write_now = scope.pop(WRITE_NOW)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        pipelined.extend(len(connection.pipeline) for connection in connections)
+        write_now(scope["path"].encode())
+        await send({"type": "http.response.body", "body": b""})
+
+    pipelined: list[int] = []
+    async with serving(write) as served:
+        connections: Any = served.server.server_state.connections
+        requests = [b"GET /first HTTP/1.1\r\nHost: localhost\r\n", b"GET /second HTTP/1.1\r\nHost: localhost\r\n"]
+        answer = await served.exchange(requests[0] + b"\r\n" + requests[1] + b"connection: close\r\n\r\n")
+
+    first, second = answer.split(b"HTTP/1.1 200 OK")[1:]
+    assert pipelined == [1, 0]
+    assert first.endswith(b"6\r\n/first\r\n0\r\n\r\n")
+    assert second.endswith(b"7\r\n/second\r\n0\r\n\r\n")

@@ -125,6 +125,12 @@ def test_the_commented_lines_are_valid_when_uncommented(run: Run) -> None:
     assert read.server.origins == ("http://localhost:3000",)
 
 
+def test_the_file_deletes_threads_that_are_not_used(run: Run) -> None:
+    run("init", "--provider", "demo")
+
+    assert yaml.safe_load(Path("rightseat.yaml").read_text())["threads"] == {"retention_days": 90}
+
+
 def test_init_overwrites_no_file(run: Run) -> None:
     Path("rightseat.yaml").write_text("mine")
 

@@ -1,11 +1,9 @@
 """`rightseat serve --reload`, as a program."""
 
-import queue
 import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,9 +11,10 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from tests.cli.server_process import WAIT_S, ServerProcess
+
 pytestmark = pytest.mark.whole
 
-WAIT_S = 180.0
 CONFIG = """
 models: {default: {type: scripted, chunk_delay: %s}}
 agents: {default: {tools: ['my_tools:greet']}}
@@ -25,33 +24,11 @@ server: {shutdown_timeout: 20}
 TOOL = "def greet(name: str) -> str:\n    'Greets.'\n    return %r\n"
 
 
-class Server:
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process = process
-        self.lines: list[str] = []
-        self._arrived: queue.Queue[str] = queue.Queue()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def wait_for(self, text: str) -> str:
-        """The next line that contains the text."""
-        while True:
-            line = self._arrived.get(timeout=WAIT_S)
-            self.lines.append(line)
-            if text in line:
-                return line
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._arrived.put(line.rstrip())
-
-
 @contextmanager
-def reloading() -> Iterator[tuple[Server, str]]:
+def reloading() -> Iterator[tuple[ServerProcess, str]]:
     command = [sys.executable, "-m", "rightseat", "serve", "--reload", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        server = Server(process)
+        server = ServerProcess(process)
         try:
             (url,) = re.findall(r"http://127\.0\.0\.1:\d+", server.wait_for("  serves "))
             server.wait_for("  origins ")

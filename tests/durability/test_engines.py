@@ -176,7 +176,7 @@ async def test_a_run_that_died_between_its_thread_and_its_last_word_gets_an_end(
     ask, path = asking("Hello?", "r"), tmp_path / "rightseat.db"
     async with SqliteLog(path) as log, SqlThreads(connect(path)) as threads:
         await log.create("r")
-        pen = await log._claim("r", 1)
+        pen = log._begin("r", 1)  # and never ended, as by a process that dies
         await threads.claim(ask)
         await pen.append(RunStarted("r", "t", "default"))
         await threads.finish(ask, (), None, RunFinished("done"))

@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from dbos._dbos import _get_dbos_instance
 from dbos._schemas.system_database import SystemSchema
 from dbos._sys_db import SystemDatabase
-from sqlalchemy import update
+from sqlalchemy import Connection, event, insert, update
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Perform, Resumed, Steps
@@ -35,7 +36,7 @@ from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.dbos import DbosEngine
-from rightseat.engines.dbos.system import DbosSystem
+from rightseat.engines.dbos.system import DbosSystem, find_pending
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.postgres import Options as PostgresOptions
@@ -494,6 +495,28 @@ async def test_a_run_that_ended_as_its_process_died_is_not_kept_as_going_on(tmp_
     assert (before, after) == ({"r": "PENDING"}, {})
     assert thread is not None
     assert len(thread.messages) == 4
+
+
+async def test_own_runs_are_found_by_the_index_of_pending_runs(tmp_path: Path) -> None:
+    plans = list[str]()
+
+    def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *rest: object) -> None:
+        if not statement.startswith("EXPLAIN"):
+            rows = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
+            plans.extend(row[3] for row in rows)
+
+    async with asyncio.timeout(60), serving(tmp_path, None):
+        database = _get_dbos_instance()._sys_db
+        with database.engine.begin() as connection:
+            row = {"status": "PENDING", "priority": 0, "recovery_attempts": 0}
+            own = row | {"workflow_uuid": "r", "executor_id": "this"}
+            other = row | {"workflow_uuid": "o", "executor_id": "other"}
+            connection.execute(insert(SystemSchema.workflow_status), [own, other])
+        event.listen(database.engine, "before_cursor_execute", explain)
+        found = await asyncio.to_thread(find_pending, database, "this")
+
+    assert found == ["r"]
+    assert any("USING INDEX idx_workflow_status_pending" in plan for plan in plans)
 
 
 def die_before_noting(folder: Path, url: str | None) -> None:

@@ -1,11 +1,8 @@
 """Schedules of faults: some each time, ten thousand in the whole suite. A seed that fails can be played again with
 `python -m tests.simulation SEED`, with `--loss` where the log itself is lost."""
 
-import os
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from functools import partial
-from multiprocessing import get_context
 
 import pytest
 
@@ -16,13 +13,6 @@ MANY = 10_000
 LOSSES = 3_000
 EACH = 500  # in one test: each has to be over within five minutes
 SHARE = 125  # of one process at a time
-
-
-@pytest.fixture(scope="module")
-def players() -> Iterator[Executor]:
-    """A process for each processor: a schedule needs one alone, and there are thousands."""
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        yield pool
 
 
 @pytest.mark.parametrize("first", range(0, FEW, FEW // 3))

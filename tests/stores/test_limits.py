@@ -9,15 +9,31 @@ import pytest
 from sqlalchemy import event
 
 from rightseat.core.ask import Ask
-from rightseat.core.limits.book import Admitted, Hold, LimitRefusal, Reserve, Settle, Settled, UsageCounts, UsageKey
+from rightseat.core.errors import StoreUnreachable
+from rightseat.core.events import RunFinished
+from rightseat.core.limits.book import (
+    Admitted,
+    HeldAmount,
+    Hold,
+    LimitRefusal,
+    Queued,
+    Reserve,
+    Settle,
+    Settled,
+    UsageCounts,
+    UsageKey,
+)
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.rules import Charge, CounterKey, LimitRule
+from rightseat.core.limits.rules import Charge, CounterKey, Downgrade, DowngradePolicy, LimitRule, QueuePolicy
 from rightseat.core.limits.store import LimitStore, StoresLimits, UsageQuery
+from rightseat.core.limits.tickets import TICKET_GRACE_S
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
 from rightseat.core.threads import Threads
+from rightseat.stores import sql
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
+from tests.services import proxy, schema
 
 USAGE = UsageKey("alice", "ci", "default", "big")
 REQUESTS = Charge(CounterKey("a", "requests/3600s", "alice"), LimitRule("requests", 10, SlidingWindow(3600)), 1)
@@ -149,6 +165,47 @@ async def test_the_slot_of_a_durable_run_passes_to_the_process_that_takes_it_ove
             assert await totals(threads.limits) == {"concurrent_runs": (0, 0)}
 
 
+async def test_a_process_does_not_give_back_the_slot_of_a_run_that_another_one_has_taken_over(
+    where: Path | str,
+) -> None:
+    if isinstance(where, Path):
+        pytest.skip("one process at a time owns a file")
+    slot = Reserve("run:slot", "run", [RUNS], USAGE)
+    async with asyncio.timeout(60), SqlThreads(connect(where)) as paused, SqlThreads(connect(where)) as threads:
+        (admitted,) = await paused.limits.apply([slot])
+        assert isinstance(admitted, Admitted)
+        forced = Reserve(slot.id, slot.run_id, slot.charges, USAGE, is_forced=True)
+        (taken,) = await threads.limits.apply([forced])
+        assert isinstance(taken, Admitted)
+
+        assert await paused.limits.apply([Settle(admitted.hold, USAGE)]) == [Settled(is_counted=False)]
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+        assert await threads.limits.apply([Settle(taken.hold, USAGE)]) == [Settled()]
+
+
+async def test_a_slot_that_passed_to_another_process_is_given_back_if_the_first_one_ends_the_run(
+    where: Path | str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if isinstance(where, Path):
+        pytest.skip("one process at a time owns a file")
+    monkeypatch.setattr(sql, "RECONCILE_INTERVAL_S", 0.0)
+    ask = Ask(messages=(user("Hi"),), durable=True)
+    slot = Reserve(f"{ask.run_id}:slot", ask.run_id, [RUNS], USAGE)
+    async with asyncio.timeout(60), SqlThreads(connect(where)) as first, SqlThreads(connect(where)) as second:
+        second.limits.is_used = True
+        await first.claim(ask)
+        await first.limits.apply([slot])
+        await second.limits.apply([Reserve(slot.id, slot.run_id, slot.charges, USAGE, is_forced=True)])
+        await second.orphans()
+        assert await totals(second.limits) == {"concurrent_runs": (0, 1)}
+        await first.finish(ask, (), None, RunFinished("done"))
+
+        await second.orphans()
+        await second.orphans()
+
+        assert await totals(second.limits) == {"concurrent_runs": (0, 0)}
+
+
 async def test_a_store_that_counts_nothing_gets_no_statement_of_limits(tmp_path: Path) -> None:
     async with SqlThreads(connect(tmp_path / "rightseat.db")) as threads:
         seen: list[str] = []
@@ -163,6 +220,56 @@ async def test_a_store_that_counts_nothing_gets_no_statement_of_limits(tmp_path:
     assert not [text for text in seen if "limit_" in text or "usage" in text.replace("model_usage", "")]
 
 
+async def test_a_transaction_of_postgresql_has_four_round_trips() -> None:
+    async with schema() as where, SqlThreads(connect(where)) as threads:
+        await threads.limits.apply([reserve("first", REQUESTS, RUNS, TOKENS)])  # adds the counters
+        sent: list[str] = []
+        scripts: Any = threads._database._scripts  # type: ignore[attr-defined]  # the statements are seen nowhere else
+        with scripts._connection.query_logger(lambda record: sent.append(record.query.split()[0])):
+            (admitted,) = await threads.limits.apply([reserve("h", REQUESTS, RUNS, TOKENS)])
+            assert isinstance(admitted, Admitted)
+            await threads.limits.apply([Settle(admitted.hold, USAGE, UsageCounts(requests=1, input_tokens=5))])
+
+    assert sent == 2 * ["BEGIN;", "WITH", "WITH", "COMMIT;"]
+
+
+async def test_limits_are_refused_while_the_database_is_away_and_counted_afterwards() -> None:
+    async with (
+        asyncio.timeout(60),
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+    ):
+        await threads.limits.apply([reserve("before", RUNS)])
+        way.cut()
+        for _ in range(2):  # on the lost connection, and on a new one
+            with pytest.raises(StoreUnreachable):
+                await threads.limits.apply([reserve("away", RUNS)])
+        way.mend()
+        await threads.limits.apply([reserve("after", RUNS)])
+
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 2)}
+
+
+async def test_a_connection_that_is_lost_in_a_transaction_leaves_nothing_of_it() -> None:
+    async with (
+        asyncio.timeout(60),
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+    ):
+        await threads.limits.apply([reserve("before", RUNS)])
+        way.mute_after = (b"lost",)  # the id, which the second statement writes
+        lost = asyncio.create_task(threads.limits.apply([reserve("lost", RUNS)]))
+        await way.swallowed.wait()
+        way.cut()
+        with pytest.raises(StoreUnreachable):
+            await lost
+        way.mend()
+
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+
+
 async def test_a_hold_that_is_refused_leaves_nothing(limits: LimitStore) -> None:
     large = Charge(TOKENS.key, TOKENS.rule, 950)
     outcomes = await limits.apply([reserve("one", TOKENS), reserve("two", RUNS, large)])
@@ -171,3 +278,101 @@ async def test_a_hold_that_is_refused_leaves_nothing(limits: LimitStore) -> None
     assert isinstance(outcomes[0].hold, Hold)
     assert isinstance(outcomes[1], LimitRefusal)
     assert await totals(limits) == {"concurrent_runs": (0, 0), "tokens/day": (0, 100)}
+
+
+QUEUED = Charge(
+    CounterKey("q", "concurrent_runs", "everyone"), LimitRule("runs", 1), 1, policy=QueuePolicy(wait=30, most=3)
+)
+
+
+def ask(run: str, user: str = "alice", *, has_ticket: bool = False) -> Reserve:
+    return Reserve(f"{run}:slot", run, [QUEUED], USAGE._replace(user=user), has_ticket=has_ticket)
+
+
+def end(run: str, user: str = "alice") -> Settle:
+    usage = USAGE._replace(user=user)
+    return Settle(Hold(f"{run}:slot", run, [HeldAmount(QUEUED.key, "runs", 0, 1)], usage), usage)
+
+
+async def find_waiting(limits: LimitStore) -> int:
+    _, rows = await limits.counters()
+    return sum(row.waiting for row in rows)
+
+
+async def test_asks_beyond_a_limit_with_a_queue_wait_in_turn(limits: LimitStore) -> None:
+    first, *waiting = await limits.apply([ask("r1"), ask("r2"), ask("r3"), ask("r4", "bob"), ask("r5", "bob")])
+
+    assert isinstance(first, Admitted)
+    assert [type(one) for one in waiting] == [Queued, Queued, Queued, LimitRefusal]
+    assert isinstance(waiting[-1], LimitRefusal)
+    assert waiting[-1].cause == "queue_full"
+    assert await find_waiting(limits) == 3
+    assert await limits.find_ready({QUEUED.key: QUEUED.rule}) == []
+
+    await limits.apply([end("r1")])
+
+    assert await limits.find_ready({QUEUED.key: QUEUED.rule}) == ["r2:ticket"]
+    new, third, second = await limits.apply([ask("r6"), ask("r3", has_ticket=True), ask("r2", has_ticket=True)])
+    assert isinstance(new, LimitRefusal)
+    assert isinstance(third, Queued)
+    assert isinstance(second, Admitted)
+    assert await find_waiting(limits) == 2
+
+    await limits.apply([end("r2"), Settle(None, USAGE, UsageCounts(refused=1), ticket_id="r3:ticket")])
+    (bob,) = await limits.apply([ask("r4", "bob", has_ticket=True)])
+
+    assert isinstance(bob, Admitted)
+    assert await find_waiting(limits) == 0
+    assert await totals(limits) == {"concurrent_runs": (0, 1)}
+
+
+async def test_the_user_without_a_running_run_is_admitted_first(limits: LimitStore) -> None:
+    both = Charge(QUEUED.key, LimitRule("runs", 2), 1, policy=QueuePolicy())
+    slots = [
+        Reserve(f"{run}:slot", run, [both], USAGE._replace(user=user))
+        for run, user in (("a1", "alice"), ("a2", "alice"), ("a3", "alice"), ("b1", "bob"))
+    ]
+    await limits.apply(slots)
+
+    await limits.apply([end("a1")])
+
+    assert await limits.find_ready({both.key: both.rule}) == ["b1:ticket"]
+
+
+async def test_tickets_of_a_process_that_died_are_removed(where: Path | str) -> None:
+    async with asyncio.timeout(60):
+        async with SqlThreads(connect(where, 0.5)) as dead:
+            await dead.limits.apply([ask("r1"), ask("r2")])
+            assert await find_waiting(dead.limits) == 1
+        async with SqlThreads(connect(where, 0.5)) as threads:
+            threads.limits.is_used = True
+            await threads.orphans()
+
+            assert await find_waiting(threads.limits) == 0
+            assert await totals(threads.limits) == {"concurrent_runs": (0, 0)}
+
+
+async def test_a_ticket_whose_time_is_over_does_not_block_others(limits: LimitStore) -> None:
+    brief = Charge(QUEUED.key, QUEUED.rule, 1, policy=QueuePolicy(wait=-TICKET_GRACE_S))
+    await limits.apply([ask("r1"), Reserve("r2:slot", "r2", [brief], USAGE)])
+
+    (third,) = await limits.apply([ask("r3")])
+
+    assert isinstance(third, Queued)
+    assert third.ticket.number == 1
+    assert await find_waiting(limits) == 1
+
+
+async def test_a_limit_that_downgrades_counts_asks_and_no_calls(limits: LimitStore) -> None:
+    policy = DowngradePolicy("small")
+    requests = Charge(REQUESTS.key, LimitRule("requests", 1, SlidingWindow(3600)), 1, policy=policy)
+    tokens = Charge(CounterKey("a", "tokens/day", "alice"), LimitRule("tokens", 50, CalendarWindow("day")), 60)
+    first, second = await limits.apply([reserve("h1", requests), reserve("h2", requests, tokens, TOKENS)])
+
+    assert isinstance(first, Admitted)
+    assert first.downgrade is None
+    assert isinstance(second, Admitted)
+    assert second.downgrade == Downgrade("small", ("a",))
+    assert second.hold is not None
+    assert [one.key for one in second.hold.amounts] == [TOKENS.key]
+    assert (await totals(limits))["requests/3600s"] == (2, 0)

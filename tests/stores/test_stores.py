@@ -245,6 +245,23 @@ async def test_threads_are_listed_the_latest_first(threads: Threads) -> None:
     assert [one.id for one in await threads.list(ANNA, limit=2)] == ["a", "c"]
 
 
+async def test_a_page_begins_after_the_last_thread_of_the_page_before_it(threads: Threads) -> None:
+    for number in range(6):
+        await run(threads, ask(thread_id=f"t{number}", run_id=f"r{number}", agent=f"agent{number % 2}"))
+
+    first = await threads.list(ANNA, limit=2)
+    await run(threads, ask(thread_id="new", run_id="new"))
+    await threads.delete("t4", ANNA)  # the cursor itself
+    await threads.delete("t3", ANNA)  # on the next page
+    second = await threads.list(ANNA, limit=2, after=first[-1].cursor)
+    of_one_agent = await threads.list(ANNA, agent="agent0", after=first[-1].cursor)
+
+    assert [one.id for one in first] == ["t5", "t4"]
+    assert [one.id for one in second] == ["t2", "t1"]
+    assert [one.id for one in await threads.list(ANNA, after=second[-1].cursor)] == ["t0"]
+    assert [one.id for one in of_one_agent] == ["t2", "t0"]
+
+
 async def test_a_list_can_be_of_one_agent(threads: Threads) -> None:
     await run(threads, ask(thread_id="a", run_id="ra", agent="weather"))
     await run(threads, ask(thread_id="b", run_id="rb", agent="news"))

@@ -71,6 +71,18 @@ async def search(store: Store, words: str) -> list[str]:
     return await list_ids(store, ThreadQuery(words=words))
 
 
+async def test_a_run_that_answers_a_question_has_the_time_of_the_question(store: Store) -> None:
+    asking = await run(store, "t", last=RunFinished("waiting", (Interrupt("i", "approval", "Really?"),)))
+    await asyncio.sleep(0.02)  # the time that a person takes
+    answering = await run(store, "t", answers=(Answer("i", "resolved"),))
+    later = await run(store, "t")
+
+    found = {one.id: one for one in (await store.records.runs(RunQuery())).rows}
+    assert found[answering].asked_at == found[asking].ended_at
+    assert 0.02 <= (found[answering].waited_seconds or 0) < 5
+    assert [found[one].waited_seconds for one in (asking, later)] == [None, None]
+
+
 # What is visible
 
 

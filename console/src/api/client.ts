@@ -10,7 +10,7 @@ import type {
   Me,
   Provider,
   RunAnswer,
-  RunLine,
+  RunDetails,
   RunPage,
   RunQuery,
   ThreadAnswer,
@@ -127,7 +127,7 @@ function encodeQuery(query: object): string {
   return new URLSearchParams(known.map(([name, value]) => [name, String(value)])).toString();
 }
 
-export const getRun = (run: string) => call<RunLine>(`runs/${id(run)}`);
+export const getRun = (run: string) => call<RunDetails>(`runs/${id(run)}`);
 export const getFlows = () => call<FlowLine[]>("flows");
 /** Without a digest the current version. */
 export const getFlow = (plugin: string, flow: string, digest?: string) =>

@@ -35,12 +35,21 @@ export interface Agent {
 }
 
 export interface ThreadAnswer {
-  thread: { id: string; name: string | null; agent: string; owner: string };
+  thread: ThreadLine;
   /** Whether the user may read the messages. */
   readable: boolean;
   /** Null if there is none, or if the user may not read it. */
   state: Json;
   runs: RunLine[];
+  files: FileLine[];
+}
+
+/** A file or a chart that a run created. */
+export interface FileLine {
+  id: string;
+  name: string;
+  media_type: string;
+  created_at: string;
 }
 
 export type ThreadState = RunState;
@@ -116,10 +125,28 @@ export interface RunLine {
   flow?: string | null;
   began_at?: string | null;
   milliseconds?: number | null;
+  /** Between the question of an earlier run and this run, which answers it. */
+  waited?: number | null;
   model_calls?: number | null;
   tool_calls?: number | null;
   tokens?: Tokens | null;
   cost?: number | null;
+  /** False for a run that is not stored: the server has its times and numbers for a while, and no thread. */
+  kept?: boolean;
+}
+
+/** A run with its timeline. */
+export interface RunDetails extends RunLine {
+  spans: SpanLine[];
+}
+
+/** Times are in milliseconds since the run began; `to` is null while the span is open. */
+export interface SpanLine {
+  span: string;
+  kind: "run" | "model" | "tool" | "step";
+  name: string;
+  from: number;
+  to: number | null;
 }
 
 /** A row of the list of flows. */

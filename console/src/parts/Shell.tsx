@@ -56,19 +56,26 @@ export function Shell({ me, children }: { me: Me; children: ReactNode }) {
                 {t("nav.connect")}
               </NavLink>
             </NavGroup>
-            {me.rights.watch && (
-              <NavGroup name={t("nav.operate")}>
-                <NavLink to="/health" icon={<Icon name="health" />}>
-                  {t("nav.health")}
-                </NavLink>
-                <NavLink to="/metrics" icon={<Icon name="metrics" />}>
-                  {t("nav.metrics")}
-                </NavLink>
+            <NavGroup name={t("nav.operate")}>
+              {me.rights.watch && (
+                <>
+                  <NavLink to="/health" icon={<Icon name="health" />}>
+                    {t("nav.health")}
+                  </NavLink>
+                  <NavLink to="/metrics" icon={<Icon name="metrics" />}>
+                    {t("nav.metrics")}
+                  </NavLink>
+                </>
+              )}
+              <NavLink to="/usage" icon={<Icon name="usage" />}>
+                {t("nav.usage")}
+              </NavLink>
+              {me.rights.watch && (
                 <NavLink to="/access" icon={<Icon name="key" />}>
                   {t("nav.access")}
                 </NavLink>
-              </NavGroup>
-            )}
+              )}
+            </NavGroup>
             <NavLink to="/settings" icon={<Icon name="settings" />} className="on-phones">
               {t("nav.settings")}
             </NavLink>

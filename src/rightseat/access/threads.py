@@ -7,7 +7,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, Threads
+from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 
@@ -49,14 +49,20 @@ class ScopedThreads:
         return thread if thread is None or is_visible(thread, principal) else None
 
     async def list(
-        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: ThreadCursor | None = None,
     ) -> Sequence[Summary]:
         if principal.agents is None:
-            return await self._threads.list(principal, agent=agent, archived=archived, limit=limit)
+            return await self._threads.list(principal, agent=agent, archived=archived, limit=limit, after=after)
         found: list[Summary] = []
         for name in {agent}.intersection(principal.agents) if agent is not None else principal.agents:
-            found += await self._threads.list(principal, agent=name, archived=archived, limit=limit)
-        return sorted(found, key=lambda one: one.updated_at, reverse=True)[:limit]
+            found += await self._threads.list(principal, agent=name, archived=archived, limit=limit, after=after)
+        return sorted(found, key=lambda one: one.cursor, reverse=True)[:limit]
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None

@@ -29,6 +29,7 @@ from rightseat.core.model import Model, set_model_key
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
 from rightseat.core.records import Records, StoresRecords
+from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
@@ -87,10 +88,11 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     guards = [part.module.build(part.options, registry) for part in config.guards]
     hooks = load_hooks(config.hooks)
-    recent = RecentMetrics() if any(face.type == "operator" for face in config.faces) else None
+    has_operators = any(face.type == "operator" for face in config.faces)
+    recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads))
-    metering = build_metering(config, threads)
+    metering = build_metering(config, threads, registry.models)
     identity_provider = build_identity_provider(config)
     runtime = Runtime(
         agents,
@@ -110,6 +112,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         workbenches=[one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)],
         recent=recent,
         audit=threads.audit if isinstance(threads, StoresAudit) else None,
+        transient_runs=TransientRuns() if has_operators else None,
     )
     inner_parts = (
         *registry.models.values(),
@@ -141,7 +144,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     )
 
 
-def build_metering(config: Config, threads: Threads) -> Metering | None:
+def build_metering(config: Config, threads: Threads, models: Mapping[str, Model]) -> Metering | None:
     """What is counted in the store; None if the configuration has neither limits nor the face `usage`."""
     if not config.limits and all(face.type != "usage" for face in config.faces):
         return None
@@ -150,7 +153,9 @@ def build_metering(config: Config, threads: Threads) -> Metering | None:
     threads.limits.zone = config.timezone
     ledger = Ledger(threads.limits, 0.0 if config.limits else USAGE_DELAY_S)
     limits = build_limits(config.limits, config.timezone)
-    return Metering(limits, ledger, prices_of(config), build_limit_observer(config))
+    return Metering(
+        limits, ledger, prices_of(config), build_limit_observer(config), reserve=config.limits_reserve, models=models
+    )
 
 
 def prices_of(config: Config) -> Prices:

@@ -6,6 +6,7 @@ import gc
 import os
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from math import ceil
@@ -46,6 +47,9 @@ MAX_UNSENT_BYTES = 65536  # in the kernel for one client; beyond them its run is
 @click.option(
     "--reload", "reloads", is_flag=True, help="Restart when the configuration, Python files or plugins change."
 )
+@click.option(
+    "--workers", type=click.IntRange(1, 64), default=1, help="Server processes, on PostgreSQL and Redis only. [1]"
+)
 def command(
     file: Path | None,
     path: Path | None,
@@ -56,6 +60,7 @@ def command(
     edit: bool,
     tls_self_signed: bool,
     reloads: bool,
+    workers: int,
 ) -> None:
     """Start the server.
 
@@ -64,8 +69,12 @@ def command(
     """
     os.umask(0o077)  # files that the server writes are for its own user only
     options = ServeOptions(file or path, model, host, port, access_log, tls_self_signed, edit)
+    if reloads and workers > 1:
+        raise ConfigError("Use either --reload or --workers: --reload restarts one process.")
     if reloads:
         import_module("rightseat.cli.reload").serve_and_reload(options)
+    elif workers > 1:
+        import_module("rightseat.cli.workers").serve_with_workers(options, workers)
     else:
         serve(options)
 
@@ -90,8 +99,10 @@ def load_config(options: ServeOptions) -> Config:
     return allow_editing(config) if options.edit else config
 
 
-def serve(options: ServeOptions, listener: socket.socket | None = None) -> None:
-    """Serve until SIGINT or SIGTERM, at `listener` if it is given."""
+def serve(
+    options: ServeOptions, listener: socket.socket | None = None, on_started: Callable[[], None] | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM, at `listener` if it is given. With `on_started`, the caller prints the summary."""
     access_log = options.access_log
     setup.set_up_logging(access=access_log)
     config = load_config(options)
@@ -117,7 +128,7 @@ def serve(options: ServeOptions, listener: socket.socket | None = None) -> None:
             timeout_graceful_shutdown=config.server.shutdown_timeout + SHUTDOWN_MARGIN_S,
             **files,
         )
-        server = RightseatServer(settings, config, assembly)
+        server = RightseatServer(settings, config, assembly, on_started)
         prepare_setup(server, config, assembly, options, is_child=listener is not None)
         run(server, bound)
     if server.is_restarting:
@@ -189,11 +200,16 @@ def override_address(config: Config, host: str | None, port: int | None) -> Conf
     return replace(config, server=config.server.model_copy(update=overrides))
 
 
-def listen(server: Server) -> socket.socket:
-    """Bind before anything starts, so that an unavailable address is one line and not a traceback."""
+def listen(server: Server, *, is_port_shared: bool = False) -> socket.socket:
+    """Bind before anything starts, so that an unavailable address is one line and not a traceback.
+
+    `is_port_shared`: several sockets may listen at the port, and the kernel distributes the connections.
+    """
     family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
     try:
-        listener = socket.create_server((server.host, server.port), family=family, backlog=2048)
+        listener = socket.create_server(
+            (server.host, server.port), family=family, backlog=2048, reuse_port=is_port_shared
+        )
     except OSError as error:
         raise ConfigError(explain(error, server)) from error
     if hasattr(socket, "TCP_NOTSENT_LOWAT"):
@@ -214,10 +230,17 @@ class RightseatServer(uvicorn.Server):
     It opens and closes the parts itself, so that their errors are one line and not a traceback.
     """
 
-    def __init__(self, settings: uvicorn.Config, config: Config, assembly: app.Assembly) -> None:
+    def __init__(
+        self,
+        settings: uvicorn.Config,
+        config: Config,
+        assembly: app.Assembly,
+        on_started: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__(settings)
         self._config = config
         self._assembly = assembly
+        self._on_started = on_started
         self._opened = assembly.opened()
         self.is_restarting = False
         timeouts = (config.server.read_timeout, config.server.write_timeout)
@@ -237,7 +260,10 @@ class RightseatServer(uvicorn.Server):
         setup_code = own_server.setup_code if own_server else None
         if own_server:
             own_server.url = url
-        announce(self._config, url, setup_code.text if setup_code else None)
+        if self._on_started:
+            self._on_started()
+        else:
+            announce(self._config, url, setup_code.text if setup_code else None)
 
     def restart(self) -> None:
         """Shut down in good order; `serve` then starts again. From now on no run starts, and event streams end."""

@@ -7,7 +7,17 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from rightseat.core.limits.rules import NANO, CountedKind, Limit, LimitRule, Limits, Subject
+from rightseat.core.limits.rules import (
+    NANO,
+    CountedKind,
+    DowngradePolicy,
+    ExceedPolicy,
+    Limit,
+    LimitRule,
+    Limits,
+    QueuePolicy,
+    Subject,
+)
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow, Window, find_zone
 
 PERIOD_PATTERN = re.compile(r"([1-9][0-9]{0,6})([smhd])")
@@ -64,6 +74,14 @@ class CostWindow(BaseModel):
     """The length, such as `10s`, `5m`, `6h` or `7d`."""
 
 
+class QueueOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    wait: float = Field(default=30.0, gt=0, le=3600)
+    """How many seconds a request waits at most; it is then refused with `queue_timeout`."""
+    most: Count = 100
+    """How many requests wait for one counter at most; others are refused with `queue_full`."""
+
+
 class LimitOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(min_length=1, max_length=100)
@@ -103,14 +121,36 @@ class LimitOptions(BaseModel):
     """The maximum cost in a month of `timezone`, in `currency`."""
     cost: CostWindow | None = None
     """The maximum cost in any other period."""
-    on_exceed: Literal["reject"] = "reject"
-    """What happens to a request beyond the limit: it is refused."""
+    on_exceed: Literal["reject", "queue", "downgrade"] = "reject"
+    """What happens to a request beyond the limit: it is refused (`reject`), waits (`queue`), or another model answers
+    it (`downgrade`)."""
+    queue: QueueOptions | None = None
+    """For `on_exceed: queue`: how long, and how many requests wait, such as `{wait: 30, most: 100}`."""
+    downgrade: str | None = None
+    """For `on_exceed: downgrade`: the model that answers, a name under `models`."""
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
-        if not list(self.rules("UTC")):
+        rules = list(self.rules("UTC"))
+        if not rules:
             raise PydanticCustomError("limit", "limits nothing; add a key like requests_per_minute or concurrent_runs")
+        if self.on_exceed == "queue" and any(rule.is_budget for rule in rules):
+            text = "cannot queue: a request would wait for a budget of more than an hour, or of cost. Split the limit"
+            raise PydanticCustomError("limit", text)
+        if self.queue is not None and self.on_exceed != "queue":
+            raise PydanticCustomError("limit", "has `queue`, which needs `on_exceed: queue`")
+        if (self.downgrade is not None) != (self.on_exceed == "downgrade"):
+            raise PydanticCustomError("limit", "needs both `on_exceed: downgrade` and `downgrade: MODEL`, or neither")
         return self
+
+    @property
+    def policy(self) -> ExceedPolicy:
+        if self.downgrade is not None:
+            return DowngradePolicy(self.downgrade)
+        if self.on_exceed != "queue":
+            return None
+        queue = self.queue or QueueOptions()
+        return QueuePolicy(queue.wait, queue.most)
 
     @property
     def limits_cost(self) -> bool:
@@ -143,4 +183,6 @@ class LimitOptions(BaseModel):
 
 
 def build_limits(options: Sequence[LimitOptions], zone: str) -> Limits:
-    return Limits([Limit(one.name, one.subject, [*one.rules(zone)], one.match, one.agents) for one in options])
+    return Limits(
+        [Limit(one.name, one.subject, [*one.rules(zone)], one.match, one.agents, one.policy) for one in options]
+    )

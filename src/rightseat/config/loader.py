@@ -14,6 +14,7 @@ from rightseat.config import document as documents
 from rightseat.config import problems
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.document import KeyPath, Problem, YamlDocument
+from rightseat.config.limits import LimitOptions
 from rightseat.config.shape import (
     DEFAULT_TYPES,
     Config,
@@ -111,6 +112,14 @@ def find_unpriced(models: Mapping[str, Any], prices: Collection[str]) -> list[st
     return [name for name, spec in leaves.items() if name not in prices and spec.get("model") not in prices]
 
 
+def find_model_name(agent: str, agents: Mapping[str, Any]) -> str | None:
+    """The model that answers for an agent, or for a model that is asked by its name; None if it is elsewhere."""
+    spec = agents.get(agent)
+    if agent not in agents or not isinstance(spec, dict):
+        return agent if agent not in agents else None
+    return str(spec.get("model", "default")) if spec.get("type", "loop") == "loop" else None
+
+
 INVALID_PART = ConfiguredPart("models", "", ModuleType("broken"), ConfigFile())
 """Placeholder for an invalid part. It is never returned, because its problem is raised instead."""
 
@@ -137,6 +146,7 @@ class _ConfigLoader:
         if not broken:
             self._check_access(top.access, faces)
             self._check_limits(top, models)
+            self._check_downgrades(top.limits, models, agents)
             self._check_sign_in(top.access, top.server, faces)
         return Config(
             models={name: self._part("models", spec, ("models", name)) for name, spec in models.items()},
@@ -156,6 +166,7 @@ class _ConfigLoader:
             prices=top.prices,
             currency=top.currency,
             limits=tuple(top.limits),
+            limits_reserve=top.limits_reserve,
             timezone=top.timezone,
             path=path,
         )
@@ -232,6 +243,28 @@ class _ConfigLoader:
                     f"limits[{number}] limits cost, but the model {unpriced[0]!r} has no price. Add it under `prices`."
                 )
                 self._report(("limits", number), text)
+
+        for name in top.limits_reserve:
+            if name not in models:
+                text = f"limits_reserve.{name}: no model is named {name!r}.{parts.hint(name, models)}"
+                self._report(("limits_reserve", name), text)
+
+    def _check_downgrades(
+        self, limits: Sequence[LimitOptions], models: Mapping[str, Any], agents: Mapping[str, Any]
+    ) -> None:
+        """A limit for all agents may downgrade to the model of some: it refuses asks of those."""
+        for number, limit in enumerate(limits):
+            model, path = limit.downgrade, ("limits", number, "downgrade")
+            if model is None:
+                continue
+            if model not in models:
+                text = f"limits[{number}].downgrade: no model is named {model!r}.{parts.hint(model, models)}"
+                self._report(path, text)
+                continue
+            own = [name for name in limit.agents or agents if model == find_model_name(name, agents)]
+            if own and (limit.agents is not None or len(own) == len(agents)):
+                text = f"limits[{number}].downgrade: {model!r} is the model of the agent {own[0]!r} already."
+                self._report(path, text)
 
     def _check_sign_in(self, access: Access, server: Server, faces: list[Any]) -> None:
         if access.oidc is None:

@@ -42,6 +42,7 @@ def build_schema() -> Schema:
         "prices": {"type": "object", "additionalProperties": _options(PriceOptions, "prices", definitions)},
         "currency": {"type": "string", "default": ConfigFile.model_fields["currency"].default},
         "limits": {"type": "array", "items": _options(LimitOptions, "limits", definitions)},
+        "limits_reserve": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
         "timezone": {"type": "string", "default": ConfigFile.model_fields["timezone"].default},
     }
     texts = descriptions(ConfigFile)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.limits import LimitOptions, TimeZone
+from rightseat.config.limits import Count, LimitOptions, TimeZone
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
@@ -183,6 +183,9 @@ class ConfigFile(BaseModel):
     limits: list[LimitOptions] = Field(default_factory=list)
     """Limits and budgets: requests, concurrent runs, tokens and cost of users, keys, agents, addresses or everyone.
     Every limit that matches a request applies; the first in this order that is exceeded refuses it."""
+    limits_reserve: dict[str, Count] = Field(default_factory=dict)
+    """By a name under `models`: the most tokens of an answer where a limit of tokens or cost applies and the request
+    has no `max_tokens`. So many are reserved, and sent to the provider as the bound. Left out: 4,096."""
     timezone: TimeZone = "UTC"
     """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
 
@@ -220,6 +223,7 @@ class Config:
     prices: Mapping[str, PriceOptions]
     currency: str
     limits: tuple[LimitOptions, ...]
+    limits_reserve: Mapping[str, int]
     timezone: str
     path: Path | None = None
 

@@ -66,6 +66,10 @@ faces:
   - type: console
   - type: operator
 
+threads:
+  # Threads that were not used for so many days are deleted. Without this line they are stored until a user deletes them
+  retention_days: 90
+
 server:
   host: 127.0.0.1
   port: 8000

@@ -1,7 +1,7 @@
 """Decides whether an ask may start now, for every face, before anything is claimed or stored for the run.
 
 1. The number of concurrent runs per user, counted in this process.
-2. The configured limits, counted in the store (`core.limits`).
+2. The configured limits, counted in the store (`core.limits`). An ask may wait here for one of them.
 
 An ask is admitted once; a durable run that this process takes over was admitted by the process that started it, so it
 is counted here and never refused. A run that waits for a person has ended, so it holds no slot.
@@ -17,6 +17,7 @@ from rightseat.core.caller import CALLER
 from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import ConcurrencyLimitExceeded
 from rightseat.core.limits.meter import METER, Metering, RunMeter
+from rightseat.core.model import Model
 
 MAX_CONCURRENT_RUNS_PER_USER = 64
 
@@ -30,6 +31,11 @@ class RunSlot:
         self._release = release
         self.meter = meter
         """None if nothing of the run is counted in the store."""
+
+    def mark(self, ask: Ask) -> Ask:
+        """The ask, with the model that a limit has downgraded it to."""
+        downgrade = self.meter.downgrade if self.meter is not None else None
+        return ask if ask.downgrade == downgrade else msgspec.structs.replace(ask, downgrade=downgrade)
 
     def activate(self) -> None:
         """Meter the model calls of this task, and of the tasks that it starts."""
@@ -77,26 +83,41 @@ class Admission:
             return ask
         return msgspec.structs.replace(ask, caller=caller)
 
-    async def admit(self, ask: Ask) -> RunSlot:
+    @property
+    def has_queues(self) -> bool:
+        """Whether an ask may wait in `admit`."""
+        return self.metering is not None and self.metering.limits.has_queues
+
+    def close(self) -> None:
+        """Refuse the asks that wait."""
+        if self.metering is not None:
+            self.metering.queue.close()
+
+    async def admit(self, ask: Ask, model: Model | None = None) -> RunSlot:
         """Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
 
-        The caller must release the slot in every case.
+        `model` is that of the agent, if it has one. The caller must release the slot in every case.
         """
+        self._check_local(ask)
+        if self.metering is None:
+            return self._take_local(ask)
+        meter = RunMeter(self.metering, self.identify(ask))
+        await meter.admit(model)
+        try:
+            self._check_local(ask)  # an ask that waits holds no slot, so others may have taken all meanwhile
+        except ConcurrencyLimitExceeded:
+            meter.give_back()
+            raise
+        slot = self._take_local(ask)
+        slot.meter = meter
+        return slot
+
+    def _check_local(self, ask: Ask) -> None:
         if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:
             raise ConcurrencyLimitExceeded(
                 f"The limit of {self._max_runs:,} concurrent runs per user is reached. Wait until one of your runs "
                 "ends, or stop one. The operator sets it with `server.max_concurrent_runs_per_user`."
             )
-        slot = self._take_local(ask)
-        if self.metering is not None:
-            meter = RunMeter(self.metering, self.identify(ask))
-            try:
-                await meter.admit()
-            except BaseException:
-                slot.release()
-                raise
-            slot.meter = meter
-        return slot
 
     async def take(self, ask: Ask) -> RunSlot:
         """Take a slot for a run that was admitted before."""

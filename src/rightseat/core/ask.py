@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from rightseat.core.ids import new_id
-from rightseat.core.limits.rules import Caller
+from rightseat.core.limits.rules import Caller, Downgrade
 from rightseat.core.messages import Call, Message
 from rightseat.core.types import JsonValue
 
@@ -119,7 +119,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `config` is the client's configuration for a graph, if its protocol supports that.
 
     `caller` is the credential and the address of the request, which limits count by; empty if nothing is counted.
-    `purpose` is `answer`, or `suggestions`, which are not counted as requests.
+    `purpose` is `answer`, or `suggestions`, which are not counted as requests. `downgrade` is set if a limit makes
+    another model answer.
 
     `face` is the name of the face that received the request; empty for an ask that comes from none.
 
@@ -151,6 +152,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     topics: Topics | None = None
     caller: Caller = Caller()
     purpose: str = "answer"
+    downgrade: Downgrade | None = None
     face: str = ""
     client_run_id: str | None = None
     node: str | None = None

@@ -43,6 +43,7 @@ class Deadlines:
         "_exceeded",
         "_fail",
         "_is_ours",
+        "_loop",
         "_task",
         "_timeouts",
         "_timer",
@@ -57,7 +58,7 @@ class Deadlines:
         self._cancelling = 0
 
     def __enter__(self) -> Self:
-        loop = asyncio.get_running_loop()
+        self._loop = loop = asyncio.get_running_loop()
         self._clock = loop.time
         self._data_at = now = loop.time()
         self._until = None if self._timeouts.answer is None else now + self._timeouts.answer
@@ -86,7 +87,7 @@ class Deadlines:
             raise self._fail(self._exceeded)
         if has_data:
             self._data_at = self._clock()
-        self._task = asyncio.current_task()
+        self._task = asyncio.current_task(self._loop)  # without the loop, it is looked up with a system call
 
     def _next(self) -> float:
         silent = self._data_at + self._timeouts.silence

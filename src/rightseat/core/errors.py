@@ -176,6 +176,14 @@ class RateLimitExceeded(LimitExceeded):
     code = "rate_limit_exceeded"
 
 
+class QueueFull(LimitExceeded):
+    code = "queue_full"
+
+
+class QueueTimeout(LimitExceeded):
+    code = "queue_timeout"
+
+
 class BudgetExceeded(LimitExceeded):
     code = "budget_exceeded"
 

@@ -30,6 +30,13 @@ class AnsweredInterrupt(msgspec.Struct, frozen=True, gc=False):
     by: str
 
 
+class DowngradedRun(msgspec.Struct, frozen=True, gc=False):
+    """`model` answers instead of the agent's own model, because of `limit`."""
+
+    model: str
+    limit: str
+
+
 @final
 class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=True):
     """`new_messages` are the messages of the ask that the thread does not have yet; only the log has them.
@@ -37,7 +44,7 @@ class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=
     `client_run_id` is the client's id for the run. The client may reuse it, so it is not used for lookups. `began_at`
     is ISO 8601 in UTC: the times of spans count from it. `through` is the name of the face that received the ask.
     `answered` are the questions of earlier runs that this run answers. `truncated_at` is the first message of the
-    thread that the ask removed, with all messages after it.
+    thread that the ask removed, with all messages after it. `downgraded` is set if a limit makes another model answer.
     """
 
     run_id: str
@@ -49,6 +56,7 @@ class RunStarted(msgspec.Struct, frozen=True, gc=False, tag=True, omit_defaults=
     through: str | None = None
     answered: tuple[AnsweredInterrupt, ...] = ()
     truncated_at: str | None = None
+    downgraded: DowngradedRun | None = None
 
 
 @final

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from rightseat.core.ask import AgentNames
+from rightseat.core.ask import AgentNames, includes_agent
 from rightseat.core.threads import Pending
 from rightseat.core.usage import ModelUsage
 
@@ -110,7 +110,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     `outcome` is that of the last event, `failed`, or None while it runs. `code` is the error of a failed run.
     `has_questions` means that the run ended with questions to a person, `is_waiting` that one of them is still open.
     Tokens are None if no model has reported them, and calls until the run has finished. `flow` is the first flow that
-    ran in it, as `plugin.flow`; `models` has the calls and tokens of each model.
+    ran in it, as `plugin.flow`; `models` has the calls and tokens of each model. `asked_at` is the end of the run whose
+    question this run answers; None if it answers none.
     """
 
     id: str
@@ -130,13 +131,17 @@ class RunRecord(msgspec.Struct, frozen=True):
     model_calls: int | None = None
     tool_calls: int | None = None
     flow: str | None = None
+    asked_at: str | None = None
     models: Sequence[ModelUsage] = ()
 
     @property
     def seconds(self) -> float | None:
-        if self.ended_at is None:
-            return None
-        return (datetime.fromisoformat(self.ended_at) - datetime.fromisoformat(self.started_at)).total_seconds()
+        return seconds_between(self.started_at, self.ended_at)
+
+    @property
+    def waited_seconds(self) -> float | None:
+        """How long the question waited for a person until this run answered it."""
+        return seconds_between(self.asked_at, self.started_at)
 
 
 class FileRow(msgspec.Struct, frozen=True):
@@ -189,6 +194,30 @@ class Records(Protocol):
     async def questions(self) -> Sequence[Question]:
         """Interrupts of all users that wait for an answer and have not expired, the oldest first."""
         ...
+
+
+def seconds_between(start: str | None, end: str | None) -> float | None:
+    if start is None or end is None:
+        return None
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
+    reader = query.reader
+    return (
+        query.thread in (None, run.thread)
+        and query.agent in (None, run.agent)
+        and query.user in (None, run.user)
+        and query.outcome in (None, run.outcome or "running")
+        and query.flow in (None, run.flow)
+        and (query.since is None or run.started_at >= query.since)
+        and (reader is None or is_visible_run(run, reader))
+    )
+
+
+def is_visible_run(run: RunRecord, reader: RecordReader) -> bool:
+    is_own = run.user == reader.user and includes_agent(reader.own, run.agent)
+    return is_own or includes_agent(reader.others, run.agent)
 
 
 @runtime_checkable

@@ -35,6 +35,7 @@ from rightseat.core.run.activity import Activity, ThreadActivity
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
+from rightseat.core.run.transient import TransientRuns
 from rightseat.core.tally import RecentTallies
 from rightseat.core.threads import Pending, Summary, Thread, Threads
 from rightseat.core.tracing import NO_OBSERVER, Observer
@@ -79,6 +80,7 @@ class Runtime:
         workbenches: Sequence[PluginWorkbench] = (),
         recent: RecentTallies | None = None,
         audit: AuditStore | None = None,
+        transient_runs: TransientRuns | None = None,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
@@ -87,6 +89,8 @@ class Runtime:
         self.prices = prices or Prices()
         self.recent = recent
         """Counts of the last day; None if nothing asks for them."""
+        self.transient_runs = transient_runs
+        """The last runs that are not stored; None if nothing asks for them. Faces check who may see them."""
         self.faces = faces
         """The configured faces, in the order of the file."""
         self.workbenches = workbenches
@@ -116,7 +120,9 @@ class Runtime:
         """`start` admits runs; a face admits requests that it handles without a run."""
         self.activity = Activity()
         self.audit_trail = AuditTrail(store=audit)
-        self._executor = RunExecutor(log, threads, self.hooks, observer, self._agent, self.admission, self.activity)
+        self._executor = RunExecutor(
+            log, threads, self.hooks, observer, self._agent, self.admission, self.activity, transient_runs
+        )
         self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
         self._recovery = Recovery(log, threads, engine, self.admission)
         self._housekeeping: list[asyncio.Task[None]] = []
@@ -154,7 +160,7 @@ class Runtime:
         if not ask.transient and self._engine.supports_durable and is_durable(agent):
             ask = msgspec.structs.replace(ask, durable=True)
         ask = self.admission.identify(ask)
-        await self._executor.admit(ask)
+        ask = await self._executor.admit(ask, self._find_model(ask.agent))
         try:
             return await self._starter.start(ask, artifact)
         except BaseException:
@@ -251,6 +257,13 @@ class Runtime:
             return roster.member(member)
         return self.agents.get(name)
 
+    def _find_model(self, name: str) -> Model | None:
+        """The model of an agent, or the model with that name; None for an agent that calls models elsewhere."""
+        agent = self.find(name)
+        if agent is None:
+            return self.models.get(name)
+        return agent.model if isinstance(agent, Loop) else None
+
     def guard_agent(self, agent: Agent) -> Agent:
         """Wrap an agent that is not in `agents` in the runtime's guards."""
         return self._wrap(agent)
@@ -261,6 +274,7 @@ class Runtime:
     def begin_shutdown(self) -> None:
         """No new run starts from now on, and streams that have no end of their own end."""
         self.is_shutting_down = True
+        self.admission.close()
         self.activity.close()
 
     async def close(self) -> None:

@@ -10,10 +10,32 @@ import msgspec
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.errors import BadRequest
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
+
+
+class ThreadCursor(NamedTuple):
+    """The last thread of a page. Lists are sorted by it, the latest first.
+
+    It stays valid when threads are added, changed or deleted; the number of a row would not.
+    """
+
+    updated_at: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.updated_at}/{self.id}"
+
+
+def read_cursor(text: str) -> ThreadCursor:
+    """Raises `BadRequest`."""
+    time, _, id = text.partition("/")
+    if not id or "\0" in text:
+        raise BadRequest(f"{text[:60]!r} is not the cursor of a page of threads.")
+    return ThreadCursor(time, id)
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -25,6 +47,10 @@ class Summary(msgspec.Struct, frozen=True):
     archived: bool
     created_at: str
     updated_at: str
+
+    @property
+    def cursor(self) -> ThreadCursor:
+        return ThreadCursor(self.updated_at, self.id)
 
 
 class RunRow(msgspec.Struct, frozen=True):
@@ -129,9 +155,18 @@ class Threads(Protocol):
     async def load(self, thread_id: str, principal: Principal) -> Thread | None: ...
 
     async def list(
-        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: ThreadCursor | None = None,
     ) -> Sequence[Summary]:
-        """The principal's threads, the latest first; with `archived` also the archived ones."""
+        """The principal's threads, the latest first; with `archived` also the archived ones.
+
+        `after` is the cursor of the last thread of the page before.
+        """
         ...
 
     async def change(

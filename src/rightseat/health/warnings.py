@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from rightseat.config import Config, ConfiguredPart, Server
 from rightseat.config.deprecation import deprecation_warnings
+from rightseat.core.limits.estimate import DEFAULT_RESERVE_TOKENS, max_output_tokens
 from rightseat.parts import hint
 
 MIN_KEY_CHARS = 20
@@ -73,10 +74,21 @@ def _warn_about_limits(config: Config) -> Iterator[str]:
             cause = f"limits: {limit.name!r} is for each {limit.subject}, but there are no keys, so it {same}."
             yield f"{cause} Use `subject: address`."
     if any(limit.limits_calls for limit in config.limits):
+        yield from _warn_about_reserve(config)
         for name, part in config.agents.items():
             if part.type not in ("loop", "flows"):
                 cause = f"agents.{name}: its server calls the models, so tokens and cost are not counted."
                 yield f"{cause} Limit its requests."
+
+
+def _warn_about_reserve(config: Config) -> Iterator[str]:
+    for name, part in config.models.items():
+        own, reserve = max_output_tokens(part.options), config.limits_reserve.get(name, DEFAULT_RESERVE_TOKENS)
+        if own is not None and own > reserve:
+            yield (
+                f"models.{name}: `max_tokens` is {own:,}, but where a limit of tokens or cost applies, answers end at "
+                f"{reserve:,} tokens unless the request has `max_tokens`. Set `limits_reserve: {{{name}: {own}}}`."
+            )
 
 
 def _warn_about_network(config: Config) -> Iterator[str]:

@@ -126,7 +126,7 @@ class _MemoryWriter:
         run = self._run
         entry = run.next_entry(self._epoch, event)
         run.publish(entry)
-        if isinstance(event, DELTAS) and len(event.text) > LARGE_ENTRY_BYTES:
+        if type(event) in DELTAS and len(event.text) > LARGE_ENTRY_BYTES:  # type: ignore[union-attr]
             run.large_seq = entry.seq
         elif entry.seq - run.dropped <= MAX_READER_LAG:
             return entry

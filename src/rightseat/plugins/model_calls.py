@@ -14,7 +14,7 @@ from rightseat.core.ask import Parameters
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
-from rightseat.core.limits.meter import stream_model
+from rightseat.core.limits.meter import select_model, stream_model
 from rightseat.core.messages import Message, system, user
 from rightseat.core.model import (
     CallChunk,
@@ -97,7 +97,7 @@ class RoleModelCaller:
         return ModelResponse("".join(pieces), usage)
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
-        model = self._select(request)
+        model = select_model(self._select(request))
         span = start_model_span(model)
         error: str | None = None
         has_begun = False

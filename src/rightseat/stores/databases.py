@@ -1,7 +1,7 @@
 """The databases that the store supports, and their differences. The queries are the same for all.
 
-One process at a time owns a SQLite file. A transaction is one call to one thread, however many statements it has: a
-driver that switches threads for each statement (aiosqlite) costs twice as much.
+One process at a time owns a SQLite file. A transaction is one call to one thread, however many statements it has
+(`stores.sqlite_thread`): a driver that switches threads for each statement (aiosqlite) costs twice as much.
 """
 
 import asyncio
@@ -10,7 +10,6 @@ import secrets
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -20,6 +19,8 @@ from rightseat.core.errors import ConfigError
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
 from rightseat.parts import private_file, private_folder
 from rightseat.stores.migrations import upgrade
+from rightseat.stores.scripts import Script, run_script
+from rightseat.stores.sqlite_thread import SqliteThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -33,6 +34,8 @@ class DatabaseInUse(ConfigError):
 
 
 class StoreDatabase(Protocol):
+    dialect: str
+    """SQLAlchemy's name of the kind of database."""
     process_id: int
     """Unique to this process, for ever."""
     reap_every: float | None
@@ -44,6 +47,10 @@ class StoreDatabase(Protocol):
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work` with a connection, in a transaction of its own."""
+        ...
+
+    async def run_script(self, script: Script[T]) -> T:
+        """Run a script in a transaction of its own, at the lowest cost."""
         ...
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -84,6 +91,7 @@ def connect(where: str | Path, lease_seconds: float = 5.0, *, is_owner: bool = T
 
 
 class Sqlite:
+    dialect = "sqlite"
     reap_every: float | None = None
 
     def __init__(self, path: Path, *, is_owner: bool = True) -> None:
@@ -101,39 +109,39 @@ class Sqlite:
         self._eraser = Eraser(self._path)
         if self._is_owner and was_killed:  # perhaps between deleting and erasing
             self._eraser.request()
-        self._thread = ThreadPoolExecutor(1, "rightseat store")
         self._scan_thread = ThreadPoolExecutor(1, "rightseat store scan")  # WAL: readers do not wait for writers
-        self._engine = create_engine(f"sqlite:///{self._path}", connect_args={"timeout": BUSY_TIMEOUT_S})
+        options = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
+        self._engine = create_engine(f"sqlite:///{self._path}", connect_args=options)
         self._reading = self._engine.execution_options(reading=True)
         event.listen(self._engine, "connect", configure)
         event.listen(self._engine, "begin", begin)
+        connect = asyncio.to_thread
+        self._thread = SqliteThread(await connect(self._engine.connect), await connect(self._reading.connect))
         await self.write(upgrade)
 
     async def close(self) -> None:
         await asyncio.to_thread(self._scan_thread.shutdown)
-        await self._in_thread(self._engine.dispose)
-        self._thread.shutdown()
+        await self._thread.close()
+        self._engine.dispose()
         await self._eraser.close()
         if self._lock is not None:
             self._lock.close()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        def transact() -> T:
-            with self._engine.begin() as connection:
-                return work(connection, *args, **kwargs)
+        return await self._thread.write(lambda connection: work(connection, *args, **kwargs))
 
-        return await self._in_thread(transact)
+    async def run_script(self, script: Script[T]) -> T:
+        return await self.write(run_script, script)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._in_thread(partial(self._read, work, *args, **kwargs))
+        return await self._thread.read(lambda connection: work(connection, *args, **kwargs))
 
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        read = partial(self._read, work, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
+        def read() -> T:
+            with self._reading.begin() as connection:
+                return work(connection, *args, **kwargs)
 
-    def _read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with self._reading.begin() as connection:
-            return work(connection, *args, **kwargs)
+        return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
@@ -143,9 +151,6 @@ class Sqlite:
 
     def erase(self) -> None:
         self._eraser.request()
-
-    async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 
 def lock_file(path: Path) -> sqlite3.Connection:

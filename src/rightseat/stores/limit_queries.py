@@ -1,93 +1,81 @@
-"""The statements of limits and usage, as functions of a connection that is inside a transaction.
+"""Limits and usage in a SQL database: scripts that count, and functions of a connection inside a transaction.
 
 Locks are taken in one order: counters by their key, then holds, then usage rows by their key. All that changes a hold
 has locked its counters before.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
-from sqlalchemy import (
-    BindParameter,
-    Connection,
-    Double,
-    bindparam,
-    cast,
-    delete,
-    extract,
-    func,
-    insert,
-    literal,
-    select,
-    tuple_,
-    update,
-)
+from sqlalchemy import Connection, Double, bindparam, cast, delete, extract, func, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rightseat.core.limits.book import Admitted, Book, Buckets, Hold, Operation, Outcome, Reserve, Settle, UsageCounts
-from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey
+from rightseat.core.limits.book import (
+    Admitted,
+    Book,
+    Buckets,
+    Hold,
+    Operation,
+    Outcome,
+    Reserve,
+    Settle,
+    UsageCounts,
+    is_slot,
+)
+from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
+from rightseat.core.limits.tickets import Ticket, WaitingTickets
 from rightseat.core.limits.windows import find_zone
-from rightseat.stores.tables import limit_counters, limit_holds, usage
+from rightseat.stores.limit_statements import STATEMENTS, AddedUsage, LimitStatements, SavedCounter, SavedHold
+from rightseat.stores.scripts import Script, run_script
+from rightseat.stores.tables import limit_counters, limit_holds, runs, usage
 
+SLOT_SUFFIX = ":slot"
+"""The id of the slot of a run is the id of the run with this suffix."""
 COUNTER_KEY = (limit_counters.c.limit_name, limit_counters.c.rule, limit_counters.c.subject)
-KEYS: BindParameter[Any] = bindparam("of_keys", expanding=True)
-IDS: BindParameter[Any] = bindparam("of_ids", expanding=True)
-
-COUNTERS = select(*COUNTER_KEY, limit_counters.c.buckets).where(tuple_(*COUNTER_KEY).in_(KEYS)).order_by(*COUNTER_KEY)
-# The time is read row by row after the row is locked, so it is never earlier than the previous transaction's.
-_locked = COUNTERS.with_for_update().cte("locked")
-LOCKED_COUNTERS = select(_locked, cast(extract("epoch", func.clock_timestamp()), Double).label("now"))
-PLAIN_COUNTERS = COUNTERS.add_columns(literal(None).label("now"))
 ALL_COUNTERS = select(*COUNTER_KEY, limit_counters.c.buckets).order_by(*COUNTER_KEY)
+COUNTERS = ALL_COUNTERS.where(tuple_(*COUNTER_KEY).in_(bindparam("of_keys", expanding=True)))
 DATABASE_TIME = select(cast(extract("epoch", func.clock_timestamp()), Double))
-SAVE_BUCKETS = (
-    update(limit_counters)
-    .where(
-        limit_counters.c.limit_name == bindparam("of_limit"),
-        limit_counters.c.rule == bindparam("of_rule"),
-        limit_counters.c.subject == bindparam("of_subject"),
-    )
-    .values(
-        buckets=bindparam("to_buckets"),
-        expires_at=func.coalesce(bindparam("to_expiry", type_=Double), limit_counters.c.expires_at),
-    )
-)
-EXPIRE_COUNTERS = delete(limit_counters).where(
-    limit_counters.c.expires_at < bindparam("before"),
-    (limit_counters.c.rule != CONCURRENT_RUNS) | limit_counters.c.buckets.in_(("{}", '{"0":[0,0]}')),
-)
-
-DELETE_HOLDS = delete(limit_holds).where(limit_holds.c.id.in_(IDS)).returning(limit_holds.c.id, limit_holds.c.hold)
-FIND_HOLDS = select(limit_holds.c.id, limit_holds.c.hold).where(limit_holds.c.id.in_(IDS))
-MOVE_HOLDS = update(limit_holds).where(limit_holds.c.id.in_(IDS)).values(process_id=bindparam("to_process"))
-ADD_HOLDS = insert(limit_holds)
-HOLDS_OF_PROCESS = select(limit_holds.c.hold).where(limit_holds.c.process_id == bindparam("dead_process"))
-HOLDING_PROCESSES = (
-    select(limit_holds.c.process_id).distinct().where(limit_holds.c.process_id != bindparam("own_process"))
-)
-
-COUNT_NAMES = UsageCounts.__struct_fields__
-
-
-def _upsert(dialect: Any) -> Any:
-    row = dialect.insert(usage)
-    added = {name: usage.c[name] + row.excluded[name] for name in COUNT_NAMES}
-    return row.on_conflict_do_update(index_elements=list(usage.primary_key.columns), set_=added)
-
-
-ADD_USAGE = {"postgresql": _upsert(postgresql), "sqlite": _upsert(sqlite)}
 ADD_COUNTERS = {
     "postgresql": postgresql.insert(limit_counters).on_conflict_do_nothing(),
     "sqlite": sqlite.insert(limit_counters).on_conflict_do_nothing(),
 }
+EXPIRE_COUNTERS = delete(limit_counters).where(
+    limit_counters.c.expires_at < bindparam("before"),
+    (limit_counters.c.rule != CONCURRENT_RUNS) | limit_counters.c.buckets.in_(("{}", '{"0":[0,0]}')),
+)
+FIND_HOLDS = select(limit_holds.c.hold).where(limit_holds.c.id.in_(bindparam("of_ids", expanding=True)))
+HOLDS_OF_PROCESS = select(limit_holds.c.hold).where(
+    limit_holds.c.process_id == bindparam("dead_process"), limit_holds.c.queue.is_(None)
+)
+REMOVE_TICKETS_OF_PROCESS = delete(limit_holds).where(
+    limit_holds.c.process_id == bindparam("dead_process"), limit_holds.c.queue.is_not(None)
+)
+WAITING = (
+    select(limit_holds.c.queue, func.count()).where(limit_holds.c.queue.is_not(None)).group_by(limit_holds.c.queue)
+)
+HOLDING_PROCESSES = (
+    select(limit_holds.c.process_id).distinct().where(limit_holds.c.process_id != bindparam("own_process"))
+)
+SLOTS_OF_ENDED_RUNS = (
+    select(limit_holds.c.id)
+    .join(runs, runs.c.id == limit_holds.c.run_id)
+    .where(
+        limit_holds.c.process_id == bindparam("own_process"),
+        limit_holds.c.id == runs.c.id + SLOT_SUFFIX,
+        runs.c.outcome.is_not(None),
+    )
+)
+
+COUNT_NAMES = UsageCounts.__struct_fields__
 
 encode_json = msgspec.json.Encoder().encode
 decode_buckets = msgspec.json.Decoder(Buckets).decode
 decode_hold = msgspec.json.Decoder(Hold).decode
+decode_ticket = msgspec.json.Decoder(Ticket).decode
+decode_key = msgspec.json.Decoder(CounterKey).decode
 
 
 class MissingCounters(Exception):
@@ -103,50 +91,85 @@ def read_clock(database_seconds: float | None) -> float:
     return time.time() if database_seconds is None else database_seconds
 
 
-def apply(connection: Connection, operations: Sequence[Operation], process_id: int, zone: str) -> Sequence[Outcome]:
-    """Raises `MissingCounters` before anything is changed."""
-    keys = {key for one in operations for key in one.keys}
-    counters, now = lock_counters(connection, keys)
-    needed = {key for one in operations if isinstance(one, Reserve) for key in one.keys}
-    if missing := needed - counters.keys():
-        raise MissingCounters(missing)
+def apply(
+    statements: LimitStatements, operations: Sequence[Operation], process_id: int, zone: str, owner: int | None = None
+) -> Script[Sequence[Outcome]]:
+    """Raises `MissingCounters`, and must then be rolled back.
+
+    Only holds of `owner` are settled, by default those of this process: another process may have taken over the run of
+    a slot, and holds it under the same id.
+    """
     settled = [one.hold.id for one in operations if isinstance(one, Settle) and one.hold is not None]
-    deleted = {one.id: one for one in _delete_holds(connection, settled)} if settled else {}
-    moved = _move_holds(connection, operations, process_id)
-    book = Book(counters, now, {id: hold.amounts for id, hold in deleted.items()})
+    keys = {key for one in operations for key in one.keys}
+    locked = yield from statements.lock(keys, settled, owner or process_id)
+    needed = {key for one in operations if isinstance(one, Reserve) for key in one.keys}
+    if missing := needed - locked.counters.keys():
+        raise MissingCounters(missing)
+    moved = yield from move_holds(statements, operations, process_id)
+    counters = {key: decode_buckets(text) for key, text in locked.counters.items()}
+    deleted = {id: decode_hold(text) for id, text in locked.holds.items()}
+    waiting = yield from read_tickets(statements, operations)
+    waiting.running.update(one.usage.user for one in deleted.values() if is_slot(one))  # the book subtracts them
+    book = Book(counters, read_clock(locked.database_seconds), deleted, waiting)
     outcomes = [
-        Admitted(moved[one.id], (), now) if isinstance(one, Reserve) and one.id in moved else book.apply(one)
+        Admitted(moved[one.id], (), book.now) if isinstance(one, Reserve) and one.id in moved else book.apply(one)
         for one in operations
     ]
-    save(connection, book, process_id, zone)
+    yield from save(statements, book, process_id, zone)
     return outcomes
 
 
-def _delete_holds(connection: Connection, ids: Sequence[str]) -> list[Hold]:
-    return [decode_hold(row.hold) for row in connection.execute(DELETE_HOLDS, {"of_ids": list(ids)}).all()]
-
-
-def _move_holds(connection: Connection, operations: Sequence[Operation], process_id: int) -> dict[str, Hold]:
+def move_holds(
+    statements: LimitStatements, operations: Sequence[Operation], process_id: int
+) -> Script[dict[str, Hold]]:
     """The slots that taken-over runs already have; from now on this process owns them."""
     forced = [one.id for one in operations if isinstance(one, Reserve) and one.is_forced]
     if not forced:
         return {}
-    found = {row.id: decode_hold(row.hold) for row in connection.execute(FIND_HOLDS, {"of_ids": forced})}
-    if found:
-        connection.execute(MOVE_HOLDS, {"of_ids": list(found), "to_process": process_id})
-    return found
+    found = yield from statements.move(forced, process_id)
+    return {id: decode_hold(text) for id, text in found.items()}
 
 
-def lock_counters(connection: Connection, keys: Iterable[CounterKey]) -> tuple[dict[CounterKey, Buckets], float]:
-    """The counters that exist, locked until the end of the transaction, and the time after they are locked."""
-    is_postgres, wanted = connection.dialect.name == "postgresql", [tuple(key) for key in keys]
-    if not wanted:
-        return {}, read_clock(connection.execute(DATABASE_TIME).scalar() if is_postgres else None)
-    rows = connection.execute(LOCKED_COUNTERS if is_postgres else PLAIN_COUNTERS, {"of_keys": wanted}).all()
-    found = {CounterKey(*row[:3]): decode_buckets(row.buckets) for row in rows}
-    if is_postgres and not rows:
-        return found, read_clock(connection.execute(DATABASE_TIME).scalar())
-    return found, read_clock(max(row.now for row in rows) if is_postgres else None)
+def read_tickets(statements: LimitStatements, operations: Sequence[Operation]) -> Script[WaitingTickets]:
+    """Of the queues in which asks of these operations may wait."""
+    asks = [one for one in operations if isinstance(one, Reserve) and one.queues]
+    queues = {key for one in asks for key in one.queues}
+    if not queues:
+        return WaitingTickets()
+    return (yield from read_queues(statements, queues, {one.usage.user for one in asks}))
+
+
+def read_queues(
+    statements: LimitStatements, queues: Iterable[CounterKey], users: Iterable[str] = ()
+) -> Script[WaitingTickets]:
+    """The tickets of these queues, and the running runs of their users, and of these."""
+    texts = yield from statements.read_tickets([encode_key(key) for key in queues])
+    tickets = [decode_ticket(text) for text in texts]
+    running = yield from statements.count_slots(sorted({*users, *(one.user for one in tickets)}))
+    return WaitingTickets(tickets, running)
+
+
+def encode_key(key: CounterKey) -> str:
+    return encode_json(key).decode()
+
+
+def save(statements: LimitStatements, book: Book, process_id: int, zone: str) -> Script[None]:
+    counters = [
+        SavedCounter(*key, encode_json(book.counters[key]).decode(), book.expires_at(key))
+        for key in sorted(book.changed)
+    ]
+    holds = [to_row(one, process_id, slot_user=one.usage.user if is_slot(one) else None) for one in book.holds]
+    holds += [to_row(one, process_id, queue=encode_key(one.queue)) for one in book.waiting.added.values()]
+    day = datetime.fromtimestamp(book.now, find_zone(zone)).date().isoformat()
+    added = [AddedUsage(day, *key, *msgspec.structs.astuple(book.usage[key])) for key in sorted(book.usage)]
+    if book.waiting.removed:
+        yield from statements.remove_tickets(sorted(book.waiting.removed))
+    if counters or holds or added:
+        yield from statements.save(counters, holds, added)
+
+
+def to_row(one: Hold | Ticket, process_id: int, *, queue: str | None = None, slot_user: str | None = None) -> SavedHold:
+    return SavedHold(one.id, one.run_id, process_id, encode_json(one).decode(), queue, slot_user)
 
 
 def add_counters(connection: Connection, keys: Sequence[CounterKey]) -> None:
@@ -159,34 +182,6 @@ def add_counters(connection: Connection, keys: Sequence[CounterKey]) -> None:
     connection.execute(ADD_COUNTERS[connection.dialect.name], rows)
 
 
-def save(connection: Connection, book: Book, process_id: int, zone: str) -> None:
-    if book.changed:
-        connection.execute(SAVE_BUCKETS, [_counter_values(book, key) for key in sorted(book.changed)])
-    if book.holds:
-        values = [
-            {"id": one.id, "run_id": one.run_id, "process_id": process_id, "hold": encode_json(one).decode()}
-            for one in book.holds
-        ]
-        connection.execute(ADD_HOLDS, values)
-    if book.usage:
-        day = datetime.fromtimestamp(book.now, find_zone(zone)).date().isoformat()
-        rows = [
-            {"day": day, **key._asdict(), **msgspec.structs.asdict(counts)}
-            for key, counts in sorted(book.usage.items(), key=lambda one: one[0])
-        ]
-        connection.execute(ADD_USAGE[connection.dialect.name], rows)
-
-
-def _counter_values(book: Book, key: CounterKey) -> dict[str, Any]:
-    return {
-        "of_limit": key.limit,
-        "of_rule": key.rule,
-        "of_subject": key.subject,
-        "to_buckets": encode_json(book.counters[key]).decode(),
-        "to_expiry": book.expires_at(key),
-    }
-
-
 # A process has died
 
 
@@ -197,19 +192,53 @@ def list_holding_processes(connection: Connection, own_process: int) -> list[int
 def settle_dead(
     connection: Connection, dead_process: int, own_process: int, durable_runs: Iterable[str], zone: str
 ) -> None:
-    """Settle the holds of a dead process by estimate. The slots of its durable runs go to this process."""
+    """Settle the holds of a dead process by estimate, and remove its tickets.
+
+    The slots of its durable runs go to this process.
+    """
+    connection.execute(REMOVE_TICKETS_OF_PROCESS, {"dead_process": dead_process})
     holds = [
         decode_hold(text) for text in connection.execute(HOLDS_OF_PROCESS, {"dead_process": dead_process}).scalars()
     ]
     if not holds:
         return
     durable = set(durable_runs)
-    kept = [one.id for one in holds if one.run_id in durable and one.id == f"{one.run_id}:slot"]
+    kept = [one.id for one in holds if one.run_id in durable and one.id == one.run_id + SLOT_SUFFIX]
     ended = [one for one in holds if one.id not in kept]
     if kept:
-        connection.execute(MOVE_HOLDS, {"of_ids": kept, "to_process": own_process})
+        run_script(connection, STATEMENTS[connection.dialect.name].move(kept, own_process))
     if ended:
-        apply(connection, [Settle(one, one.usage, one.estimate) for one in ended], own_process, zone)
+        settle_holds(connection, ended, own_process, zone, dead_process)
+
+
+def settle_holds(connection: Connection, holds: Sequence[Hold], own_process: int, zone: str, owner: int) -> None:
+    """By estimate: what was used is unknown."""
+    settlements = [Settle(one, one.usage, one.estimate) for one in holds]
+    run_script(connection, apply(STATEMENTS[connection.dialect.name], settlements, own_process, zone, owner))
+
+
+def list_slots_of_ended_runs(connection: Connection, own_process: int) -> list[str]:
+    """The slots of this process whose runs have ended: another process, which was taken for dead, ended them."""
+    return list(connection.execute(SLOTS_OF_ENDED_RUNS, {"own_process": own_process}).scalars())
+
+
+def settle_slots(connection: Connection, ids: Sequence[str], own_process: int, zone: str) -> None:
+    if holds := [decode_hold(text) for text in connection.execute(FIND_HOLDS, {"of_ids": list(ids)}).scalars()]:
+        settle_holds(connection, holds, own_process, zone, own_process)
+
+
+# Queues
+
+
+def find_ready(connection: Connection, queues: Mapping[CounterKey, LimitRule]) -> list[str]:
+    """The ids of the tickets that their counters have room for, without a lock: a reservation decides."""
+    wanted = {"of_keys": [tuple(key) for key in queues]}
+    counters = {CounterKey(*row[:3]): decode_buckets(row.buckets) for row in connection.execute(COUNTERS, wanted)}
+    is_postgres = connection.dialect.name == "postgresql"
+    now = read_clock(connection.execute(DATABASE_TIME).scalar() if is_postgres else None)
+    waiting = run_script(connection, read_queues(STATEMENTS[connection.dialect.name], queues))
+    book = Book(counters, now, waiting=waiting)
+    return [one.id for key, rule in queues.items() if key in counters for one in book.find_ready(key, rule)]
 
 
 # Reports
@@ -219,7 +248,11 @@ def list_counters(connection: Connection) -> tuple[float, list[CounterRow]]:
     is_postgres = connection.dialect.name == "postgresql"
     now = read_clock(connection.execute(DATABASE_TIME).scalar() if is_postgres else None)
     rows = connection.execute(ALL_COUNTERS).all()
-    return now, [CounterRow(CounterKey(*row[:3]), decode_buckets(row.buckets)) for row in rows]
+    waiting = {decode_key(queue): count for queue, count in connection.execute(WAITING)}
+    keys = [CounterKey(*row[:3]) for row in rows]
+    return now, [
+        CounterRow(key, decode_buckets(row.buckets), waiting.get(key, 0)) for key, row in zip(keys, rows, strict=True)
+    ]
 
 
 def list_usage(connection: Connection, query: UsageQuery) -> list[UsageRow]:
@@ -243,9 +276,12 @@ def forget_user(connection: Connection, user: str) -> int:
     shared = [usage.c[name] for name in ("day", "agent", "model", "purpose")]
     sums = [func.sum(usage.c[name]).label(name) for name in COUNT_NAMES]
     found = connection.execute(select(*shared, *sums).where(usage.c.user == user).group_by(*shared).order_by(*shared))
-    rows = [{**row, "user": DELETED_USER, "key": ""} for row in found.mappings()]
-    if rows:
-        connection.execute(ADD_USAGE[connection.dialect.name], rows)
+    added = [
+        AddedUsage(day, DELETED_USER, "", agent, model, purpose, *map(int, counts))
+        for day, agent, model, purpose, *counts in found.all()
+    ]
+    if added:
+        run_script(connection, STATEMENTS[connection.dialect.name].save((), (), added))
     return connection.execute(delete(usage).where(usage.c.user == user)).rowcount
 
 

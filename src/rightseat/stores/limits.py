@@ -1,16 +1,30 @@
 """Limits and usage in a SQL database, and in this process's memory."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from rightseat.core.limits.book import Book, Buckets, Hold, Operation, Outcome, Reserve, Settle, UsageCounts, UsageKey
-from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey
+from rightseat.core.limits.book import (
+    Book,
+    Buckets,
+    Hold,
+    Operation,
+    Outcome,
+    Reserve,
+    Settle,
+    UsageCounts,
+    UsageKey,
+    is_slot,
+)
+from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
+from rightseat.core.limits.tickets import Ticket, WaitingTickets
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.limit_queries import MissingCounters
+from rightseat.stores.limit_statements import STATEMENTS
 
 
 class SqlLimits:
@@ -21,11 +35,16 @@ class SqlLimits:
         self._database = database
 
     async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        database, statements = self._database, STATEMENTS[self._database.dialect]
         while True:
             try:
-                return await self._database.write(limit_queries.apply, operations, self._database.process_id, self.zone)
+                script = limit_queries.apply(statements, operations, database.process_id, self.zone)
+                return await database.run_script(script)
             except MissingCounters as missing:
-                await self._database.write(limit_queries.add_counters, missing.keys)
+                await database.write(limit_queries.add_counters, missing.keys)
+
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
+        return await self._database.read(limit_queries.find_ready, queues)
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:
         return await self._database.read(limit_queries.list_counters)
@@ -48,23 +67,36 @@ class MemoryLimits:
         self._counters: dict[CounterKey, Buckets] = {}
         self._expiry: dict[CounterKey, float] = {}
         self._holds: dict[str, Hold] = {}
+        self._tickets: dict[str, Ticket] = {}
         self._usage: dict[tuple[str, UsageKey], UsageCounts] = {}
 
     async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
         for key in {key for one in operations if isinstance(one, Reserve) for key in one.keys}:
             self._counters.setdefault(key, {})
         settled = [one.hold.id for one in operations if isinstance(one, Settle) and one.hold is not None]
-        deleted = {id: hold.amounts for id in settled if (hold := self._holds.pop(id, None)) is not None}
-        book = Book(self._counters, self._clock(), deleted)
+        waiting = self._read_waiting() if any(isinstance(one, Reserve) and one.queues for one in operations) else None
+        deleted = {id: hold for id in settled if (hold := self._holds.pop(id, None)) is not None}
+        book = Book(self._counters, self._clock(), deleted, waiting)
         outcomes = [book.apply(one) for one in operations]
         self._save(book)
         return outcomes
+
+    def _read_waiting(self) -> WaitingTickets:
+        running = Counter(one.usage.user for one in self._holds.values() if is_slot(one))
+        return WaitingTickets(self._tickets.values(), running)
+
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
+        book = Book(self._counters, self._clock(), waiting=self._read_waiting())
+        return [one.id for key, rule in queues.items() if key in book.counters for one in book.find_ready(key, rule)]
 
     def _save(self, book: Book) -> None:
         for key in book.changed:
             self._counters[key] = book.counters[key]
             self._expiry[key] = book.expires_at(key) or self._expiry.get(key, book.now)
         self._holds |= {one.id: one for one in book.holds}
+        for id in book.waiting.removed:
+            self._tickets.pop(id, None)
+        self._tickets |= book.waiting.added
         day = datetime.fromtimestamp(book.now, find_zone(self.zone)).date().isoformat()
         for usage_key, counts in book.usage.items():
             known = self._usage.get((day, usage_key), UsageCounts())
@@ -77,7 +109,9 @@ class MemoryLimits:
                 del self._counters[key], self._expiry[key]
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:
-        return self._clock(), [CounterRow(key, dict(buckets)) for key, buckets in sorted(self._counters.items())]
+        waiting = Counter(one.queue for one in self._tickets.values())
+        counters = sorted(self._counters.items())
+        return self._clock(), [CounterRow(key, dict(buckets), waiting[key]) for key, buckets in counters]
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
         found: dict[tuple[str, ...], UsageCounts] = {}

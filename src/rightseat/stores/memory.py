@@ -12,7 +12,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread, Threads
+from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
@@ -126,11 +126,18 @@ class MemoryThreads:
         return Thread(thread_id, thread.messages, thread.state, tuple(thread.runs.values()), thread.summary)
 
     async def list(
-        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: ThreadCursor | None = None,
     ) -> Sequence[Summary]:
         mine = (thread.summary for thread in self._threads.values() if thread.owner == principal.id)
         wanted = [one for one in mine if agent in (None, one.agent) and (archived or not one.archived)]
-        return sorted(wanted, key=lambda one: one.updated_at, reverse=True)[:limit]
+        older = [one for one in wanted if after is None or one.cursor < after]
+        return sorted(older, key=lambda one: one.cursor, reverse=True)[:limit]
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None

@@ -20,8 +20,9 @@ from rightseat.core.records import (
     RunRecord,
     ThreadQuery,
     ThreadRow,
+    is_wanted_run,
 )
-from rightseat.core.threads import Pending, RunRow, Summary
+from rightseat.core.threads import Pending, RunRow, Summary, ThreadCursor, read_cursor
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
@@ -66,8 +67,14 @@ class StoredThread:
             is_waiting=False,
             input_tokens=None,
             output_tokens=None,
+            asked_at=self._find_question_time(ask),
         )
         self.records.setdefault(ask.run_id, run)
+
+    def _find_question_time(self, ask: Ask) -> str | None:
+        answered = {one.interrupt_id for one in ask.answers}
+        asking = (self.records[one.run_id].ended_at for one in self.pending if one.interrupt.id in answered)
+        return max((time for time in asking if time is not None), default=None)
 
     def end_run(self, run_id: str, last: RunFinished | RunFailed, totals: RunTotals | None) -> None:
         usage = totals and totals.usage
@@ -96,13 +103,13 @@ class MemoryRecords:
 
     async def threads(self, query: ThreadQuery) -> Page[ThreadRow]:
         listed = [describe_thread(one) for one in self._threads() if is_wanted(one, query)]
-        wanted = sorted(listed, key=thread_key, reverse=True)
+        wanted = sorted(listed, key=cursor_of, reverse=True)
         total = min(len(wanted), MAX_TOTAL) if query.is_counted or query.words is not None else None
         if query.after is not None:
             after = read_cursor(query.after)
-            wanted = [row for row in wanted if thread_key(row) < after]
+            wanted = [row for row in wanted if cursor_of(row) < after]
         page = wanted[: query.limit]
-        return Page(page, "/".join(thread_key(page[-1])) if len(wanted) > query.limit else None, total)
+        return Page(page, str(cursor_of(page[-1])) if len(wanted) > query.limit else None, total)
 
     async def runs(self, query: RunQuery) -> Page[RunRecord]:
         found = [run for one in self._threads() for run in list_runs(one) if is_wanted_run(run, query)]
@@ -202,39 +209,13 @@ def state_of(one: StoredThread) -> str | None:
     return next((run.outcome for run in reversed(one.runs.values())), None)
 
 
-def thread_key(row: ThreadRow) -> tuple[str, str]:
-    return row.updated_at, row.id
-
-
-def read_cursor(text: str) -> tuple[str, str]:
-    """Raises `BadRequest`."""
-    time, _, id = text.partition("/")
-    if not id:
-        raise BadRequest(f"{text!r} is not the cursor of a page of threads.")
-    return time, id
+def cursor_of(row: ThreadRow) -> ThreadCursor:
+    return ThreadCursor(row.updated_at, row.id)
 
 
 def list_runs(one: StoredThread) -> Iterator[RunRecord]:
     waiting = {pending.run_id for pending in unexpired(one.pending)}
     return (msgspec.structs.replace(run, is_waiting=run.id in waiting) for run in one.records.values())
-
-
-def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
-    reader = query.reader
-    return (
-        query.thread in (None, run.thread)
-        and query.agent in (None, run.agent)
-        and query.user in (None, run.user)
-        and query.outcome in (None, run.outcome or "running")
-        and query.flow in (None, run.flow)
-        and (query.since is None or run.started_at >= query.since)
-        and (reader is None or is_visible_run(run, reader))
-    )
-
-
-def is_visible_run(run: RunRecord, reader: RecordReader) -> bool:
-    is_own = run.user == reader.user and includes_agent(reader.own, run.agent)
-    return is_own or includes_agent(reader.others, run.agent)
 
 
 def run_key(run: RunRecord) -> tuple[str, str]:

@@ -13,9 +13,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from rightseat.core.errors import ConfigError, StoreUnreachable
+from rightseat.health.readiness import address_of
 from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, Lease
 from rightseat.stores.migrations import upgrade
+from rightseat.stores.script_connection import ScriptConnection
+from rightseat.stores.scripts import Script
 
 logger = logging.getLogger(__name__)
 
@@ -43,8 +46,11 @@ def original_message(error: Exception) -> str:
 
 
 class Postgres:
+    dialect = "postgresql"
+
     def __init__(self, url: str, lease_seconds: float) -> None:
         self.process_id = new_process_id()
+        self._address = address_of(url)
         self.reap_every = min(lease_seconds / RENEWALS_PER_LEASE, MAX_REAP_INTERVAL_S)
         # The driver parses the URL itself: it supports `sslmode` and all else that PostgreSQL's own tools do.
         connect = partial(asyncpg.connect, read_url(url))
@@ -53,6 +59,7 @@ class Postgres:
         self._autocommit = self._engine.execution_options(
             isolation_level="AUTOCOMMIT"
         )  # saves two round trips of a transaction
+        self._scripts = ScriptConnection(read_url(url))
         self._lease = Lease(read_url(url), self.process_id, lease_seconds)
 
     async def open(self) -> None:
@@ -62,10 +69,13 @@ class Postgres:
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
             problem, advice = original_message(error).rstrip("."), "Is it running, and is its `url` right?"
-            raise ConfigError(f"Cannot reach the database of threads: {problem}. {advice}") from error
+            raise ConfigError(
+                f"Cannot reach the database of threads at {self._address}: {problem}. {advice}"
+            ) from error
 
     async def close(self) -> None:
         await self._lease.close()
+        await self._scripts.close()
         await self._engine.dispose()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -75,6 +85,10 @@ class Postgres:
     async def _transact(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._engine.begin() as connection:
             return await connection.run_sync(work, *args, **kwargs)
+
+    async def run_script(self, script: Script[T]) -> T:
+        with reporting_outages():
+            return await self._scripts.run(script)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with reporting_outages():

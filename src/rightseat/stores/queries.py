@@ -8,16 +8,30 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import BindParameter, Boolean, Connection, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, Message
-from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread
+from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread, ThreadCursor
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
+from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.tables import interrupts, message_texts, messages, runs, threads
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
@@ -34,51 +48,62 @@ SUMMARY = (
     threads.c.updated_at,
 )
 
+USE_ORDER = (threads.c.updated_at, threads.c.id)
+NEWEST_FIRST = tuple(column.desc() for column in USE_ORDER)
+
 # A run begins
 
-FIND_THREAD = (
+FIND_THREAD = PreparedStatement(
     select(threads.c.owner, threads.c.active_run_id, threads.c.state).where(threads.c.id == THREAD_ID).with_for_update()
 )
-ADD_THREAD = insert(threads)
-CLAIM = (
+ADD_THREAD = PreparedStatement(insert(threads))
+CLAIM = PreparedStatement(
     update(threads)
     .where(*OWN_THREAD)
     .values(active_run_id=RUN_ID, updated_at=NOW, name=func.coalesce(threads.c.name, bindparam("first_words")))
 )
-ADD_RUN = insert(runs)
-MAX_EPOCH = select(func.coalesce(func.max(runs.c.epoch), 0)).where(runs.c.thread_id == THREAD_ID)
+ADD_RUN = PreparedStatement(insert(runs))
+MAX_EPOCH = PreparedStatement(select(func.coalesce(func.max(runs.c.epoch), 0)).where(runs.c.thread_id == THREAD_ID))
 RESTART_RUN = update(runs).where(runs.c.id == RUN_ID).values(epoch=runs.c.epoch + 1, process_id=bindparam("to_process"))
 EPOCH = select(runs.c.epoch).where(runs.c.id == RUN_ID)
-MESSAGE_IDS = select(messages.c.id).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+ASKED_AT = (
+    select(func.max(runs.c.finished_at))
+    .join(interrupts, interrupts.c.run_id == runs.c.id)
+    .where(interrupts.c.thread_id == THREAD_ID, interrupts.c.id.in_(bindparam("of_interrupts", expanding=True)))
+)
+MESSAGE_IDS = PreparedStatement(
+    select(messages.c.id).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+)
 
 
 def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False) -> RunClaim:
-    found = connection.execute(FIND_THREAD, {"of_thread": ask.thread_id}).first()
+    found = FIND_THREAD.fetch_one(connection, {"of_thread": ask.thread_id})
     if found is None and again:
         raise ThreadNotFound(ask.thread_id)
     if found is None:
         return _begin_thread(connection, ask, process_id)
-    if found.owner != ask.principal.id:
+    owner, active_run_id, state = found
+    if owner != ask.principal.id:
         raise ThreadNotFound(ask.thread_id)
-    if found.active_run_id is not None and found.active_run_id != ask.run_id:
-        raise ThreadBusy(ask.thread_id, found.active_run_id)
+    if active_run_id is not None and active_run_id != ask.run_id:
+        raise ThreadBusy(ask.thread_id, active_run_id)
     known = _message_ids(connection, ask)
     new = rows.new_messages(known[: _count_kept(known, ask)], ask.messages)
     own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
-    connection.execute(CLAIM, {**own, "first_words": rows.name(new)})
-    epoch = (
-        _add_run(connection, ask, new, process_id)
-        if found.active_run_id is None
-        else _restart_run(connection, ask, process_id)
-    )
+    CLAIM.change(connection, {**own, "first_words": rows.name(new)})
+    if active_run_id is None:
+        [[last_epoch]] = MAX_EPOCH.fetch(connection, {"of_thread": ask.thread_id})
+        epoch = _add_run(connection, ask, new, process_id, last_epoch + 1)
+    else:
+        epoch = _restart_run(connection, ask, process_id)
     open_interrupts = pending(connection, ask.principal.id, ask.thread_id)
-    return RunClaim(epoch, new, read_json(found.state), tuple(open_interrupts))
+    return RunClaim(epoch, new, read_json(state), tuple(open_interrupts))
 
 
 def _begin_thread(connection: Connection, ask: Ask, process_id: int) -> RunClaim:
     new = rows.new_messages((), ask.messages)
     _add_thread(connection, ask, new, ask.run_id)
-    return RunClaim(_add_run(connection, ask, new, process_id), new)
+    return RunClaim(_add_run(connection, ask, new, process_id, 1), new)
 
 
 def _add_thread(connection: Connection, ask: Ask, new: tuple[Message, ...], active_run_id: str | None) -> None:
@@ -93,11 +118,11 @@ def _add_thread(connection: Connection, ask: Ask, new: tuple[Message, ...], acti
         "created_at": now,
         "updated_at": now,
     }
-    connection.execute(ADD_THREAD, row)
+    ADD_THREAD.change(connection, row)
 
 
 def _message_ids(connection: Connection, ask: Ask) -> Sequence[str]:
-    return connection.execute(MESSAGE_IDS, {"of_thread": ask.thread_id}).scalars().all()
+    return [id for (id,) in MESSAGE_IDS.fetch(connection, {"of_thread": ask.thread_id})]
 
 
 def _count_kept(known: Sequence[str], ask: Ask) -> int:
@@ -105,8 +130,7 @@ def _count_kept(known: Sequence[str], ask: Ask) -> int:
     return known.index(ask.truncate_at) if ask.truncate_at in known else len(known)
 
 
-def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process_id: int) -> int:
-    epoch: int = connection.execute(MAX_EPOCH, {"of_thread": ask.thread_id}).scalar_one() + 1
+def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process_id: int, epoch: int) -> int:
     row = {
         "id": ask.run_id,
         "thread_id": ask.thread_id,
@@ -117,10 +141,18 @@ def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process
         "epoch": epoch,
         "process_id": process_id,
         "ask": write_json(storable_ask(ask, new)),
+        "asked_at": _find_question_time(connection, ask),
         "created_at": rows.now(),
     }
-    connection.execute(ADD_RUN, row)
+    ADD_RUN.change(connection, row)
     return epoch
+
+
+def _find_question_time(connection: Connection, ask: Ask) -> str | None:
+    answered = [one.interrupt_id for one in ask.answers]
+    if not answered:
+        return None
+    return connection.execute(ASKED_AT, {"of_thread": ask.thread_id, "of_interrupts": answered}).scalar()
 
 
 def storable_ask(ask: Ask, new: tuple[Message, ...]) -> Ask:
@@ -151,13 +183,13 @@ def advance_epoch(connection: Connection, run_id: str, epoch: int) -> int:
 
 # A run ends
 
-RELEASE_THREAD = (
+RELEASE_THREAD = PreparedStatement(
     update(threads)
     .where(*OWN_THREAD, threads.c.active_run_id == RUN_ID)
     .where(exists().where(runs.c.id == RUN_ID, runs.c.epoch == bindparam("under_epoch")))
     .values(active_run_id=None, state=bindparam("to_state"), updated_at=NOW)
 )
-FINISH = (
+FINISH = PreparedStatement(
     update(runs)
     .where(runs.c.id == RUN_ID)
     .values(
@@ -174,8 +206,8 @@ FINISH = (
         ask=None,
     )
 )
-ADD_MESSAGES = insert(messages)
-ADD_TEXTS = insert(message_texts)
+ADD_MESSAGES = PreparedStatement(insert(messages))
+ADD_TEXTS = PreparedStatement(insert(message_texts))
 ANSWER_INTERRUPT = (
     update(interrupts)
     .where(
@@ -206,10 +238,9 @@ def finish(
     totals: RunTotals | None,
 ) -> None:
     own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
-    released = connection.execute(RELEASE_THREAD, {**own, "under_epoch": epoch, "to_state": write_json(state)})
-    if not released.rowcount:
+    if not RELEASE_THREAD.change(connection, {**own, "under_epoch": epoch, "to_state": write_json(state)}):
         return _check_epoch(connection, ask, epoch)
-    connection.execute(FINISH, {"of_run": ask.run_id, "now": own["now"], **_end_of_run(last, totals)})
+    FINISH.change(connection, {"of_run": ask.run_id, "now": own["now"], **_end_of_run(last, totals)})
     known = _truncate(connection, ask)
     if new := rows.new_messages(known, (*ask.messages, *run_messages)):
         _add_messages(connection, ask.thread_id, len(known), new)
@@ -263,11 +294,11 @@ def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:
 
 def _add_messages(connection: Connection, thread_id: str, first: int, new: Sequence[Message]) -> None:
     numbered = list(enumerate(new, first))
-    connection.execute(ADD_MESSAGES, [_message_row(thread_id, position, one) for position, one in numbered])
+    ADD_MESSAGES.change(connection, *(_message_row(thread_id, position, one) for position, one in numbered))
     texts = ((position, rows.searchable_text(one)) for position, one in numbered)
     found = [{"thread_id": thread_id, "position": position, "text": text} for position, text in texts if text]
     if found:
-        connection.execute(ADD_TEXTS, found)
+        ADD_TEXTS.change(connection, *found)
 
 
 def _message_row(thread_id: str, position: int, message: Message) -> dict[str, Any]:
@@ -299,11 +330,12 @@ USE_THREAD = (
 
 
 def append_messages(connection: Connection, ask: Ask) -> None:
-    found = connection.execute(FIND_THREAD, {"of_thread": ask.thread_id}).first()
-    if found is not None and found.owner != ask.principal.id:
+    found = FIND_THREAD.fetch_one(connection, {"of_thread": ask.thread_id})
+    owner, active_run_id, _ = found or (ask.principal.id, None, None)
+    if owner != ask.principal.id:
         raise ThreadNotFound(ask.thread_id)
-    if found is not None and found.active_run_id is not None:
-        raise ThreadBusy(ask.thread_id, found.active_run_id)
+    if active_run_id is not None:
+        raise ThreadBusy(ask.thread_id, active_run_id)
     known = _message_ids(connection, ask)
     new = rows.new_messages(known, ask.messages)
     if found is None:
@@ -328,9 +360,10 @@ LIST = (
     .where(threads.c.owner == OWNER)
     .where(or_(bindparam("any_agent", type_=Boolean), threads.c.agent == bindparam("of_agent")))
     .where(or_(bindparam("in_archive", type_=Boolean), threads.c.archived.is_(False)))
-    .order_by(threads.c.updated_at.desc(), threads.c.id)
+    .order_by(*NEWEST_FIRST)
     .limit(bindparam("limit"))
 )
+LIST_AFTER = LIST.where(tuple_(*USE_ORDER) < tuple_(bindparam("after_time"), bindparam("after_id")))
 PENDING = (
     select(interrupts)
     .where(interrupts.c.owner == OWNER, interrupts.c.answered_at.is_(None))
@@ -361,7 +394,9 @@ def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
     )
 
 
-def list_threads(connection: Connection, owner: str, agent: str | None, archived: bool, limit: int) -> list[Summary]:
+def list_threads(
+    connection: Connection, owner: str, agent: str | None, archived: bool, limit: int, after: ThreadCursor | None = None
+) -> list[Summary]:
     parameters = {
         "of_owner": owner,
         "any_agent": agent is None,
@@ -369,7 +404,10 @@ def list_threads(connection: Connection, owner: str, agent: str | None, archived
         "in_archive": archived,
         "limit": limit,
     }
-    return [summary(row) for row in connection.execute(LIST, parameters)]
+    if after is None:
+        return [summary(row) for row in connection.execute(LIST, parameters)]
+    parameters |= {"after_time": after.updated_at, "after_id": after.id}
+    return [summary(row) for row in connection.execute(LIST_AFTER, parameters)]
 
 
 def pending(connection: Connection, owner: str, thread_id: str | None) -> list[Pending]:

@@ -5,7 +5,7 @@ Pages begin after the last row of the page before, which an index finds; an OFFS
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from sqlalchemy import (
@@ -38,10 +38,11 @@ from rightseat.core.records import (
     ThreadQuery,
     ThreadRow,
 )
+from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.core.usage import ModelUsage
 from rightseat.stores import rows
 from rightseat.stores.durations import MillisecondsBetween
-from rightseat.stores.queries import read_pending
+from rightseat.stores.queries import NEWEST_FIRST, USE_ORDER, read_pending
 from rightseat.stores.tables import files, interrupts, messages, runs, threads
 
 MAX_NUMBER_DIGITS = 18  # fits the integers of both databases
@@ -66,7 +67,6 @@ THREADS = select(
     select(func.sum(runs.c.cache_read_tokens)).where(OF_THREAD).scalar_subquery(),
     exists().where(OF_THREAD, runs.c.agent != threads.c.agent),
 )
-NEWEST_FIRST = (threads.c.updated_at.desc(), threads.c.id.desc())
 earlier = messages.alias("earlier")
 LAST_POSITION = select(func.max(earlier.c.position)).where(earlier.c.thread_id == messages.c.thread_id)
 LAST_MESSAGES = select(messages.c.thread_id, messages.c.message).where(
@@ -96,19 +96,10 @@ TOTALS = (
     runs.c.model_calls,
     runs.c.tool_calls,
     runs.c.flow,
+    runs.c.asked_at,
     runs.c.model_usage,
 )
 HAS_QUESTIONS = exists().where(interrupts.c.thread_id == runs.c.thread_id, interrupts.c.run_id == runs.c.id)
-
-
-class ThreadCursor(NamedTuple):
-    """The last row of a page of threads."""
-
-    updated_at: str
-    id: str
-
-    def __str__(self) -> str:
-        return f"{self.updated_at}/{self.id}"
 
 
 def list_threads(connection: Connection, query: ThreadQuery) -> Page[ThreadRow]:
@@ -164,16 +155,8 @@ def count_threads(connection: Connection, wanted: Iterable[ColumnElement[bool]])
     return total
 
 
-def read_cursor(text: str) -> ThreadCursor:
-    """Raises `BadRequest`."""
-    time, _, id = text.partition("/")
-    if not id or "\0" in text:
-        raise BadRequest(f"{text!r} is not the cursor of a page of threads.")
-    return ThreadCursor(time, id)
-
-
 def is_older(cursor: ThreadCursor) -> ColumnElement[bool]:
-    return tuple_(threads.c.updated_at, threads.c.id) < tuple_(*cursor)
+    return tuple_(*USE_ORDER) < tuple_(*cursor)
 
 
 def cursor_of(row: Any) -> ThreadCursor:

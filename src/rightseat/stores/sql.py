@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +21,7 @@ from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
 from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
-from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, Threads
+from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.core.users import FileRecord, ThreadRecord
@@ -35,6 +35,7 @@ from rightseat.stores import (
     record_queries,
     rows,
     thread_search,
+    usage_months,
     user_queries,
 )
 from rightseat.stores.api_keys import SqlApiKeys
@@ -94,6 +95,7 @@ class SqlThreads:
         self.pins = SqlPins(database) if database.reap_every is not None else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
+        self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
         self._reconcile_at = 0.0
 
@@ -169,9 +171,15 @@ class SqlThreads:
         return await self._database.read(queries.load, thread_id, principal.id)
 
     async def list(
-        self, principal: Principal, *, agent: str | None = None, archived: bool = False, limit: int = 50
+        self,
+        principal: Principal,
+        *,
+        agent: str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: ThreadCursor | None = None,
     ) -> Sequence[Summary]:
-        return await self._database.query(queries.list_threads, principal.id, agent, archived, limit)
+        return await self._database.query(queries.list_threads, principal.id, agent, archived, limit, after)
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
@@ -223,11 +231,24 @@ class SqlThreads:
         if self.reap_every is None or now < self._reconcile_at:
             return ()
         self._reconcile_at = now + RECONCILE_INTERVAL_S
+        if self.limits.is_used:
+            await self._release_ended_slots()
         ours = await self._database.query(process_queries.find_unfinished, self._database.process_id)
         idle = {run_id: ask for run_id, ask in ours.items() if run_id not in self._epochs}
         again = [ask for run_id, ask in idle.items() if run_id in self._idle]
         self._idle = idle.keys() - {ask.run_id for ask in again}
         return again
+
+    async def _release_ended_slots(self) -> None:
+        """Give back slots that passed to this process with runs that their first process has ended after all.
+
+        At the second sight: this process may be about to settle a slot of its own.
+        """
+        own, zone = self._database.process_id, self.limits.zone
+        ended = set(await self._database.query(limit_queries.list_slots_of_ended_runs, own))
+        again, self._ended_slots = sorted(ended & self._ended_slots), ended - self._ended_slots
+        if again:
+            await self._database.write(limit_queries.settle_slots, again, own, zone)
 
     def _adopt(self, connection: Connection, process_id: int) -> Sequence[Ask]:
         if not self._database.is_dead(connection, process_id):
@@ -254,6 +275,7 @@ class SqlThreads:
             self._database.erase()
         if self.limits.is_used:
             await self._database.write(limit_queries.expire_counters, time.time())
+            await self._merge_usage()
         if self._audit_retention_days is not None:
             audit_before = rows.now(ago=timedelta(days=self._audit_retention_days))
             if await self._database.write(audit.expire, audit_before):
@@ -267,6 +289,14 @@ class SqlThreads:
             self._database.erase()
             logger.info("deleted %d threads that were not used for %g days", threads, self._retention_days)
         return run_ids
+
+    async def _merge_usage(self) -> None:
+        before, merged = usage_months.first_daily_day(datetime.now(UTC), self.limits.zone), 0
+        while count := await self._database.write(usage_months.merge_months, before):
+            merged += count
+        if merged:
+            text = "merged %d rows of usage by month, which are older than %d days"
+            logger.info(text, merged, usage_months.DAILY_USAGE_DAYS)
 
     # The data of one user (`core.users`)
 

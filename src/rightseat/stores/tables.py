@@ -43,7 +43,7 @@ threads = Table(
     Column("active_run_id", Text),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
-    Index("ix_threads_owner_updated_at", "owner", "updated_at"),
+    Index("ix_threads_owner_updated_at", "owner", "updated_at", "id"),
     Index("ix_threads_updated_at", "updated_at", "id"),
 )
 """`active_run_id` is the run that holds the thread."""
@@ -89,6 +89,7 @@ runs = Table(
     Column("tool_calls", Integer),
     Column("model_usage", Text),
     Column("flow", Text),
+    Column("asked_at", Text),
     Column("epoch", Integer, nullable=False),
     Column("process_id", BigInteger, nullable=False),
     Column("ask", Text),
@@ -100,7 +101,8 @@ runs = Table(
 )
 """`process_id` is the process that executes it, `ask` what another needs to resume or end it; until it is finished.
 
-The totals of its spans are written when it finishes; `model_usage` is a list of `core.usage.ModelUsage`.
+The totals of its spans are written when it finishes; `model_usage` is a list of `core.usage.ModelUsage`. `asked_at` is
+the end of the run whose question it answers.
 """
 
 interrupts = Table(
@@ -211,9 +213,16 @@ limit_holds = Table(
     Column("run_id", Text, nullable=False),
     Column("process_id", BigInteger, nullable=False),
     Column("hold", Text, nullable=False),
+    Column("queue", Text),
+    Column("slot_user", Text),
     Index("ix_limit_holds_process_id", "process_id"),
+    Index("ix_limit_holds_queue", "queue"),
+    Index("ix_limit_holds_slot_user", "slot_user"),
 )
-"""Reservations and slots, until they are settled: by their process, or by the one that finds it dead."""
+"""Reservations, slots and tickets, until they are settled: by their process, or by the one that finds it dead.
+
+A ticket has a `queue`, the key of the counter that it waits for, as JSON. A slot has a `slot_user`, whose run it is.
+"""
 
 usage = Table(
     "usage",

@@ -10,14 +10,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
 from rightseat.core.records import Page, ThreadQuery, ThreadRow
+from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.stores import rows
+from rightseat.stores.queries import NEWEST_FIRST
 from rightseat.stores.record_queries import (
-    NEWEST_FIRST,
     THREADS,
-    ThreadCursor,
     cursor_of,
     is_older,
-    read_cursor,
     read_threads,
     thread_conditions,
 )

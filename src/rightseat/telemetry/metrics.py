@@ -1,15 +1,23 @@
-"""Prometheus counters and histograms of runs, model calls, tool calls and steps. The face `metrics` serves them."""
+"""Prometheus counters and histograms of runs, model calls, tool calls and steps. The face `metrics` serves them.
 
+With several workers, the Prometheus client keeps the values in files that all of them read: each worker reports the
+metrics of the whole server.
+"""
+
+import os
 from collections.abc import Sequence
 from time import perf_counter
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from rightseat.core.limits.book import HeldAmount
 from rightseat.core.limits.rules import NANO
 from rightseat.core.tracing import Attributes, AttributeValue, Span, TraceKind
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
+HAS_WORKERS = "PROMETHEUS_MULTIPROC_DIR" in os.environ
+"""`rightseat serve --workers` sets it. The Prometheus client reads it when it is imported."""
 BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 LABELS: dict[TraceKind, str] = {"run": "agent", "model": "model", "tool": "tool", "step": "step"}
 NOUNS: dict[TraceKind, str] = {"run": "runs", "model": "model_calls", "tool": "tool_calls", "step": "steps"}
@@ -22,7 +30,9 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.ended = {kind: self._counter(kind) for kind in LABELS}
         self.seconds = {kind: self._histogram(kind) for kind in LABELS}
-        self.running = Gauge("rightseat_runs_running", "Active runs.", registry=self.registry)
+        self.running = Gauge(
+            "rightseat_runs_running", "Active runs.", registry=self.registry, multiprocess_mode="livesum"
+        )
         self.tokens = Counter(
             "rightseat_tokens", "Input and output tokens of models.", ("model", "direction"), registry=self.registry
         )
@@ -34,7 +44,7 @@ class Metrics:
         return MetricsSpan(self, kind, name)
 
     def text(self) -> bytes:
-        return generate_latest(self.registry)
+        return generate_latest(all_workers() if HAS_WORKERS else self.registry)
 
     def _counter(self, kind: TraceKind) -> Counter:
         help_text = f"Finished {NOUNS[kind].replace('_', ' ')}, by outcome."
@@ -44,6 +54,13 @@ class Metrics:
         help_text = f"Duration of {NOUNS[kind].replace('_', ' ')} in seconds."
         name = f"rightseat_{NOUNS[kind]}_seconds"
         return Histogram(name, help_text, (LABELS[kind],), buckets=BUCKETS_S, registry=self.registry)
+
+
+def all_workers() -> CollectorRegistry:
+    """The metrics of all workers. The one that responds may be any of them."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return registry
 
 
 class LimitMetrics:
@@ -61,9 +78,27 @@ class LimitMetrics:
             "What this process holds of a limit: concurrent runs, tokens, or cost in the currency.",
             ("limit", "kind"),
             registry=registry,
+            multiprocess_mode="livesum",
         )
         self._cost = Counter(
             "rightseat_cost", "Cost of model calls.", ("agent", "model", "currency"), registry=registry
+        )
+        self._queued = Gauge(
+            "rightseat_queued",
+            "Asks of this process that wait for a limit.",
+            ("limit",),
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self._queue_seconds = Histogram(
+            "rightseat_queue_seconds",
+            "How long asks waited for a limit, whether or not they were admitted.",
+            ("limit",),
+            buckets=BUCKETS_S,
+            registry=registry,
+        )
+        self._downgraded = Counter(
+            "rightseat_downgraded", "Asks that a limit made run with another model.", ("limit",), registry=registry
         )
 
     def refuse(self, limit: str, code: str) -> None:
@@ -82,6 +117,16 @@ class LimitMetrics:
 
     def spend(self, agent: str, model: str, currency: str, cost: float) -> None:
         self._cost.labels(agent, model, currency).inc(cost)
+
+    def enqueue(self, limit: str) -> None:
+        self._queued.labels(limit).inc()
+
+    def dequeue(self, limit: str, seconds: float) -> None:
+        self._queued.labels(limit).dec()
+        self._queue_seconds.labels(limit).observe(seconds)
+
+    def downgrade(self, limit: str) -> None:
+        self._downgraded.labels(limit).inc()
 
 
 def scaled(held: HeldAmount) -> float:

@@ -25,22 +25,22 @@ class Splitter:
     Bytes are searched once: input without a line end is only buffered.
     """
 
-    __slots__ = ("_buffer", "_max_bytes", "_size")
+    __slots__ = ("_max_bytes", "_size", "buffer")
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
-        self._buffer: list[bytes] = []
+        self.buffer: list[bytes] = []  # of the line that is not complete
         self._size = 0
         self._max_bytes = max_bytes
 
     def feed(self, piece: bytes) -> list[bytes]:
         lines = piece.split(b"\n")
-        if self._buffer:
+        if self.buffer:
             if len(lines) == 1:
                 self._buffer_rest(piece)
                 return []
             self._buffer_rest(lines[0])
-            lines[0] = b"".join(self._buffer)
-            self._buffer.clear()
+            lines[0] = b"".join(self.buffer)
+            self.buffer.clear()
             self._size = 0
         if rest := lines.pop():
             self._buffer_rest(rest)
@@ -49,9 +49,9 @@ class Splitter:
     def _buffer_rest(self, rest: bytes) -> None:
         self._size += len(rest)
         if self._size > self._max_bytes:
-            self._buffer.clear()  # the error's traceback would keep them alive
+            self.buffer.clear()  # the error's traceback would keep them alive
             raise LineTooLong("a line of the stream", self._max_bytes)
-        self._buffer.append(rest)
+        self.buffer.append(rest)
 
 
 class LineDecoder:

@@ -6,6 +6,8 @@ Each part ends with the boundary of the next, because clients process a part onl
 CONTENT_TYPE = 'multipart/mixed; boundary="-"'
 PREAMBLE = b"\r\n---"
 END = b"--\r\n"
+IGNORED_LINE = b"\r\n"
+"""May be sent before the preamble: clients ignore all text before the first boundary."""
 
 
 def part(payload: bytes) -> bytes:

@@ -39,7 +39,7 @@ def test_a_hold_is_settled_once_in_the_window_in_which_it_was_reserved() -> None
     key, today = CounterKey("a", "tokens/day", "alice"), DAY.bucket(NOW)
     hold = Hold("h", "run", [HeldAmount(key, "tokens", today, 100)], USAGE)
     settle = Settle(hold, USAGE, UsageCounts(input_tokens=30, output_tokens=12))
-    book = Book({key: {today: (7, 100)}}, NOW + 86400, {"h": hold.amounts})
+    book = Book({key: {today: (7, 100)}}, NOW + 86400, {"h": hold})
 
     assert [book.apply(settle), book.apply(settle)] == [Settled(), Settled(is_counted=False)]
     assert book.counters[key] == {today: (49, 0)}
@@ -49,7 +49,7 @@ def test_a_hold_is_settled_once_in_the_window_in_which_it_was_reserved() -> None
 def test_a_window_that_has_ended_is_not_changed_any_more() -> None:
     key = CounterKey("a", "tokens/day", "alice")
     hold = Hold("h", "run", [HeldAmount(key, "tokens", 1, 100)], USAGE)
-    book = Book({key: {DAY.bucket(NOW): (7, 0)}}, NOW, {"h": hold.amounts})
+    book = Book({key: {DAY.bucket(NOW): (7, 0)}}, NOW, {"h": hold})
 
     book.apply(Settle(hold, USAGE, UsageCounts(output_tokens=12)))
 
@@ -70,7 +70,7 @@ def test_used_and_reserved_never_exceed_the_limit_together() -> None:
         now += chance.uniform(0, 3)
         if open_holds and chance.random() < 0.5:
             hold, amount = open_holds.pop(chance.randrange(len(open_holds)))
-            book = Book(counters, now, {hold.id: hold.amounts})
+            book = Book(counters, now, {hold.id: hold})
             book.apply(Settle(hold, USAGE, UsageCounts(output_tokens=chance.randint(0, amount))))
         else:
             amount = chance.randint(1, 900)

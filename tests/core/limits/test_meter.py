@@ -1,26 +1,43 @@
 """Model calls of runs: the bound that is sent, what is counted, and runs that end because of a budget."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from types import SimpleNamespace
 
 import pytest
 
 from rightseat.core.admission import Admission
+from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask, Parameters, Principal
 from rightseat.core.errors import BudgetExceeded, ModelUnreachable
-from rightseat.core.events import Event, RunFailed, RunFinished
+from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFailed, RunFinished
+from rightseat.core.guard import Guard
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter import Metering
-from rightseat.core.limits.rules import NANO, CounterKey, Limit, LimitRule, Limits
+from rightseat.core.limits.rules import NANO, CounterKey, DowngradePolicy, Limit, LimitRule, Limits
 from rightseat.core.limits.store import UsageQuery
 from rightseat.core.limits.windows import CalendarWindow
 from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.loop.subagents import AgentToolbox
 from rightseat.core.messages import user
-from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk, TextChunk, UsageChunk, set_model_key
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    Model,
+    Prompt,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    set_model_key,
+)
 from rightseat.core.prices import Price, Prices
+from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
+from rightseat.guards.judge import Judge
+from rightseat.guards.judge import Options as JudgeOptions
 from rightseat.logs.memory import MemoryLog
 from rightseat.models.fallback import Fallback
 from rightseat.models.fallback import Options as FallbackOptions
@@ -34,8 +51,9 @@ ANNA = Principal("anna")
 class Scripted:
     """A model that streams the given chunks, and records the bound of each prompt."""
 
-    def __init__(self, *answers: Sequence[Chunk | Exception], name: str = "big") -> None:
+    def __init__(self, *answers: Sequence[Chunk | Exception], name: str = "big", max_tokens: int | None = None) -> None:
         self._answers = list(answers)
+        self.options = SimpleNamespace(model=name, max_tokens=max_tokens)
         self.bounds: list[int | None] = []
         set_model_key(self, name)
 
@@ -48,26 +66,48 @@ class Scripted:
 
 
 class Served:
-    def __init__(self, model: Model, *rules: LimitRule, tools: Sequence[Callable[[], str]] = ()) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *rules: LimitRule,
+        tools: Sequence[Callable[[], str]] = (),
+        agents: Mapping[str, Agent] | None = None,
+        guards: Sequence[Guard] = (),
+        reserve: Mapping[str, int] | None = None,
+        small: Model | None = None,
+    ) -> None:
+        """A limit with these rules downgrades to the model `small`, if there is one."""
         threads = MemoryThreads()
-        self.store, limits = threads.limits, Limits([Limit("day", "user", list(rules))] if rules else [])
+        limit = Limit("day", "user", list(rules), policy=DowngradePolicy("small") if small else None)
+        self.store, limits = threads.limits, Limits([limit] if rules else [])
         prices = Prices({"big": Price(10, 30, 1), "small": Price(1, 3)})
-        metering = Metering(limits, Ledger(self.store), prices)
+        models = {"small": small} if small else {}
+        metering = Metering(limits, Ledger(self.store), prices, reserve=reserve or {}, models=models)
         self.runtime = Runtime(
-            {"default": Loop(model, [FunctionToolbox(tools)])},
+            {"default": Loop(model, [FunctionToolbox(tools), AgentToolbox(agents or {})])},
             log=MemoryLog(),
             threads=threads,
             engine=LocalEngine(),
             admission=Admission(None, metering),
+            guards=guards,
         )
 
-    async def ask(self, max_tokens: int | None = None, *, transient: bool = True) -> Event:
+    async def ask(self, max_tokens: int | None = None, *, transient: bool = True, purpose: str = "answer") -> Event:
+        return (await self.ask_all(max_tokens, transient=transient, purpose=purpose))[-1]
+
+    async def ask_all(
+        self, max_tokens: int | None = None, *, transient: bool = True, purpose: str = "answer"
+    ) -> list[Event]:
         ask = Ask(
-            messages=(user("Hi"),), principal=ANNA, transient=transient, parameters=Parameters(max_tokens=max_tokens)
+            messages=(user("Hi"),),
+            principal=ANNA,
+            transient=transient,
+            parameters=Parameters(max_tokens=max_tokens),
+            purpose=purpose,
         )
         begun = await self.runtime.start(ask)
         async with asyncio.timeout(30), aclosing(self.runtime.follow(begun.run_id)) as batches:
-            return [entry.event async for entries in batches for entry in entries][-1]
+            return [entry.event async for entries in batches for entry in entries]
 
     async def used(self, rule: str = "tokens/day") -> tuple[int, int]:
         _, rows = await self.store.counters()
@@ -80,6 +120,12 @@ class Served:
             row.group[0]: (row.counts.requests, row.counts.input_tokens, row.counts.output_tokens, row.counts.cost)
             for row in rows
         }
+
+    async def purposes(self) -> dict[tuple[str, ...], tuple[int, int]]:
+        """Requests and tokens by model and purpose."""
+        rows = await self.store.usage(UsageQuery(("model", "purpose")))
+        tokens = [(row.counts.requests, row.counts.input_tokens + row.counts.output_tokens) for row in rows]
+        return dict(zip((row.group for row in rows), tokens, strict=True))
 
 
 SAID = (TextChunk("Hello"), StopChunk("stop"))
@@ -108,6 +154,44 @@ async def test_an_ask_without_a_bound_gets_one_only_where_a_budget_applies() -> 
     assert (limited.bounds, free.bounds) == ([4096], [None])
 
 
+@pytest.mark.parametrize(
+    ("own", "reserve", "asked", "sent"),
+    [
+        (None, {}, None, 4096),
+        (None, {"big": 900}, None, 900),
+        (None, {"small": 900}, None, 4096),
+        (None, {"big": 900}, 2000, 2000),
+        (8192, {}, None, 4096),
+        (500, {"big": 900}, None, 500),
+        (500, {}, 2000, 500),
+    ],
+)
+async def test_the_bound_is_that_of_the_ask_or_what_is_reserved_for_the_model(
+    own: int | None, reserve: Mapping[str, int], asked: int | None, sent: int
+) -> None:
+    model = Scripted([*SAID, UsageChunk(1, 1)], max_tokens=own)
+
+    await Served(model, LimitRule("tokens", 10_000, DAY), reserve=reserve).ask(asked)
+
+    assert model.bounds == [sent]
+
+
+@pytest.mark.parametrize(("asked", "is_warned"), [(None, True), (900, False)])
+async def test_an_answer_that_ends_at_a_bound_of_the_budget_has_a_warning(asked: int | None, is_warned: bool) -> None:
+    model = Scripted([TextChunk("Hello"), UsageChunk(1, 900), StopChunk("length")])
+    served = Served(model, LimitRule("tokens", 10_000, DAY), reserve={"big": 900})
+    headers: dict[str, str] = {}
+    RESPONSE_HEADERS.set(headers)
+
+    events = await served.ask_all(asked)
+
+    assert [event.reason for event in events if isinstance(event, ModelResponseEnded)] == ["length"]
+    text = "The answer was cut at 900 tokens, because a budget applies."
+    assert headers.get("x-rightseat-warning", "").startswith(text) is is_warned
+    notes = [str(event.value) for event in events if isinstance(event, Custom) and event.name == "model.warning"]
+    assert [note.startswith(text) for note in notes] == [True] * is_warned
+
+
 async def test_usage_that_is_not_reported_is_estimated() -> None:
     served = Served(Scripted([TextChunk("four" * 10), StopChunk("stop")]), LimitRule("tokens", 10_000, DAY))
 
@@ -116,6 +200,67 @@ async def test_usage_that_is_not_reported_is_estimated() -> None:
     (row,) = await served.store.usage(UsageQuery())
     assert row.counts.estimated_tokens >= 10 + 1
     assert await served.used() == (row.counts.estimated_tokens, 0)
+
+
+@pytest.mark.parametrize("chunk", [TextChunk("long" * 1000), ReasoningChunk("long" * 1000)])
+async def test_an_estimate_is_never_more_than_what_was_reserved(chunk: Chunk) -> None:
+    served = Served(Scripted([chunk, ModelUnreachable("broke off")]), LimitRule("tokens", 10_000, DAY))
+
+    await served.ask(100)
+
+    (row,) = await served.store.usage(UsageQuery())
+    assert 100 < row.counts.estimated_tokens < 200
+    assert await served.used() == (row.counts.estimated_tokens, 0)
+
+
+async def test_a_refused_ask_counts_as_refused_and_as_nothing_else() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("requests", 1, DAY))
+    await served.ask(transient=False)
+
+    with pytest.raises(BudgetExceeded):
+        await served.ask(transient=False)
+
+    assert await served.used("requests/day") == (1, 0)
+    (row,) = await served.store.usage(UsageQuery())
+    assert (row.counts.requests, row.counts.refused, row.counts.input_tokens) == (1, 1, 30)
+
+
+async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_as_a_request() -> None:
+    verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
+    judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
+    guards = [Judge(judge, JudgeOptions(deny=("pets",)))]
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 10_000, DAY), guards=guards)
+
+    await served.ask(500)
+
+    assert await served.used() == (95, 0)
+    assert await served.purposes() == {("small", "guard"): (0, 55), ("big", "answer"): (1, 40)}
+
+
+async def test_suggestions_count_as_tokens_and_not_as_a_request() -> None:
+    rules = LimitRule("tokens", 10_000, DAY), LimitRule("requests", 1, DAY)
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), *rules)
+
+    for _ in range(2):
+        await served.ask(500, purpose="suggestions")
+
+    assert await served.used() == (80, 0)
+    assert await served.purposes() == {("big", "suggestions"): (0, 80)}
+
+
+async def test_an_agent_as_a_tool_counts_for_the_same_user_under_its_own_name() -> None:
+    calls: list[Chunk] = [CallChunk(0, '{"question": "How?"}', "c1", "expert"), UsageChunk(20, 1)]
+    model = Scripted([*calls, StopChunk("tool_calls")], [*SAID, UsageChunk(30, 10)])
+    expert = Loop(Scripted([*SAID, UsageChunk(5, 2)], name="small"))
+    served = Served(model, LimitRule("tokens", 10_000, DAY), agents={"expert": expert})
+
+    await served.ask(500)
+
+    rows = await served.store.usage(UsageQuery(("user", "agent", "model")))
+    assert [(row.group, row.counts.requests, row.counts.input_tokens) for row in rows] == [
+        (("anna", "default", "big"), 1, 50),
+        (("anna", "expert", "small"), 0, 5),
+    ]
 
 
 async def test_a_provider_that_fails_before_its_first_token_costs_nothing() -> None:
@@ -217,3 +362,41 @@ async def test_a_budget_that_is_nearly_used_up_is_logged_once_and_its_refusal_is
     assert [(one.getMessage(), one.audit_kind) for one in audit] == [  # type: ignore[attr-defined]  # set by `extra`
         ("limits: refused 'anna': the budget 'day' of 1,000 tokens per day is used up", "limit")
     ]
+
+
+async def test_a_budget_without_room_for_the_first_call_lets_another_model_answer() -> None:
+    big, small = Scripted([*SAID, UsageChunk(30, 50)]), Scripted([*SAID, UsageChunk(20, 5)], name="small")
+    served = Served(big, LimitRule("tokens", 560, DAY), small=small)
+
+    for _ in range(3):
+        assert isinstance(await served.ask(500), RunFinished)
+
+    assert (big.bounds, small.bounds) == ([500], [500, 500])
+    assert await served.used() == (80, 0)
+    assert await served.usage() == {
+        "big": (1, 30, 50, (30 * 10 + 50 * 30) * 1000),
+        "small": (2, 40, 10, (40 * 1 + 10 * 3) * 1000),
+    }
+
+
+async def test_a_call_in_the_middle_of_a_run_that_does_not_fit_is_made_with_the_other_model() -> None:
+    def again() -> str:
+        return "once more"
+
+    called = (CallChunk(0, "c1", "again", "{}"), StopChunk("tool_calls"), UsageChunk(100, 400))
+    big, small = Scripted(called), Scripted([*SAID, UsageChunk(20, 5)], name="small")
+    served = Served(big, LimitRule("tokens", 800, DAY), tools=[again], small=small)
+
+    assert isinstance(await served.ask(500), RunFinished)
+
+    assert (big.bounds, small.bounds) == ([500], [500])
+    assert await served.used() == (500, 0)
+
+
+async def test_a_model_that_is_already_the_other_one_is_refused() -> None:
+    small = Scripted([*SAID, UsageChunk(20, 5)], name="small")
+    served = Served(small, LimitRule("requests", 1, DAY), small=small)
+    await served.ask()
+
+    with pytest.raises(BudgetExceeded):
+        await served.ask()

@@ -65,6 +65,18 @@ def test_added_link_events_have_no_position_in_the_log() -> None:
     assert places == [(4, Custom), (0, TextStarted), (0, TextDelta), (0, TextEnded), (5, RunFinished)]
 
 
+@pytest.mark.parametrize("last", [RunFinished("done"), RunFailed("x", "Bad")], ids=["finished", "failed"])
+def test_a_batch_of_entries_expands_to_the_events_that_each_event_expands_to(last: Event) -> None:
+    step = Custom("flow.step", {"value": {"record": "SELECT 1"}})
+    texts = (TextStarted("m"), TextDelta("m", "Hi"), TextEnded("m"))
+    events: list[Event] = [*texts, step, Custom("artifact", FILE), last]
+
+    entries = [Entry(1, seq, event) for seq, event in enumerate(events, 1)]
+    expanded = ArtifactLinker(BASE).expand_entries(entries)
+
+    assert [entry.event for entry in expanded] == shown(*events)
+
+
 def test_details_of_a_failure_and_records_of_steps_are_for_operators() -> None:
     about: JsonValue = {"error": {"code": "http_status"}, "details": {"body": "stack trace"}, "record": {"sql": "…"}}
 

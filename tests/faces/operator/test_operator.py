@@ -276,6 +276,8 @@ async def test_a_question_is_answered_and_the_run_continues(serve: Serve) -> Non
         second = (await server.client.get(f"/operator/runs/{ended['id']}")).json()
         assert first["waited"] is None
         assert 0 <= second["waited"] < 10_000
+        listed = (await server.client.get("/operator/runs")).json()["runs"]
+        assert [one["waited"] for one in listed] == [second["waited"], None]
 
 
 async def test_a_second_answer_is_refused(serve: Serve) -> None:

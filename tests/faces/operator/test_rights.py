@@ -398,6 +398,8 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "POST setup/write": ("setup/write", {"code": "AAAA-AAAA", "choice": "ollama"}, [409] * 6),
     "GET health": ("health", None, [403, 200, 200, 403, 403, 403]),
     "GET metrics": ("metrics", None, [403, 200, 200, 403, 403, 200]),
+    "GET usage": ("usage", None, [200] * 6),
+    "GET usage/limits": ("usage/limits", None, [200] * 6),
     "GET plugins": ("plugins", None, [403, 200, 200, 403, 200, 403]),
     "GET plugins/{plugin}": ("plugins/steps", None, [403, 404, 404, 403, 404, 403]),
     "GET plugins/{plugin}/files/{path:path}": ("plugins/steps/files/plugin.json", None, [403] * 4 + [404, 403]),

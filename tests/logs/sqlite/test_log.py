@@ -28,7 +28,7 @@ from rightseat.core.events import (
 )
 from rightseat.core.log import Entry, Log, Writer
 from rightseat.core.run.recovery import CUT_OFF
-from rightseat.logs.run_buffer import MAX_UNCOMMITTED_ENTRIES
+from rightseat.logs.run_buffer import LARGE_ENTRY_BYTES, MAX_UNCOMMITTED_ENTRIES
 from rightseat.logs.sqlite import compaction
 from rightseat.logs.sqlite import log as sqlite
 from rightseat.logs.sqlite.database import LogDatabase
@@ -176,6 +176,7 @@ async def test_another_process_opens_a_run_only_under_a_higher_epoch(path: Path,
     async with SqliteLog(path) as one, SqliteLog(path) as two:
         await one.create("r")
         async with one.open("r", 2) as writer:
+            await writer.flush()  # from now on the file has the run
             with pytest.raises(StaleWriter):
                 async with two.open("r", epoch):
                     pass
@@ -211,6 +212,7 @@ async def test_a_writer_that_was_shut_out_writes_nothing_of_a_batch_and_its_neig
         await one.create("mine")
         await one.create("lost")
         async with one.open("mine", 1) as mine, one.open("lost", 1) as lost:
+            await lost.flush()  # from now on the file has the run
             async with two.open("lost", 2):
                 pass
             for event in deltas(20):
@@ -291,6 +293,48 @@ async def test_a_transient_run_never_touches_the_file(path: Path) -> None:
         assert rows(path, "SELECT * FROM log_records") == []
 
 
+async def test_a_run_is_created_in_the_transaction_of_its_first_entries(path: Path) -> None:
+    async with SqliteLog(path) as log:
+        await log.create("r")
+        before = rows(path, "SELECT id FROM log_runs")
+        assert await log.read("r") == ()
+        async with log.open("r", 1) as writer:
+            await writer.append(RunStarted("r", "t", "a"))
+            await writer.flush()
+            entries = await log.read("r")
+        after = rows(path, "SELECT id FROM log_runs")
+
+    assert (before, after) == ([], [("r",)])
+    assert [entry.event for entry in entries] == [RunStarted("r", "t", "a")]
+
+
+async def test_a_run_that_never_started_leaves_nothing(path: Path) -> None:
+    async with SqliteLog(path) as log:
+        await log.create("r")
+        following = log.follow("r")
+        await log.delete(["r"])
+
+        assert [batch async for batch in following] == []
+        with pytest.raises(RunNotFound):
+            log.follow("r")
+        await log.create("r")
+
+
+async def test_a_run_that_another_process_has_created_meanwhile_is_left_to_it(path: Path) -> None:
+    async with SqliteLog(path) as one, SqliteLog(path) as two:
+        await one.create("r")
+        await two.create("r")
+        async with one.open("r", 1) as writer:
+            await writer.append(RunStarted("r", "t", "a"))
+            await writer.flush()
+            async with two.open("r", 1) as late:
+                with pytest.raises(StaleWriter):
+                    await late.flush()
+        entries = await one.read("r")
+
+    assert [entry.event for entry in entries] == [RunStarted("r", "t", "a")]
+
+
 async def test_events_of_one_moment_are_written_in_few_records(path: Path) -> None:
     async with SqliteLog(path) as log:
         await log.create("r")
@@ -361,6 +405,23 @@ async def test_a_run_that_was_compacted_can_be_taken_up_again(path: Path) -> Non
         ]
         assert await events_of(log, "r", after="1-7") == [TextDelta("m", "789"), TextDelta("m", "more!")]
         assert await events_of(log, "r", after="2-11") == [TextDelta("m", "!")]
+
+
+async def test_a_follower_that_is_behind_reads_a_run_that_was_compacted_meanwhile_to_its_end(path: Path) -> None:
+    large = "x" * (LARGE_ENTRY_BYTES + 1)  # not kept in memory without a reader
+    async with SqliteLog(path, compact_after_seconds=0.0) as log:
+        await log.create("r")
+        async with log.open("r", 1) as writer:
+            for event in (TextStarted("m"), *deltas(3), TextDelta("m", large)):
+                await writer.append(event)
+            await writer.flush()
+            for event in (*deltas(2), TextEnded("m"), RunFinished("done")):
+                await writer.append(event)
+            following = log.follow("r")
+        assert await log.compact() == 1
+        seen = [entry.event async for batch in following for entry in batch]
+
+    assert seen == [TextStarted("m"), TextDelta("m", f"012{large}01"), TextEnded("m"), RunFinished("done")]
 
 
 async def test_an_event_of_a_later_version_is_skipped_and_left_as_it_is(path: Path) -> None:
@@ -508,7 +569,7 @@ async def test_the_log_uses_little_disk_space(path: Path) -> None:
 def test_a_connection_reads_what_another_connection_has_committed(path: Path) -> None:
     one, two = LogDatabase(path), LogDatabase(path)
     with one.transaction():
-        one.create("r")
+        one.create("r", 1)
         assert not two.has("r")
 
     assert two.has("r")

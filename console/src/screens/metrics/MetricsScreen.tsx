@@ -3,11 +3,12 @@ import { useAgents, useMe } from "../../api/queries";
 import { UNKNOWN, useFormat } from "../../format";
 import { useFilters } from "../../location";
 import { useShownThread } from "../../log/LiveProvider";
+import { ChartCard } from "../../parts/chart/ChartCard";
+import { Totals } from "../../parts/chart/Totals";
 import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
 import { useWords } from "../../words";
 import { useMetrics, WINDOWS, type Metrics, type Window } from "./api";
-import { ChartCard } from "./ChartCard";
 import { buildCharts, sumUp } from "./charts";
 import { useMetricsWords } from "./words";
 import "./metrics.css";
@@ -76,16 +77,15 @@ function Charts({ metrics }: { metrics: Metrics }) {
   const totals = useMemo(() => sumUp(metrics), [metrics]);
   return (
     <>
-      <dl className="metric-totals">
-        <Total name={t("metrics.total.runs")} value={format.number(totals.runs)} />
-        <Total name={t("metrics.total.failed")} value={format.number(totals.failed)} />
-        <Total name={t("metrics.running")} value={format.number(metrics.running)} />
-        <Total
-          name={t("metrics.total.tokens")}
-          value={totals.tokens === null ? UNKNOWN : format.number(totals.tokens)}
-        />
-        <Total name={t("metrics.total.cost")} value={format.cost(totals.cost, metrics.currency)} />
-      </dl>
+      <Totals
+        values={[
+          [t("metrics.total.runs"), format.number(totals.runs)],
+          [t("metrics.total.failed"), format.number(totals.failed)],
+          [t("metrics.running"), format.number(metrics.running)],
+          [t("metrics.total.tokens"), totals.tokens === null ? UNKNOWN : format.number(totals.tokens)],
+          [t("metrics.total.cost"), format.cost(totals.cost, metrics.currency)],
+        ]}
+      />
       {metrics.since && <p className="muted">{t("metrics.since", { when: format.full(metrics.since) })}</p>}
       {totals.runs === 0 ? (
         <div className="welcome">
@@ -95,19 +95,18 @@ function Charts({ metrics }: { metrics: Metrics }) {
       ) : (
         <div className="charts">
           {charts.map((chart) => (
-            <ChartCard key={chart.name} chart={chart} times={metrics.times} step={metrics.step} />
+            <ChartCard
+              key={chart.name}
+              chart={chart}
+              title={t(`metrics.chart.${chart.name}`)}
+              nameOf={(line) => t(`metrics.series.${line.name as "done"}`)}
+              whenUnknown={t("metrics.onlyDay")}
+              times={metrics.times}
+              step={metrics.step}
+            />
           ))}
         </div>
       )}
     </>
-  );
-}
-
-function Total({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
   );
 }

@@ -1,12 +1,11 @@
 /** Numbers over time. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/client";
+import type { Values } from "../../parts/chart/chart";
 
 export const WINDOWS = ["1h", "24h", "7d", "30d"] as const;
 export type Window = (typeof WINDOWS)[number];
 
-/** One value for each of `Metrics.times`; null where there is none. */
-export type Values = (number | null)[];
 export type Counts = Record<string, number[]>;
 
 export interface Metrics {

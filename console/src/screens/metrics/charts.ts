@@ -1,28 +1,12 @@
 /** The charts of the screen, from the server's numbers. */
 import type { Format } from "../../format";
-import type { Counts, Metrics, Values } from "./api";
+import { barChart, showNumber, sum, type Chart, type Line, type Values } from "../../parts/chart/chart";
+import type { Counts, Metrics } from "./api";
 
 export type ChartName =
   "runs" | "seconds" | "first_token" | "tokens" | "cost" | "errors" | "agents" | "model_calls" | "tool_calls";
 
-export interface Line {
-  /** Of the server: an outcome, a quantile, an agent, a code … */
-  name: string;
-  /** Whether the page has a text for the name; others are names of the configuration. */
-  isWord: boolean;
-  /** A color of the tokens. */
-  color: string;
-  values: Values;
-}
-
-export interface Chart {
-  name: ChartName;
-  /** Null if the numbers are not known for this period. */
-  lines: Line[] | null;
-  /** Bars are stacked sums; lines are measurements. */
-  shape: "bars" | "lines";
-  show: (value: number, format: Format) => string;
-}
+export type MetricsChart = Chart<ChartName>;
 
 /** Chosen so that neighbors differ in both themes; names beside them tell more than colors. */
 const COLORS = ["--accent", "--model", "--tool", "--warning", "--step", "--success", "--danger"];
@@ -32,33 +16,30 @@ const OUTCOMES = [
   ["waiting", "--warning"],
   ["cancelled", "--step"],
 ] as const;
-/** Of the names of one chart, these are drawn; the table has all of them. */
-export const MAX_DRAWN = 7;
-
-const showNumber = (value: number, format: Format) => format.number(value);
 const showSeconds = (value: number, format: Format) => format.duration(value * 1000);
 
-export function buildCharts({ series, times, currency }: Metrics): Chart[] {
+export function buildCharts({ series, times, currency }: Metrics): MetricsChart[] {
   const zeros = times.map(() => 0);
   const word = (name: string, color: string, values: Values): Line => ({ name, isWord: true, color, values });
   const quantiles = (found: { p50: Values; p95: Values }) => [
     word("p50", "--accent", found.p50),
     word("p95", "--model", found.p95),
   ];
+  const durations = (name: ChartName, lines: Line[] | null): MetricsChart => ({
+    name,
+    shape: "lines",
+    lines,
+    hasSums: false,
+    isFractional: true,
+    show: showSeconds,
+  });
   return [
-    {
-      name: "runs",
-      shape: "bars",
-      lines: OUTCOMES.map(([name, color]) => word(name, color, series.runs[name] ?? zeros)),
-      show: showNumber,
-    },
-    { name: "seconds", shape: "lines", lines: quantiles(series.seconds), show: showSeconds },
-    {
-      name: "first_token",
-      shape: "lines",
-      lines: series.first_token && quantiles(series.first_token),
-      show: showSeconds,
-    },
+    barChart(
+      "runs",
+      OUTCOMES.map(([name, color]) => word(name, color, series.runs[name] ?? zeros)),
+    ),
+    durations("seconds", quantiles(series.seconds)),
+    durations("first_token", series.first_token && quantiles(series.first_token)),
     {
       name: "tokens",
       shape: "lines",
@@ -67,18 +48,15 @@ export function buildCharts({ series, times, currency }: Metrics): Chart[] {
         word("cached", "--step", series.tokens.cached),
         word("out", "--tool", series.tokens.out),
       ],
+      hasSums: true,
+      isFractional: false,
       show: showNumber,
     },
-    {
-      name: "cost",
-      shape: "bars",
-      lines: [word("cost", "--accent", series.cost)],
-      show: (value, format) => format.cost(value, currency),
-    },
-    { name: "errors", shape: "bars", lines: named(series.errors), show: showNumber },
-    { name: "agents", shape: "bars", lines: named(series.agents), show: showNumber },
-    { name: "model_calls", shape: "bars", lines: named(series.model_calls), show: showNumber },
-    { name: "tool_calls", shape: "bars", lines: series.tool_calls && named(series.tool_calls), show: showNumber },
+    barChart("cost", [word("cost", "--accent", series.cost)], (value, format) => format.cost(value, currency)),
+    barChart("errors", named(series.errors)),
+    barChart("agents", named(series.agents)),
+    barChart("model_calls", named(series.model_calls)),
+    barChart("tool_calls", series.tool_calls && named(series.tool_calls)),
   ];
 }
 
@@ -92,26 +70,6 @@ function named(counts: Counts): Line[] {
       color: COLORS[index % COLORS.length] ?? "--accent",
       values,
     }));
-}
-
-export const sum = (values: Values) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
-/** Whether the chart has something to draw. */
-export const hasValues = (lines: Line[]) => lines.some((line) => line.values.some((value) => value));
-
-/** For bars on top of each other: each line with the values of those below it added. */
-export function stack(lines: Line[]): Values[] {
-  const heights: number[] = [];
-  return lines.map((line) =>
-    line.values.map((value, index) => (heights[index] = (heights[index] ?? 0) + (value ?? 0))),
-  );
-}
-
-/** The points that the table lists: those with a value. */
-export function tableRows(lines: Line[], times: number[]): { time: number; values: Values }[] {
-  return times
-    .map((time, index) => ({ time, values: lines.map((line) => line.values[index] ?? null) }))
-    .filter((row) => row.values.some((value) => value));
 }
 
 export interface Totals {

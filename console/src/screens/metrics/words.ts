@@ -1,6 +1,5 @@
 import en from "../../words/metrics/en.json";
 import zh from "../../words/metrics/zh.json";
-import { makeWords, type TranslateOwn } from "../../words/screen";
+import { makeWords } from "../../words/screen";
 
 export const useMetricsWords = makeWords({ en, "zh-CN": zh });
-export type TranslateMetrics = TranslateOwn<keyof typeof en>;

@@ -13,8 +13,10 @@ import { Filters, Select, sinceOf, type Filter } from "./Filters";
 import { ListHeader } from "./ListHeader";
 import { ListTable, type RowPlace } from "./ListTable";
 import type { ListRow, Page } from "./pages";
+import { RunDrawer } from "./RunDrawer";
 import { sumOf } from "./tokens";
 import { PAGE_ROWS, useList } from "./useList";
+import { useListWords } from "./words";
 import "./threads.css";
 
 const COLUMNS: readonly Word[] = [
@@ -25,6 +27,7 @@ const COLUMNS: readonly Word[] = [
   "runs.column.modelCalls",
   "list.tokens",
   "list.time",
+  "runs.column.waited",
   "runs.column.cost",
   "runs.column.began",
 ];
@@ -37,7 +40,7 @@ export default function Runs() {
   const t = useWords();
   const now = useNow();
   useShownThread(null);
-  const [filters, change] = useFilters<Filter>();
+  const [{ run, ...filters }, change] = useFilters<Filter | "run">();
   const { agent, state, owner, flow } = filters;
   const since = sinceOf(filters, now);
   const query: RunQuery = useMemo(
@@ -55,15 +58,27 @@ export default function Runs() {
           <FlowSelect value={flow} onChange={(value) => change({ flow: value })} />
         </Filters>
       </div>
-      <ListTable
-        name={t("runs.title")}
-        className="runs"
-        columns={COLUMNS}
-        list={list}
-        empty={<Empty isFiltered={Object.values(filters).some(Boolean)} />}
-      >
-        {(row, place) => <RunRow key={row.id} row={row} place={place} now={now} />}
-      </ListTable>
+      <div className="list-and-drawer">
+        <ListTable
+          name={t("runs.title")}
+          className="runs"
+          columns={COLUMNS}
+          list={list}
+          empty={<Empty isFiltered={Object.values(filters).some(Boolean)} />}
+        >
+          {(row, place) => (
+            <RunRow
+              key={row.id}
+              row={row}
+              place={place}
+              now={now}
+              isSelected={row.id === run}
+              onSelect={() => change({ run: row.id })}
+            />
+          )}
+        </ListTable>
+        {run && <RunDrawer key={run} run={run} onClose={() => change({ run: "" })} />}
+      </div>
     </>
   );
 }
@@ -84,11 +99,21 @@ function FlowSelect({ value, onChange }: { value: string | undefined; onChange: 
   );
 }
 
-function RunRow({ row, place, now }: { row: RunRowData; place: RowPlace; now: number }) {
+interface RowProps {
+  row: RunRowData;
+  place: RowPlace;
+  now: number;
+  isSelected: boolean;
+  onSelect: () => void;
+}
+
+function RunRow({ row, place, now, isSelected, onSelect }: RowProps) {
   const t = useWords();
+  const own = useListWords();
   const format = useFormat();
   const me = useMe().data;
   const number = (value: number | null | undefined) => (value == null ? UNKNOWN : format.number(value));
+  const duration = (value: number | null | undefined) => (value == null ? UNKNOWN : format.duration(value));
   return (
     <div
       className="list-row"
@@ -97,17 +122,26 @@ function RunRow({ row, place, now }: { row: RunRowData; place: RowPlace; now: nu
       data-id={row.id}
       data-state={row.outcome}
       data-owner={row.owner}
+      data-kept={row.kept ?? true}
+      data-selected={isSelected || undefined}
       {...place}
     >
       <span role="cell" className="title-cell">
-        <Link
-          to={`/threads/${encodeURIComponent(row.thread)}?run=${encodeURIComponent(row.id)}`}
-          className="row-link mono"
-          title={row.id}
-        >
-          {row.flow ?? row.id}
-        </Link>
+        {row.kept === false ? (
+          <button type="button" className="row-link mono" title={row.id} onClick={onSelect}>
+            {row.flow ?? row.id}
+          </button>
+        ) : (
+          <Link
+            to={`/threads/${encodeURIComponent(row.thread)}?run=${encodeURIComponent(row.id)}`}
+            className="row-link mono"
+            title={row.id}
+          >
+            {row.flow ?? row.id}
+          </Link>
+        )}
         <span className="row-note">
+          {row.kept === false && <span className="not-stored">{own("drawer.notStored")}</span>}
           {row.error?.message ?? (row.through && t("runs.through", { face: row.through }))}
         </span>
       </span>
@@ -125,7 +159,10 @@ function RunRow({ row, place, now }: { row: RunRowData; place: RowPlace; now: nu
         {number(sumOf(row.tokens))}
       </span>
       <span role="cell" className="number">
-        {row.milliseconds == null ? UNKNOWN : format.duration(row.milliseconds)}
+        {duration(row.milliseconds)}
+      </span>
+      <span role="cell" className="number" data-testid="run-waited" data-value={row.waited ?? undefined}>
+        {duration(row.waited)}
       </span>
       <span role="cell" className="number">
         {format.cost(row.cost ?? null, me?.currency)}

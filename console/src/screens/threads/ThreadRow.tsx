@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useRef, useState, type MouseEvent } from "react";
 import { Link } from "wouter";
 import { changeThread } from "../../api/client";
 import { useMe } from "../../api/queries";
@@ -19,14 +19,18 @@ interface Props {
   place: RowPlace;
   now: number;
   isArchived: boolean;
+  isSelected: boolean;
+  /** Shows the details beside the list; null if there is no room for them. */
+  onSelect: (() => void) | null;
+  isRenaming: boolean;
+  onRename: (isRenaming: boolean) => void;
 }
 
-export function ThreadRow({ row, place, now, isArchived }: Props) {
+export function ThreadRow({ row, place, now, isArchived, isSelected, onSelect, isRenaming, onRename }: Props) {
   const t = useWords();
   const format = useFormat();
   const me = useMe().data;
   const isOwn = row.owner === me?.user;
-  const [isRenaming, setIsRenaming] = useState(false);
   const name = row.name || t("threads.untitled");
   const number = (value: number | null) => (value === null ? UNKNOWN : format.number(value));
   return (
@@ -37,13 +41,28 @@ export function ThreadRow({ row, place, now, isArchived }: Props) {
       data-id={row.id}
       data-state={row.state ?? undefined}
       data-owner={row.owner}
+      data-selected={isSelected || undefined}
       {...place}
     >
       <span role="cell" className="title-cell">
         {isRenaming ? (
-          <NameBox row={row} onDone={() => setIsRenaming(false)} />
+          <NameBox row={row} onDone={() => onRename(false)} />
         ) : (
-          <Link to={`/threads/${encodeURIComponent(row.id)}`} className="row-link" title={name}>
+          <Link
+            to={`/threads/${encodeURIComponent(row.id)}`}
+            className="row-link"
+            title={name}
+            onClick={(event) => {
+              if (isSelected || onSelect === null || isByKeyboard(event) || isForAnotherTab(event)) return;
+              event.preventDefault();
+              onSelect();
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== " " || onSelect === null) return;
+              event.preventDefault();
+              onSelect();
+            }}
+          >
             {name}
           </Link>
         )}
@@ -71,11 +90,15 @@ export function ThreadRow({ row, place, now, isArchived }: Props) {
         {format.when(row.updated_at, now)}
       </span>
       <span role="cell" className="actions">
-        {isOwn && <Actions row={row} name={name} isArchived={isArchived} onRename={() => setIsRenaming(true)} />}
+        {isOwn && <Actions row={row} name={name} isArchived={isArchived} onRename={() => onRename(true)} />}
       </span>
     </div>
   );
 }
+
+/** Enter opens the thread. */
+const isByKeyboard = (event: MouseEvent) => event.detail === 0;
+const isForAnotherTab = (event: MouseEvent) => event.ctrlKey || event.metaKey || event.shiftKey;
 
 interface ActionsProps {
   row: ThreadRowData;

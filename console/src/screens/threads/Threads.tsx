@@ -1,18 +1,21 @@
-import { useCallback, useMemo } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { getThreads } from "../../api/client";
 import type { ThreadLine, ThreadQuery } from "../../api/types";
 import { useFormat } from "../../format";
 import { useFilters } from "../../location";
 import { useShownThread } from "../../log/LiveProvider";
 import { SearchBox } from "../../parts/SearchBox";
+import { useIsWide } from "../../useIsWide";
 import { useNow } from "../../useNow";
 import { useWords, type Word } from "../../words";
+import { DRAWER_WINDOW_PX } from "./Drawer";
 import { Empty } from "./Empty";
 import { Filters, Select, sinceOf, type Filter } from "./Filters";
 import { ListHeader } from "./ListHeader";
 import { ListTable } from "./ListTable";
 import type { ListRow, Page } from "./pages";
 import { useHiddenThreads } from "./removal";
+import { ThreadDrawer } from "./ThreadDrawer";
 import { ThreadRow } from "./ThreadRow";
 import { PAGE_ROWS, useList } from "./useList";
 import { useTyped } from "./useTyped";
@@ -37,7 +40,9 @@ export default function Threads() {
   const format = useFormat();
   const now = useNow();
   useShownThread(null);
-  const [filters, change] = useFilters<Filter>();
+  const [{ thread, ...filters }, change] = useFilters<Filter | "thread">();
+  const isWide = useIsWide(DRAWER_WINDOW_PX);
+  const [renamed, setRenamed] = useState<string | null>(null);
   const [typed, setTyped] = useTyped(filters.q ?? "", (q) => change({ q }));
   const { q, agent, state, owner, archived } = filters;
   const since = sinceOf(filters, now);
@@ -70,15 +75,37 @@ export default function Threads() {
             t(list.total === 1 ? "threads.one" : "threads.count", { count: format.number(list.total) })}
         </span>
       </div>
-      <ListTable
-        name={t("threads.title")}
-        className="threads"
-        columns={COLUMNS}
-        list={list}
-        empty={<Empty isFiltered={isFiltered} />}
-      >
-        {(row, place) => <ThreadRow key={row.id} row={row} place={place} now={now} isArchived={archived === "true"} />}
-      </ListTable>
+      <div className="list-and-drawer">
+        <ListTable
+          name={t("threads.title")}
+          className="threads"
+          columns={COLUMNS}
+          list={list}
+          empty={<Empty isFiltered={isFiltered} />}
+        >
+          {(row, place) => (
+            <ThreadRow
+              key={row.id}
+              row={row}
+              place={place}
+              now={now}
+              isArchived={archived === "true"}
+              isSelected={isWide && row.id === thread}
+              onSelect={isWide ? () => change({ thread: row.id }) : null}
+              isRenaming={row.id === renamed}
+              onRename={(isRenaming) => setRenamed(isRenaming ? row.id : null)}
+            />
+          )}
+        </ListTable>
+        {isWide && thread && (
+          <ThreadDrawer
+            key={thread}
+            thread={thread}
+            onRename={() => setRenamed(thread)}
+            onClose={() => change({ thread: "" })}
+          />
+        )}
+      </div>
     </>
   );
 }

@@ -5,11 +5,21 @@ that it was sent.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from rightseat.core.limits.rules import Charge, CountedKind, CounterKey, LimitRule
+from rightseat.core.limits.rules import (
+    ASK_KINDS,
+    Charge,
+    CountedKind,
+    CounterKey,
+    Downgrade,
+    DowngradePolicy,
+    LimitRule,
+    QueuePolicy,
+)
+from rightseat.core.limits.tickets import TICKET_GRACE_S, Ticket, WaitingTickets, ticket_id
 
 IDLE_SECONDS = 24 * 3600.0
 """How long a counter is kept after its last window has ended."""
@@ -66,7 +76,8 @@ class Hold(msgspec.Struct, frozen=True):
 class Reserve(msgspec.Struct, frozen=True):
     """Count every charge, or none. Requests are counted at once; all else is held until it is settled.
 
-    `is_forced` counts in every case, for a run that was admitted by another process.
+    `is_forced` counts in every case, for a run that was admitted by another process. `has_ticket` means that the ask
+    waits in a queue; `is_continuation` that it continues a run after a person's answer, before others that wait.
     """
 
     id: str
@@ -75,23 +86,31 @@ class Reserve(msgspec.Struct, frozen=True):
     usage: UsageKey
     estimate: UsageCounts = UsageCounts()
     is_forced: bool = False
+    has_ticket: bool = False
+    is_continuation: bool = False
 
     @property
     def keys(self) -> Iterable[CounterKey]:
         return (one.key for one in self.charges)
+
+    @property
+    def queues(self) -> list[CounterKey]:
+        """The counters that the ask can wait for."""
+        return [one.key for one in self.charges if isinstance(one.policy, QueuePolicy) and not self.is_forced]
 
 
 class Settle(msgspec.Struct, frozen=True):
     """Replace a hold by what was used. Without a `hold` only usage is counted.
 
     A hold that is gone was settled by another process: then nothing is counted. `refunds` are requests that are given
-    back, because their run did not start.
+    back, because their run did not start. The ticket of an ask that stops waiting is removed.
     """
 
     hold: Hold | None
     usage: UsageKey
     counts: UsageCounts = UsageCounts()
     refunds: Sequence[HeldAmount] = ()
+    ticket_id: str = ""
 
     @property
     def keys(self) -> Iterable[CounterKey]:
@@ -112,12 +131,19 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Admitted(msgspec.Struct, frozen=True):
-    """`hold` is None if nothing has to be given back. `counted` are the requests that were counted."""
+    """`hold` is None if nothing has to be given back. `counted` are the requests that were counted.
+
+    `downgrade` has the limits that are exceeded and let the ask run with another model.
+    """
 
     hold: Hold | None
     standings: Sequence[Standing]
     now: float
     counted: Sequence[HeldAmount] = ()
+    downgrade: Downgrade | None = None
+
+
+RefusalCause = Literal["exceeded", "queue_full", "queue_timeout"]
 
 
 class LimitRefusal(msgspec.Struct, frozen=True):
@@ -125,6 +151,16 @@ class LimitRefusal(msgspec.Struct, frozen=True):
 
     standing: Standing
     amount: int
+    now: float
+    cause: RefusalCause = "exceeded"
+
+
+class Queued(msgspec.Struct, frozen=True):
+    """The ask waits for the counter of this limit."""
+
+    ticket: Ticket
+    policy: QueuePolicy
+    standing: Standing
     now: float
 
 
@@ -134,17 +170,26 @@ class Settled(msgspec.Struct, frozen=True):
     is_counted: bool = True
 
 
-Outcome = Admitted | LimitRefusal | Settled
+def is_slot(hold: Hold) -> bool:
+    """Whether a run holds it while it runs."""
+    return any(one.kind == "runs" for one in hold.amounts)
+
+
+Outcome = Admitted | LimitRefusal | Queued | Settled
 
 
 class Book:
-    """The counters of one transaction. `deleted` has the amounts of the holds that the transaction has deleted."""
+    """The counters of one transaction.
+
+    `deleted` has the holds that the transaction has deleted. `waiting` has the tickets of all queues of its asks.
+    """
 
     def __init__(
         self,
         counters: Mapping[CounterKey, Buckets],
         now: float,
-        deleted: Mapping[str, Sequence[HeldAmount]] | None = None,
+        deleted: Mapping[str, Hold] | None = None,
+        waiting: WaitingTickets | None = None,
     ) -> None:
         self.counters = dict(counters)
         self.now = now
@@ -153,6 +198,8 @@ class Book:
         self.usage: dict[UsageKey, UsageCounts] = {}
         self._rules: dict[CounterKey, LimitRule] = {}
         self._deleted = dict(deleted or {})
+        self.waiting = waiting or WaitingTickets()
+        self.waiting.drop_expired(now)
 
     def apply(self, operation: Operation) -> Outcome:
         return self._reserve(operation) if isinstance(operation, Reserve) else self._settle(operation)
@@ -168,28 +215,83 @@ class Book:
     def _reserve(self, wanted: Reserve) -> Outcome:
         for charge in wanted.charges:
             self._rules[charge.key] = charge.rule
-            self._drop_expired(charge)
+            self._drop_expired(charge.key, charge.rule)
+        downgrade: Downgrade | None = None
         for charge in () if wanted.is_forced else wanted.charges:
-            standing = self.stand(charge.key, charge.rule, max(charge.amount, 1))
-            if standing.left < max(charge.amount, 1):
-                self._add_usage(wanted.usage, UsageCounts(refused=1))
-                return LimitRefusal(standing, charge.amount, self.now)
-        counted = [self._count(charge) for charge in wanted.charges if charge.amount]
+            if downgrade and charge.key.limit in downgrade.limits:
+                continue
+            standing = self.stand(charge.key, charge.rule, charge.wanted)
+            if standing.left - self._place(wanted, charge) >= charge.wanted:
+                continue
+            match charge.policy:
+                case DowngradePolicy(model=model):
+                    downgrade = Downgrade(model, (charge.key.limit,)).after(downgrade)
+                case QueuePolicy() as policy:
+                    return self._enqueue(wanted, charge, policy, standing)
+                case None:
+                    return self._refuse(wanted, charge, standing)
+        return self._admit(wanted, downgrade)
+
+    def _admit(self, wanted: Reserve, downgrade: Downgrade | None) -> Admitted:
+        """A limit that led to another model still counts the ask, and not the calls of that model."""
+        if wanted.has_ticket:
+            self.waiting.remove(ticket_id(wanted.run_id))
+        exceeded = downgrade.limits if downgrade else ()
+        charges = [one for one in wanted.charges if one.rule.kind in ASK_KINDS or one.key.limit not in exceeded]
+        counted = [self._count(charge) for charge in charges if charge.amount]
         held = [one for one in counted if one.kind != "requests"]
         hold = Hold(wanted.id, wanted.run_id, held, wanted.usage, wanted.estimate) if held else None
         if hold is not None:
             self.holds.append(hold)
-        standings = [self.stand(charge.key, charge.rule, 1) for charge in wanted.charges]
-        return Admitted(hold, standings, self.now, [one for one in counted if one.kind == "requests"])
+            self.waiting.running[hold.usage.user] += is_slot(hold)
+        standings = [self.stand(charge.key, charge.rule, 1) for charge in charges]
+        requests = [one for one in counted if one.kind == "requests"]
+        return Admitted(hold, standings, self.now, requests, downgrade)
 
-    def _drop_expired(self, charge: Charge) -> None:
-        buckets, window = self.counters[charge.key], charge.rule.window
+    def _refuse(
+        self, wanted: Reserve, charge: Charge, standing: Standing, cause: RefusalCause = "exceeded"
+    ) -> LimitRefusal:
+        if wanted.has_ticket:
+            self.waiting.remove(ticket_id(wanted.run_id))
+        self._add_usage(wanted.usage, UsageCounts(refused=1))
+        return LimitRefusal(standing, charge.amount, self.now, cause)
+
+    def _place(self, wanted: Reserve, charge: Charge) -> int:
+        """How many asks that wait for the counter come before this one."""
+        if not isinstance(charge.policy, QueuePolicy) or not self.waiting.count(charge.key):
+            return 0
+        return self.waiting.place(self._draw(wanted, charge.key, charge.policy))
+
+    def _enqueue(
+        self, wanted: Reserve, charge: Charge, policy: QueuePolicy, standing: Standing
+    ) -> Queued | LimitRefusal:
+        ticket = self._draw(wanted, charge.key, policy)
+        if self.waiting.find(charge.key, ticket.id) is None:
+            if self.waiting.count(charge.key) >= policy.most:
+                return self._refuse(wanted, charge, standing, "queue_full")
+            if wanted.has_ticket:
+                self.waiting.remove(ticket.id)  # of the queue where it waited before
+            self.waiting.add(ticket)
+        return Queued(ticket, policy, standing, self.now)
+
+    def _draw(self, wanted: Reserve, queue: CounterKey, policy: QueuePolicy) -> Ticket:
+        until = self.now + policy.wait + TICKET_GRACE_S
+        user, is_continuation = wanted.usage.user, wanted.is_continuation
+        return self.waiting.draw(queue, wanted.run_id, user, until, is_continuation=is_continuation)
+
+    def find_ready(self, queue: CounterKey, rule: LimitRule) -> list[Ticket]:
+        """The tickets that the counter has room for now."""
+        self._drop_expired(queue, rule)
+        return self.waiting.ordered(queue)[: self.stand(queue, rule, 1).left]
+
+    def _drop_expired(self, key: CounterKey, rule: LimitRule) -> None:
+        buckets, window = self.counters[key], rule.window
         if window is None:
             return
         live = {number: one for number, one in buckets.items() if window.is_live(number, self.now)}
         if len(live) < len(buckets):
-            self.counters[charge.key] = live
-            self.changed.add(charge.key)
+            self.counters[key] = live
+            self.changed.add(key)
 
     def _count(self, charge: Charge) -> HeldAmount:
         window = charge.rule.window
@@ -200,10 +302,14 @@ class Book:
 
     def _settle(self, settled: Settle) -> Settled:
         amounts: Sequence[HeldAmount] = ()
+        if settled.ticket_id:
+            self.waiting.remove(settled.ticket_id)
         if settled.hold is not None:
             if settled.hold.id not in self._deleted:
                 return Settled(is_counted=False)
-            amounts = self._deleted.pop(settled.hold.id)
+            hold = self._deleted.pop(settled.hold.id)
+            amounts = hold.amounts
+            self.waiting.running[hold.usage.user] -= is_slot(hold)
         self._add_usage(settled.usage, settled.counts)
         counts = settled.counts
         used = {"tokens": counts.input_tokens + counts.output_tokens + counts.estimated_tokens, "cost": counts.cost}

@@ -12,8 +12,8 @@ ESTIMATED_BYTES_PER_TOKEN = 4
 IMAGE_TOKENS = 1500
 MESSAGE_BYTES = 40
 """The JSON around the content of one message: its role, and the tokens that a chat template adds."""
-DEFAULT_MAX_OUTPUT_TOKENS = 4096
-"""The bound of an answer that is sent to the provider if neither the ask nor the model has one."""
+DEFAULT_RESERVE_TOKENS = 4096
+"""The bound of an answer that is sent to the provider if neither the ask nor the configuration has one."""
 
 
 class PromptSize(msgspec.Struct, frozen=True):
@@ -61,8 +61,14 @@ def json_bytes(value: object) -> int:
     return len(msgspec.json.encode(value))
 
 
-def output_bound(prompt: Prompt, model: Model) -> int:
-    """The most tokens of an answer: the smaller of those of the ask and of the model's options."""
-    own = getattr(getattr(model, "options", None), "max_tokens", None)
-    known = [one for one in (prompt.parameters.max_tokens, own) if isinstance(one, int) and one > 0]
-    return min(known, default=DEFAULT_MAX_OUTPUT_TOKENS)
+def output_bound(prompt: Prompt, model: Model, reserve: int = DEFAULT_RESERVE_TOKENS) -> int:
+    """The most tokens of an answer: those of the ask, else `reserve`, and never more than the model's options allow."""
+    own, asked = max_output_tokens(getattr(model, "options", None)), prompt.parameters.max_tokens
+    wanted = asked if isinstance(asked, int) and asked > 0 else reserve
+    return wanted if own is None else min(wanted, own)
+
+
+def max_output_tokens(options: object) -> int | None:
+    """The maximum that the options of a model have."""
+    own = getattr(options, "max_tokens", None)
+    return own if isinstance(own, int) and own > 0 else None

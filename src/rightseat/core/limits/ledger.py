@@ -17,11 +17,13 @@ from rightseat.core.limits.book import (
     LimitRefusal,
     Operation,
     Outcome,
+    Queued,
     Reserve,
     Settle,
     Settled,
 )
 from rightseat.core.limits.store import LimitStore
+from rightseat.core.limits.tickets import ticket_id
 
 logger = logging.getLogger(__name__)
 
@@ -61,11 +63,11 @@ class Ledger:
             worker.cancel()
             await asyncio.sleep(0)  # callbacks of its last reservations may settle them
 
-    async def reserve(self, wanted: Reserve) -> Admitted | LimitRefusal:
+    async def reserve(self, wanted: Reserve) -> Admitted | LimitRefusal | Queued:
         """Raises `StoreUnreachable`. If the caller is cancelled meanwhile, the reservation is given back."""
         done = self._add(wanted)
         try:
-            return cast(Admitted | LimitRefusal, await asyncio.shield(done))
+            return cast(Admitted | LimitRefusal | Queued, await asyncio.shield(done))
         except asyncio.CancelledError:
             done.add_done_callback(lambda _: self._give_back(wanted, done))
             raise
@@ -75,8 +77,13 @@ class Ledger:
         return self._add(settled)
 
     def _give_back(self, wanted: Reserve, done: "asyncio.Future[Outcome]") -> None:
-        if not done.cancelled() and done.exception() is None and isinstance(outcome := done.result(), Admitted):
+        if done.cancelled() or done.exception() is not None:
+            return
+        outcome = done.result()
+        if isinstance(outcome, Admitted):
             _ = self.settle(Settle(outcome.hold, wanted.usage, refunds=outcome.counted))
+        elif isinstance(outcome, Queued):
+            _ = self.settle(Settle(None, wanted.usage, ticket_id=outcome.ticket.id))
 
     def _add(self, operation: Operation) -> "asyncio.Future[Outcome]":
         done: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
@@ -139,13 +146,14 @@ def refuse_or_repeat(waiting: _Waiting, error: StoreUnreachable) -> _Waiting | N
 
 
 def needs_hold(wanted: Reserve) -> bool:
-    return any(one.amount and one.rule.kind != "requests" for one in wanted.charges)
+    return bool(wanted.queues) or any(one.amount and one.rule.kind != "requests" for one in wanted.charges)
 
 
 def undo(wanted: Reserve) -> Settle:
     """The store reads the buckets from its hold, because they are unknown here."""
     held = [HeldAmount(one.key, one.rule.kind, 0, one.amount) for one in wanted.charges if one.rule.kind != "requests"]
-    return Settle(Hold(wanted.id, wanted.run_id, held, wanted.usage), wanted.usage)
+    ticket = ticket_id(wanted.run_id) if wanted.queues else ""
+    return Settle(Hold(wanted.id, wanted.run_id, held, wanted.usage), wanted.usage, ticket_id=ticket)
 
 
 def resolve(waiting: _Waiting, outcome: Outcome | None = None, error: Exception | None = None) -> None:

@@ -5,8 +5,8 @@ lookup.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import cast
@@ -29,42 +29,60 @@ from rightseat.core.limits.book import (
     UsageKey,
 )
 from rightseat.core.limits.budget_watch import BudgetWatch
-from rightseat.core.limits.estimate import ESTIMATED_BYTES_PER_TOKEN, PromptSize, measure_prompt, output_bound
-from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S, Ledger
+from rightseat.core.limits.model_charge import ModelCharge, key_of
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
+from rightseat.core.limits.queue import AskQueue
 from rightseat.core.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
-from rightseat.core.limits.rules import ASK_KINDS, CALL_KINDS, NANO, AskSource, Charge, Limits
+from rightseat.core.limits.rules import (
+    ASK_KINDS,
+    CALL_KINDS,
+    NANO,
+    AskSource,
+    Charge,
+    CounterKey,
+    Downgrade,
+    DowngradePolicy,
+    ExceedPolicy,
+    LimitRule,
+    Limits,
+)
 from rightseat.core.model import (
-    MODEL_KEY,
-    CallChunk,
     CannotContinue,
     Chunk,
     Model,
     NoteChunk,
     PartialOutput,
     Prompt,
-    ReasoningChunk,
-    StopChunk,
     SupportsContinuation,
-    TextChunk,
-    UsageChunk,
-    model_name,
 )
-from rightseat.core.prices import TOKENS_PER_PRICE, Price, Prices
+from rightseat.core.prices import Prices
 from rightseat.core.response_headers import add_response_headers
 
+logger = logging.getLogger(__name__)
+
+TAKE_OVER_TIMEOUT_S = 60.0  # as long as the run itself waits for the store
+CUT_HEADER = "x-rightseat-warning"
+DOWNGRADED_HEADER = "x-rightseat-downgraded"
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
 @dataclass(frozen=True, slots=True)
 class Metering:
-    """What all meters share."""
+    """What all meters share. `models` are those that a limit can downgrade to."""
 
     limits: Limits
     ledger: Ledger
     prices: Prices
     observer: LimitObserver = NO_LIMIT_OBSERVER
     watch: BudgetWatch = field(default_factory=BudgetWatch)
+    reserve: Mapping[str, int] = field(default_factory=dict)
+    """By the name of a model: the output tokens that are reserved for a call whose ask has no bound."""
+    models: Mapping[str, Model] = field(default_factory=dict)
+    queue: AskQueue = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "queue", AskQueue(self.ledger, self.observer))
 
 
 class RunMeter:
@@ -75,36 +93,85 @@ class RunMeter:
         self._source = AskSource(ask.principal.id, ask.caller.key, ask.caller.address, ask.agent)
         self._run_id = ask.run_id
         self._purpose = ask.purpose
+        self._ask = ask
+        self.downgrade = ask.downgrade
         self._requests = 1 if is_new and ask.purpose == "answer" else 0  # not counted yet
         self._slot: Hold | None = None
         self._counted: Outcome | None = None
         self._last: asyncio.Future[Outcome] | None = None
 
-    async def admit(self) -> None:
-        """Count the ask for every limit, or raise a `LimitExceeded`. A budget that is used up refuses it as well."""
+    async def admit(self, model: Model | None = None) -> None:
+        """Count the ask for every limit, or raise a `LimitExceeded`. A budget that is used up refuses it as well.
+
+        It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
+        """
         rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
-        charges = [Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0) for key, rule in rules]
+        charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose != "answer":
             charges = [one for one in charges if one.rule.kind != "requests"]
         if charges:
             await self._take(charges)
 
+    def _ask_charge(self, key: CounterKey, rule: LimitRule, model: Model | None) -> Charge:
+        """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
+        policy = self._metering.limits.find_policy(key.limit)
+        if not isinstance(policy, DowngradePolicy):
+            return Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0, policy=policy)
+        if model is None or not self._can_downgrade(policy, model):
+            return Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0)
+        if rule.kind in ASK_KINDS:
+            return Charge(key, rule, 1, policy=policy)
+        call = ModelCharge(
+            self._metering.prices, self._metering.reserve, model, Prompt(self._ask.messages, (), self._ask.parameters)
+        )
+        return Charge(key, rule, 0, call.amount(rule), policy)
+
+    def _can_downgrade(self, policy: DowngradePolicy, model: Model) -> bool:
+        """A run that has another model keeps it; further limits then have no effect on the model."""
+        return policy.model in self._metering.models and (self.downgrade is not None or policy.model != key_of(model))
+
     async def take_over(self) -> None:
-        """Take the slots of a run that was admitted by another process, whether or not they are free."""
+        """Take the slots of a run that was admitted by another process, whether or not they are free.
+
+        Retries while the store is unreachable: otherwise the slots would stay with the process that found the run.
+        """
         rules = self._metering.limits.rules_for(self._source, ("runs",))
-        if charges := [Charge(key, rule, 1) for key, rule in rules]:
-            with suppress(StoreUnreachable):  # the run goes on: it was admitted
-                await self._take(charges, is_forced=True)
+        charges, pause = [Charge(key, rule, 1) for key, rule in rules], FIRST_RETRY_DELAY_S
+        until = asyncio.get_running_loop().time() + TAKE_OVER_TIMEOUT_S
+        while charges:
+            try:
+                return await self._take(charges, is_forced=True)
+            except StoreUnreachable as error:
+                logger.warning("run %s: its slot cannot be taken over yet: %s", self._run_id, error)
+            if asyncio.get_running_loop().time() > until:
+                return  # the run goes on: it was admitted
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, MAX_RETRY_DELAY_S)
 
     async def _take(self, charges: list[Charge], *, is_forced: bool = False) -> None:
         usage = self._usage_key("", self._source.agent)
-        wanted = Reserve(f"{self._run_id}:slot", self._run_id, charges, usage, is_forced=is_forced)
+        is_continuation = bool(self._ask.answers)
+        id = f"{self._run_id}:slot"
+        wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation)
         admitted = await self._reserve(wanted)
         self._slot, self._counted = admitted.hold, admitted
+        if admitted.downgrade:
+            self._switch_model(admitted.downgrade)
+
+    def _switch_model(self, downgrade: Downgrade) -> None:
+        """Another model answers from now on."""
+        if self.downgrade is None:
+            self._metering.observer.downgrade(downgrade.limit)
+            add_response_headers({DOWNGRADED_HEADER: downgrade.limit})
+        self.downgrade = downgrade.after(self.downgrade)
+
+    def select(self, model: Model) -> Model:
+        """The model that calls for the answer of this run use."""
+        return model if self.downgrade is None else self._metering.models.get(self.downgrade.model, model)
 
     async def _reserve(self, wanted: Reserve) -> Admitted:
         shared, currency = self._metering, self._metering.prices.currency
-        outcome = await shared.ledger.reserve(wanted)
+        outcome = await shared.queue.admit(wanted)
         if isinstance(outcome, LimitRefusal):
             error = explain_refusal(outcome, currency)
             add_response_headers(headers_of_refusal(outcome, error))
@@ -140,16 +207,28 @@ class RunMeter:
     async def stream(
         self, model: Model, prompt: Prompt, agent: str | None, purpose: str, open_stream: OpenStream
     ) -> AsyncIterator[Chunk]:
-        call = ModelCharge(self._metering.prices, model, prompt)
+        call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
-        charges = self._charges(source, call)
-        hold = await self._hold(charges, usage, call) if charges else None
+        charges = self._charges(source, call, model if purpose == "answer" else None)
+        admitted = await self._hold(charges, usage, call) if charges else None
+        hold = admitted.hold if admitted else None
+        if admitted and admitted.downgrade:
+            self._settle(hold, usage, UsageCounts())
+            self._switch_model(admitted.downgrade)
+            other, limit = self.select(model), admitted.downgrade.limit
+            if other is not model:
+                yield NoteChunk("warning", f"The limit {limit!r} is reached, so the model {key_of(other)!r} responds.")
+            async with aclosing(stream_model(other, prompt, agent=agent, purpose=purpose)) as chunks:
+                async for chunk in chunks:
+                    yield chunk
+            return
         try:
             async with aclosing(open_stream(call.bounded_prompt if charges else prompt)) as chunks:
                 async for chunk in chunks:
                     if (warning := call.read(chunk)) is not None and charges:
-                        yield warning
+                        add_response_headers({CUT_HEADER: warning})  # unless the response has begun
+                        yield NoteChunk("warning", warning)
                     yield chunk
             call.is_complete = True
         except (ModelError, CannotContinue):
@@ -159,19 +238,29 @@ class RunMeter:
             counts = call.counts(is_reserved=hold is not None)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
-    def _charges(self, source: AskSource, call: "ModelCharge") -> list[Charge]:
+    def _charges(self, source: AskSource, call: ModelCharge, model: Model | None) -> list[Charge]:
+        """Only a call for the answer can be downgraded, which has a `model`. No call waits in a queue."""
+        ignored = self.downgrade.limits if self.downgrade else ()
         rules = self._metering.limits.rules_for(source, CALL_KINDS)
-        amounts = [(key, rule, call.tokens if rule.kind == "tokens" else call.cost) for key, rule in rules]
-        return [Charge(key, rule, amount) for key, rule, amount in amounts]
+        return [
+            Charge(key, rule, call.amount(rule), policy=self._call_policy(key, model))
+            for key, rule in rules
+            if key.limit not in ignored
+        ]
 
-    async def _hold(self, charges: list[Charge], usage: UsageKey, call: "ModelCharge") -> Hold | None:
+    def _call_policy(self, key: CounterKey, model: Model | None) -> ExceedPolicy:
+        policy = self._metering.limits.find_policy(key.limit)
+        is_usable = model is not None and isinstance(policy, DowngradePolicy) and self._can_downgrade(policy, model)
+        return policy if is_usable else None
+
+    async def _hold(self, charges: list[Charge], usage: UsageKey, call: ModelCharge) -> Admitted:
         for charge in charges:
-            if charge.amount > charge.rule.most:
+            if charge.amount > charge.rule.most and charge.policy is None:
                 raise explain_too_large(charge, self._metering.prices.currency)
         wanted = Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
-        return (await self._reserve(wanted)).hold
+        return await self._reserve(wanted)
 
-    def _if_killed(self, usage: UsageKey, call: "ModelCharge") -> UsageCounts:
+    def _if_killed(self, usage: UsageKey, call: ModelCharge) -> UsageCounts:
         """What another process counts for the call if this one dies."""
         requests = self._requests if usage.purpose == self._purpose else 0
         return msgspec.structs.replace(call.estimate(0), requests=requests)
@@ -192,6 +281,7 @@ class RunMeter:
             observer.spend(usage.agent, usage.model, self._metering.prices.currency, counts.cost / NANO)
         if hold is not None or refunds or counts != UsageCounts():
             self._last = self._metering.ledger.settle(Settle(hold, usage, counts, refunds))
+            self._last.add_done_callback(self._metering.queue.notify)
 
     def _usage_key(self, model: str, agent: str, purpose: str = "answer") -> UsageKey:
         """A call for the answer of a run has the purpose of the run."""
@@ -199,91 +289,13 @@ class RunMeter:
         return UsageKey(self._source.user, self._source.key, agent, model, shown)
 
 
-class ModelCharge:
-    """One model call: how much to reserve for it, and what it used."""
-
-    def __init__(self, prices: Prices, model: Model, prompt: Prompt) -> None:
-        self.model_key = str(getattr(model, MODEL_KEY, "") or model_name(model))
-        self._price = prices.find(self.model_key, provider_name(model))
-        self._size: PromptSize = measure_prompt(prompt)
-        self._bound = output_bound(prompt, model)
-        self._is_own_bound = prompt.parameters.max_tokens != self._bound
-        self.tokens = self._size.reserved_tokens + self._bound
-        self.cost = self._cost(self._size.reserved_tokens, 0, self._bound)
-        self._prompt = prompt
-        self._usage: UsageChunk | None = None
-        self._output_bytes = 0
-        self._has_content = False
-        self.is_complete = False
-        self.has_failed = False
-
-    @property
-    def bounded_prompt(self) -> Prompt:
-        parameters = msgspec.structs.replace(self._prompt.parameters, max_tokens=self._bound)
-        return msgspec.structs.replace(self._prompt, parameters=parameters)
-
-    def read(self, chunk: Chunk) -> Chunk | None:
-        """Returns a warning if the answer ended because of a bound that the ask did not have."""
-        kind = type(chunk)
-        if kind is TextChunk or kind is ReasoningChunk:
-            self._has_content = True
-            self._output_bytes += text_bytes(chunk.text)  # type: ignore[union-attr]  # isinstance takes longer
-        elif kind is CallChunk:
-            self._has_content = True
-            self._output_bytes += text_bytes(chunk.arguments) + len(chunk.name)  # type: ignore[union-attr]
-        elif isinstance(chunk, UsageChunk):
-            self._usage = chunk
-        elif isinstance(chunk, StopChunk) and chunk.reason == "length" and self._is_own_bound:
-            text = (
-                f"The answer was cut at {self._bound:,} tokens, because a budget applies. `max_tokens` sets the bound."
-            )
-            return NoteChunk("warning", text)
-        return None
-
-    def counts(self, *, is_reserved: bool) -> UsageCounts:
-        if self._usage is not None:
-            return self._reported(self._usage)
-        if not self._has_content and self.has_failed:
-            return UsageCounts()  # the provider refused, or failed before its first token
-        found = self.estimate(self._output_bytes)
-        if not is_reserved:
-            return found
-        return msgspec.structs.replace(
-            found, estimated_tokens=min(found.estimated_tokens, self.tokens), cost=min(found.cost, self.cost)
-        )
-
-    def estimate(self, output_bytes: int) -> UsageCounts:
-        output = -(-output_bytes // ESTIMATED_BYTES_PER_TOKEN)
-        cost = self._cost(self._size.estimated_tokens, 0, output)
-        return UsageCounts(estimated_tokens=self._size.estimated_tokens + output, cost=cost)
-
-    def _reported(self, usage: UsageChunk) -> UsageCounts:
-        cached = min(usage.cache_read_tokens, usage.input_tokens)
-        return UsageCounts(
-            input_tokens=usage.input_tokens,
-            cached_tokens=cached,
-            output_tokens=usage.output_tokens,
-            cost=self._cost(usage.input_tokens - cached, cached, usage.output_tokens),
-        )
-
-    def _cost(self, fresh: int, cached: int, output: int) -> int:
-        return cost_in_nanos(self._price, fresh, cached, output) if self._price else 0
-
-
-def cost_in_nanos(price: Price, fresh: int, cached: int, output: int) -> int:
-    cached_price = price.input if price.cached_input is None else price.cached_input
-    return round((fresh * price.input + cached * cached_price + output * price.output) * (NANO // TOKENS_PER_PRICE))
-
-
-def provider_name(model: Model) -> str:
-    return str(getattr(getattr(model, "options", None), "model", ""))
-
-
-def text_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
-
 METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)
+
+
+def select_model(model: Model) -> Model:
+    """The model that answers: another one if a limit has downgraded the run."""
+    meter = METER.get()
+    return model if meter is None else meter.select(model)
 
 
 def stream_model(

@@ -8,6 +8,8 @@ from rightseat.core.errors import (
     BudgetExceeded,
     ConcurrencyLimitExceeded,
     LimitExceeded,
+    QueueFull,
+    QueueTimeout,
     RateLimitExceeded,
     RequestTooLarge,
 )
@@ -23,6 +25,12 @@ def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceed
     standing, rule = refused.standing, refused.standing.rule
     name, number = standing.key.limit, describe_rule(rule, currency)
     wait = max(1, math.ceil(standing.opens_at - refused.now))
+    if refused.cause == "queue_full":
+        text = f"The limit {name!r} of {number} is reached, and its queue is full. Try again in a moment."
+        return QueueFull(text, limit=name)
+    if refused.cause == "queue_timeout":
+        text = f"The limit {name!r} of {number} is reached, and waiting for it took too long. Try again later."
+        return QueueTimeout(text, limit=name)
     if rule.window is None:
         text = f"The limit {name!r} of {number} is reached. Wait until a run ends, or stop one."
         return ConcurrencyLimitExceeded(text, limit=name)

@@ -1,7 +1,8 @@
 """The reports of usage and limits as JSON, for the face `usage` and for the command line."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from rightseat.core.limits.book import UsageCounts
 from rightseat.core.limits.rules import NANO, LimitRule, Limits
@@ -38,7 +39,7 @@ def report_limits(
 
 def describe_counters(
     limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, user: str | None
-) -> Iterator[JsonValue]:
+) -> Iterator[dict[str, JsonValue]]:
     subjects = {limit.name: limit.subject for limit in limits.limits}
     for row in rows:
         rule = limits.find_rule(row.key)
@@ -54,11 +55,18 @@ def describe_counter(row: CounterRow, rule: LimitRule, now: float, zone: str) ->
     used, reserved = (sum(row.buckets[one][part] for one in live) for part in (0, 1))
     found: dict[str, JsonValue] = {"limit": row.key.limit, "subject": row.key.subject, "kind": rule.kind}
     if window is None:
-        return found | {"most": rule.most, "used": 0, "reserved": 0, "running": reserved}
+        return found | {"most": rule.most, "used": 0, "reserved": 0, "running": reserved, "waiting": row.waiting}
     first, last = (live[0], live[-1]) if live else (window.bucket(now), window.bucket(now))
     amounts = {"most": rule.most, "used": used, "reserved": reserved}
     times = {"window_start": format_time(window.start(first), zone), "resets_at": format_time(window.end(last), zone)}
-    return found | times | {name: scale(rule, amount) for name, amount in amounts.items()} | {"running": 0}
+    shown = {name: scale(rule, amount) for name, amount in amounts.items()}
+    return found | times | shown | {"running": 0, "waiting": row.waiting}
+
+
+def share_left(counter: Mapping[str, Any]) -> float:
+    """What is left of a described counter, from 0 to 1. More may be used than the limit has, if a provider says so."""
+    taken: float = counter["used"] + counter["reserved"] + counter["running"]
+    return 1 - taken / float(counter["most"])
 
 
 def scale(rule: LimitRule, amount: int) -> float:

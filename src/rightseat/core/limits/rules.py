@@ -59,6 +59,23 @@ class LimitRule(msgspec.Struct, frozen=True):
         return self.kind == "cost" or (self.window is not None and self.window.is_long)
 
 
+class QueuePolicy(msgspec.Struct, frozen=True):
+    """An ask beyond the limit waits up to `wait` seconds. At most `most` asks wait for one counter."""
+
+    wait: float = 30.0
+    most: int = 100
+
+
+class DowngradePolicy(msgspec.Struct, frozen=True):
+    """An ask beyond the limit runs with another model, a name under `models`."""
+
+    model: str
+
+
+ExceedPolicy = QueuePolicy | DowngradePolicy | None
+"""What happens to an ask beyond a limit; None refuses it."""
+
+
 class Limit(msgspec.Struct, frozen=True):
     """`match` is a pattern over the subject's id; `agents` None means all agents."""
 
@@ -67,6 +84,7 @@ class Limit(msgspec.Struct, frozen=True):
     rules: Sequence[LimitRule]
     match: str = "*"
     agents: tuple[str, ...] | None = None
+    policy: ExceedPolicy = None
 
     def subject_of(self, source: AskSource) -> str | None:
         """The subject whose counter an ask counts for; None if the limit does not apply to it."""
@@ -78,18 +96,47 @@ class Limit(msgspec.Struct, frozen=True):
         return found if found and fnmatchcase(found, self.match) else None
 
 
+class Downgrade(msgspec.Struct, frozen=True):
+    """A run that another model answers. `limits` are those that led there; they do not count the calls of the run."""
+
+    model: str
+    limits: tuple[str, ...]
+
+    @property
+    def limit(self) -> str:
+        """The one that decided about the model."""
+        return self.limits[0]
+
+    def after(self, earlier: "Downgrade | None") -> "Downgrade":
+        """The model of the first one stays."""
+        return self if earlier is None else Downgrade(earlier.model, (*earlier.limits, *self.limits))
+
+
 class Charge(msgspec.Struct, frozen=True):
-    """An amount for one counter. An amount of 0 only checks that something is left."""
+    """An amount for one counter. An amount of 0 only checks that `needed` is left, or something."""
 
     key: CounterKey
     rule: LimitRule
     amount: int
+    needed: int = 0
+    policy: ExceedPolicy = None
+
+    @property
+    def wanted(self) -> int:
+        return max(self.amount, self.needed, 1)
 
 
 class Limits(msgspec.Struct, frozen=True):
     """All configured limits, in the order of the file."""
 
     limits: Sequence[Limit] = ()
+
+    @property
+    def has_queues(self) -> bool:
+        return any(isinstance(limit.policy, QueuePolicy) for limit in self.limits)
+
+    def find_policy(self, name: str) -> ExceedPolicy:
+        return next((limit.policy for limit in self.limits if limit.name == name), None)
 
     def rules_for(self, source: AskSource, kinds: Sequence[CountedKind]) -> Iterator[tuple[CounterKey, LimitRule]]:
         for limit in self.limits:

@@ -1,13 +1,13 @@
 """The protocol of a store that counts: it applies operations in one transaction, and settles for dead processes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from rightseat.core.limits.book import Buckets, Operation, Outcome, UsageCounts
-from rightseat.core.limits.rules import CounterKey
+from rightseat.core.limits.rules import CounterKey, LimitRule
 
 UsageColumn = Literal["day", "user", "key", "agent", "model", "purpose"]
 USAGE_COLUMNS: tuple[UsageColumn, ...] = ("day", "user", "key", "agent", "model", "purpose")
@@ -47,6 +47,8 @@ class CounterRow(msgspec.Struct, frozen=True):
 
     key: CounterKey
     buckets: Buckets
+    waiting: int = 0
+    """Asks that wait for it."""
 
 
 class LimitStore(Protocol):
@@ -57,6 +59,10 @@ class LimitStore(Protocol):
 
     async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
         """Apply all operations in this order, in one transaction. Raises `StoreUnreachable`."""
+        ...
+
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
+        """The ids of the tickets that these counters have room for. Raises `StoreUnreachable`."""
         ...
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:

@@ -15,6 +15,7 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import MaxTurnsExceeded, RightseatError
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFinished
 from rightseat.core.flows import FlowGraph, FlowSummary, ListsFlows
+from rightseat.core.limits.meter import select_model
 from rightseat.core.loop import continuation
 from rightseat.core.loop.history import repair_history
 from rightseat.core.loop.tool_calls import calls_in, resume_calls, run_calls, was_stopped
@@ -85,7 +86,7 @@ class Loop:
         while (prompt := conversation.next_prompt()) is not None:
             turn = Reducer()
             # One generator for all turns: each additional generator costs 0.2 µs per text delta.
-            call = ModelCall(self.model, prompt)
+            call = ModelCall(select_model(self.model), prompt)
             async with call.open(self._answer(ask, call, steps, conversation)) as events:
                 async for event in events:
                     turn.add(event)
@@ -145,7 +146,7 @@ class Loop:
         def source() -> AsyncIterator[Event]:
             """Not called if an earlier execution of the run has saved the response."""
             response = continuation.stream_response(
-                self.model,
+                call.model,
                 call.prompt,
                 steps,
                 conversation.call_ids,
@@ -229,10 +230,10 @@ class ModelCall:
     A class and not a generator, because each stream keeps one open for its whole duration.
     """
 
-    __slots__ = ("_closing", "_model", "_span", "prompt")
+    __slots__ = ("_closing", "_span", "model", "prompt")
 
     def __init__(self, model: Model, prompt: Prompt) -> None:
-        self._model = model
+        self.model = model
         self.prompt = prompt
         self._span: Span = NO_OBSERVER  # a response that is repeated from storage has no span
 
@@ -241,7 +242,7 @@ class ModelCall:
         return self
 
     def start_span(self) -> None:
-        self._span = start_model_span(self._model, messages=len(self.prompt.messages), tools=len(self.prompt.tools))
+        self._span = start_model_span(self.model, messages=len(self.prompt.messages), tools=len(self.prompt.tools))
 
     def mark_first_chunk(self) -> None:
         self._span.mark_first_chunk()
@@ -270,7 +271,7 @@ class ModelCall:
             self._span.end()
             return
         self._span.end(error_name(error))
-        mark_origin(error, "call_model", model_name(self._model))
+        mark_origin(error, "call_model", model_name(self.model))
 
 
 def is_complete(answer: Sequence[Message], tools: Mapping[str, Tool]) -> bool:

@@ -32,6 +32,7 @@ from rightseat.core.errors import (
 )
 from rightseat.core.events import (
     AnsweredInterrupt,
+    DowngradedRun,
     Event,
     MessagesReplaced,
     RunFailed,
@@ -216,6 +217,7 @@ class DurableRun:
 
 def build_run_started(ask: Ask, claim: RunClaim, recorder: SpanRecorder | None = None) -> RunStarted:
     answered = [AnsweredInterrupt(one.interrupt_id, one.status, one.by or ask.principal.id) for one in ask.answers]
+    downgrade = ask.downgrade
     return RunStarted(
         ask.run_id,
         ask.thread_id,
@@ -226,6 +228,7 @@ def build_run_started(ask: Ask, claim: RunClaim, recorder: SpanRecorder | None =
         ask.face or None,
         tuple(answered),
         ask.truncate_at,
+        DowngradedRun(downgrade.model, downgrade.limit) if downgrade else None,
     )
 
 

@@ -17,11 +17,13 @@ from rightseat.core.events import RunFailed, RunFinished, RunStarted
 from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log, Writer
+from rightseat.core.model import Model
 from rightseat.core.run.activity import Activity
 from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
+from rightseat.core.run.transient import TransientRuns
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, trace_span
@@ -40,10 +42,12 @@ class RunExecutor:
         agent: Callable[[str], Agent],
         admission: Admission,
         activity: Activity | None = None,
+        transient_runs: TransientRuns | None = None,
     ) -> None:
         self.begun: dict[str, RunClaim] = {}
         self._admission = admission
         self._activity = activity or Activity()
+        self._transient_runs = transient_runs
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and the engine has not performed yet
         self._log = log
         self._threads = threads
@@ -51,16 +55,20 @@ class RunExecutor:
         self._observer = observer
         self._agent = agent
 
-    async def admit(self, ask: Ask) -> None:
-        """Raises a `LimitExceeded`. The caller either performs or releases an admitted run."""
+    async def admit(self, ask: Ask, model: Model | None = None) -> Ask:
+        """Returns the ask as it is admitted, which a limit may have downgraded from `model`. Raises a `LimitExceeded`.
+
+        The caller either performs or releases an admitted run.
+        """
         if ask.run_id in self._slots:
             raise RunExists(ask.run_id)
         self._slots[ask.run_id] = RunSlot()  # a second ask with this id is refused while the first waits
         try:
-            self._slots[ask.run_id] = await self._admission.admit(ask)
+            slot = self._slots[ask.run_id] = await self._admission.admit(ask, model)
         except BaseException:
             del self._slots[ask.run_id]
             raise
+        return slot.mark(ask)
 
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""
@@ -77,6 +85,8 @@ class RunExecutor:
         if not ask.transient:
             recorder = SpanRecorder(self._observer, keeps_events=ask.durable)
             return self._announced(ask, self._observed(ask, steps, recorder, recorder))
+        if self._transient_runs is not None:
+            return self._remembered(ask, steps, self._transient_runs)
         is_observed = self._observer is not NO_OBSERVER
         return self._observed(ask, steps, self._observer) if is_observed else self._carry_out(ask, steps)
 
@@ -87,6 +97,15 @@ class RunExecutor:
             last = await run
         finally:
             self._activity.end(ask, last)
+        return last
+
+    async def _remembered(self, ask: Ask, steps: Steps, runs: TransientRuns) -> LastEvent | None:
+        run = runs.start(ask, self._observer)
+        last: LastEvent | None = None
+        try:
+            last = await self._observed(ask, steps, run.recorder)
+        finally:
+            runs.end(run, last)
         return last
 
     async def _observed(

@@ -10,12 +10,12 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
 import msgspec
 
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted, SpanEnded, SpanEvent, SpanStarted, Usage
-from rightseat.core.log import Writer
 from rightseat.core.tracing import NO_OBSERVER, Attributes, AttributeValue, Observer, Span, TraceKind
 from rightseat.core.usage import ModelUsage, RunTotals, add_usage
 
@@ -84,6 +84,12 @@ class SpanHistory:
         self._models[started.name, model] = ModelUsage(started.name, known.calls + 1, usage, model)
 
 
+class SpanSink(Protocol):
+    """Where spans are written: the log of the run, or a list in memory."""
+
+    def append_nowait(self, event: Event) -> object: ...
+
+
 class SpanRecorder:
     """A `core.tracing.Observer` of one run. It writes spans to the log, and passes them on to `observer`.
 
@@ -96,7 +102,7 @@ class SpanRecorder:
         self.began_at = format_time(time.time())
         self._observer = observer
         self._clock_offset = -time.monotonic()
-        self._writer: Writer | None = None
+        self._writer: SpanSink | None = None
         self._waiting: list[RecordedSpan] = []  # for `attach`
         self._events: list[SpanEvent] | None = [] if keeps_events else None
         self._repeated: Mapping[str, str] = {}  # calls that ended before this process, and their spans
@@ -110,7 +116,7 @@ class SpanRecorder:
             elapsed = time.time() - datetime.fromisoformat(history.began_at).timestamp()
             self._clock_offset = elapsed - time.monotonic()
 
-    def attach(self, writer: Writer) -> None:
+    def attach(self, writer: SpanSink) -> None:
         """Write to this log, which already has the start of the run. Ends the spans of a process that died."""
         self._writer = writer
         self._end_all(CUT_OFF)
@@ -118,7 +124,7 @@ class SpanRecorder:
             self.write_start(span)
         self._waiting.clear()
 
-    def attach_again(self, writer: Writer) -> None:
+    def attach_again(self, writer: SpanSink) -> None:
         """Write to this log, which was lost and created again, and add the spans that this process has written.
 
         Does nothing for a log that has them already.
@@ -258,6 +264,11 @@ def note_tokens(known: Usage | None, attributes: Attributes) -> Usage:
     """The usage so far, with the token counts among the attributes."""
     counts = {key: int(value) for key, value in attributes.items() if key.endswith("_tokens")}
     return msgspec.structs.replace(known or Usage(0, 0), **counts)
+
+
+def format_now() -> str:
+    """The time in the form of stored times."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def format_time(seconds: float) -> str:

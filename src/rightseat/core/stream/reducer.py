@@ -62,39 +62,39 @@ class Reducer:
             self._calls[event.call_id].append(event.text)
         elif type(event) is ReasoningDelta:
             pass  # reasoning is not part of a message
-        elif isinstance(event, TextStarted):
+        elif type(event) is TextStarted:
             if event.message_id not in self._texts:
                 self._texts[event.message_id] = draft = _Draft(event.message_id)
                 self._order.append(draft)
             self._open.append(TextEnded(event.message_id, complete=False))
-        elif isinstance(event, ToolCallStarted):
+        elif type(event) is ToolCallStarted:
             self._start_call(event)
             self._open.append(ToolCallEnded(event.call_id, complete=False))
-        elif isinstance(event, ReasoningStarted):
+        elif type(event) is ReasoningStarted:
             self._open.append(ReasoningEnded(event.message_id, complete=False))
-        elif isinstance(event, TextEnded):
+        elif type(event) is TextEnded:
             self._end(TextEnded(event.message_id, complete=False))
-        elif isinstance(event, ReasoningEnded):
+        elif type(event) is ReasoningEnded:
             self._end(ReasoningEnded(event.message_id, complete=False))
-        elif isinstance(event, ToolCallEnded):
+        elif type(event) is ToolCallEnded:
             self._end(ToolCallEnded(event.call_id, complete=False))
-        elif isinstance(event, ToolCallReturned):
+        elif type(event) is ToolCallReturned:
             result = Result(event.call_id, event.name, event.content, event.error)
             message = Message("tool", (result,), id=event.message_id or f"result-{event.call_id}")
             self._order.insert(self._place(event.call_id), message)
-        elif isinstance(event, StateReplaced):
+        elif type(event) is StateReplaced:
             self.state = event.state
-        elif isinstance(event, StateChanged):
+        elif type(event) is StateChanged:
             self.state = apply_patch(self.state, event.patch)
-        elif isinstance(event, StepStarted):
+        elif type(event) is StepStarted:
             self._open.append(StepEnded(event.name))
             self.step = event.name
-        elif isinstance(event, StepEnded):
+        elif type(event) is StepEnded:
             self._end(event)
             self.step = next((one.name for one in reversed(self._open) if isinstance(one, StepEnded)), self.step)
-        elif isinstance(event, MessagesReplaced):
+        elif type(event) is MessagesReplaced:
             self._replace(event.messages)
-        elif isinstance(event, Custom):
+        elif type(event) is Custom:
             self._add_custom(event)
         elif isinstance(event, RunStarted | ModelResponseEnded | SpanStarted | SpanEnded | RunFinished | RunFailed):
             pass  # neither a message nor state

@@ -19,6 +19,9 @@ MARKDOWN_SPECIAL = re.compile(r"([\\`*_{}\[\]()<>#+!|~])")
 PRIVATE_FIELDS = ("record", "details")
 """Fields of flow steps for operators only: SQL, requests, error texts of servers."""
 
+EXPANDED_EVENTS = (Custom, RunFinished, RunFailed)
+"""`expand` returns all others as they are."""
+
 
 def files_url(request: Request, path: str) -> str:
     """The absolute URL of the files below `path`: a page may have another origin than its server."""
@@ -41,6 +44,9 @@ class ArtifactLinker:
             return entries
         shown: list[Entry] = []
         for entry in entries:
+            if type(entry.event) not in EXPANDED_EVENTS:
+                shown.append(entry)
+                continue
             *before, last = self.expand(entry.event)
             shown += (Entry(entry.epoch, 0, event) for event in before)
             shown.append(entry if last is entry.event else Entry(entry.epoch, entry.seq, last))

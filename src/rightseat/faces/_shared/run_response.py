@@ -24,6 +24,9 @@ KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 RAW_SEND = "rightseat.send"
 """The scope key under which the application stores the server's own `send`. Body chunks bypass middleware that would
 only pass them on; the first and the last message do not."""
+WRITE_NOW = "rightseat.write_now"
+"""The scope key of a function with which the server writes a body chunk at once, without a coroutine. It returns False
+if the chunk has to be sent in the usual way, for example because the client does not read."""
 
 
 class RunResponse(Response):
@@ -67,14 +70,11 @@ class RunResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_head() -> None:
-            if self._late_headers:
-                self.init_headers(self._late_headers())
-            headers = [header for header in self.raw_headers if header[0] != b"content-length"]
-            await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+            await self.send_start(send)
             if self._first:
                 await send({"type": "http.response.body", "body": self._first, "more_body": True})
 
-        stream = ClientStream(send, scope.get(RAW_SEND), send_head)
+        stream = ClientStream(scope, send, send_head)
         if self._refusal is None:
             await stream.open()
         ending = await self._relay(stream, receive)
@@ -84,6 +84,20 @@ class RunResponse(Response):
                 return await refusal(scope, receive, send)
             await stream.open()
         await send({"type": "http.response.body", "body": ending + self._last})
+
+    async def send_start(self, send: Send) -> None:
+        if self._late_headers:
+            self.init_headers(self._late_headers())
+        headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+
+    def write_all(self, entries: Sequence[Entry]) -> bytes:
+        """The whole body for a run with these entries."""
+        return self._first + (self._write(entries) or b"") + self._last
+
+    def refuse_in_stream(self) -> None:
+        """The head was sent before, so no other response can replace this one."""
+        self._refusal = None
 
     async def _relay(self, stream: "ClientStream", receive: Receive) -> bytes:
         """Send until the run ends. Returns the last bytes, which are sent together with the end of the response."""
@@ -140,6 +154,7 @@ class ClientStream:
         "_raw_send",
         "_send",
         "_send_head",
+        "_write_now",
         "failure",
         "is_open",
         "pending_send",
@@ -147,8 +162,12 @@ class ClientStream:
         "time",
     )
 
-    def __init__(self, send: Send, raw_send: Send | None, send_head: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, scope: Scope, send: Send, send_head: Callable[[], Awaitable[None]]) -> None:
         self.is_open = False
+        # Taken out of the scope: both refer to the object that holds the scope, and only the collector frees a cycle.
+        raw_send: Send | None = scope.pop(RAW_SEND, None)
+        write_now: Callable[[bytes], bool] | None = scope.pop(WRITE_NOW, None)
+        self._write_now = write_now if raw_send is not None else None
         self._send_head = send_head
         self.time = asyncio.get_running_loop().time
         self.sent_at = self.time()
@@ -194,6 +213,8 @@ class ClientStream:
         return push
 
     def _push(self, body: bytes) -> None:
+        if self._write_now is not None and self._write_now(body):
+            return
         sending = cast(Coroutine[Any, None, None], self.send(body))
         try:
             waiting_for = sending.send(None)

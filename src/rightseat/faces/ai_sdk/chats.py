@@ -15,6 +15,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import files_url
 from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.queued_start import stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.ai_sdk.decoder import decode_chat, read_tools
@@ -82,9 +83,11 @@ class ChatOperations:
             truncate_at=turn.truncate_at,
             face="ai_sdk",
         )
-        ask = await self._runtime.start(ask)
-        encoder = self._encoder(request, turn.reply_id, thread, turn.reply)
-        return self._stream(ask.run_id, encoder)
+
+        def stream(ask: Ask) -> RunResponse:
+            return self._stream(ask.run_id, self._encoder(request, turn.reply_id, thread, turn.reply))
+
+        return await stream_started(self._runtime, request, ask, self._runtime.start(ask), stream)
 
     async def resume(self, body: bytes, request: Request, principal: Principal) -> Response:
         """Send the active run from its start to its end; 204 if there is none.
@@ -161,7 +164,7 @@ class ChatOperations:
 
     def _stream(
         self, run_id: str, encoder: UIStreamEncoder, *, first: bytes = b"", after: str | None = None
-    ) -> Response:
+    ) -> RunResponse:
         """The run continues if its client disconnects: the page may have been reloaded."""
         return RunResponse(
             self._runtime,

@@ -13,6 +13,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
 from rightseat.faces.openai.decoder import ChatRequest, decode, read_ask
@@ -40,13 +41,13 @@ class Chat:
         request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}
         ask = read_ask(request, principal, headers, is_model=not self._names.is_agent(name))
-        ask = await self._runtime.start(ask)
         linker = ArtifactLinker(files_url(http, self._path))
+        runtime, start = self._runtime, self._runtime.start(ask)
         if request.body.stream:
-            return self._stream(request, ask, linker)
-        return await self._respond(request, ask, http, linker)
+            return await stream_started(runtime, http, ask, start, lambda ask: self._stream(request, ask, linker))
+        return await self._respond(request, await start_connected(runtime, http, start), http, linker)
 
-    def _stream(self, request: ChatRequest, ask: Ask, linker: ArtifactLinker) -> Response:
+    def _stream(self, request: ChatRequest, ask: Ask, linker: ArtifactLinker) -> RunResponse:
         chunks = ChunkEncoder(request, ask)
         return RunResponse(
             self._runtime,

@@ -38,7 +38,7 @@ class CompletionEncoder:
     def __init__(self, request: ChatRequest, ask: Ask) -> None:
         self.id = f"chatcmpl-{ask.run_id.removeprefix('run_')}"
         self.created = int(time.time())
-        self.model = request.model
+        self.model = ask.downgrade.model if ask.downgrade else request.model
         self.fingerprint = request.fingerprint
         self.wants_logprobs = bool(request.body.logprobs)
         self.pieces = DeltaReader(

@@ -14,6 +14,8 @@ from rightseat.core.errors import (
     ContextTooLong,
     LimitExceeded,
     ModelLoading,
+    QueueFull,
+    QueueTimeout,
     RateLimitExceeded,
     RequestTooLarge,
     RightseatError,
@@ -25,6 +27,8 @@ TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_e
 
 KINDS = {
     ConcurrencyLimitExceeded.code: "requests",
+    QueueFull.code: "requests",
+    QueueTimeout.code: "requests",
     RateLimitExceeded.code: "tokens",  # of a run in progress: requests are counted before it
     BudgetExceeded.code: "insufficient_quota",
     RequestTooLarge.code: "tokens",

@@ -18,6 +18,7 @@ from rightseat.core.messages import Message, system
 from rightseat.core.model import Prompt
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
+from rightseat.faces._shared.queued_start import COMMENT_INTERVAL_S
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, RunResponse
 from rightseat.faces.openbb import replies
 from rightseat.faces.openbb.prompt import attachments, context, history
@@ -125,11 +126,15 @@ class QueryHandler:
             return self._send_queued_call(session, session.last_state)
         if self._takes_files and session.last_state is None and (calls := attachments.missing_files(session)):
             return self._request_files(session, calls)
-        if not is_slow(query):
-            return await self._run(session, ask)
-        first = KEEP_ALIVE_COMMENT if session.is_legacy else events.status(READING_DATA)
-        run = partial(self._run, session, ask)
-        return EarlyStream(run, response_headers(query.trace_id, ask.run_id), first, self._limits.keep_alive)
+        run, head = partial(self._run, session, ask), response_headers(query.trace_id, ask.run_id)
+        has_queues = self._runtime.admission.has_queues
+        keep_alive = min(COMMENT_INTERVAL_S, self._limits.keep_alive) if has_queues else self._limits.keep_alive
+        if is_slow(query):
+            first = KEEP_ALIVE_COMMENT if session.is_legacy else events.status(READING_DATA)
+            return EarlyStream(run, head, first, keep_alive)
+        if has_queues:
+            return EarlyStream(run, head, KEEP_ALIVE_COMMENT, keep_alive, grace=COMMENT_INTERVAL_S)
+        return await run()
 
     def _open(self, query: Query, files_url: str | None) -> Session:
         """Raises `InvalidSignature`."""

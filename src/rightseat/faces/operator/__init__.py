@@ -37,6 +37,7 @@ from rightseat.faces.operator.runs import RunRoutes
 from rightseat.faces.operator.session import SessionRoutes, describe_sign_in
 from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
+from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
 from rightseat.parts import StatePath
 
@@ -82,6 +83,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, is_editing=is_editing).routes(),
         **MetricsRoute(runtime, permissions).routes(),
+        **UsageRoutes(runtime.admission.metering, auth, runtime.prices.currency).routes(),
         **SetupRoutes(own_server).routes(),
         **LiveRoute(runtime, permissions, options.keep_alive).routes(),
     }

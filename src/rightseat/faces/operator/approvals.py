@@ -12,6 +12,7 @@ from rightseat.core.records import Question
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
+from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.permissions import Permissions, VisibleThread, forbid
@@ -78,7 +79,7 @@ class ApprovalRoutes:
             face="operator",
         )
         try:
-            await self._runtime.start(ask)
+            await start_connected(self._runtime, request.http, self._runtime.start(ask))
         except ThreadBusy:
             raise AnsweredElsewhere from None
         except BadRequest:

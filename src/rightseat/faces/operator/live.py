@@ -25,7 +25,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.lost_log import read_entries, restore_run
 from rightseat.faces._shared.responses import encode
-from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, RAW_SEND, ClientStream, KeepAlive, Write
+from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, ClientStream, KeepAlive, Write
 from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.requests import OperatorRequest, Routes
@@ -79,7 +79,7 @@ class LiveResponse(Response):
             await send({"type": "http.response.start", "status": 200, "headers": headers})
             await send({"type": "http.response.body", "body": KEEP_ALIVE_COMMENT, "more_body": True})
 
-        client = ClientStream(send, scope.get(RAW_SEND), send_head)
+        client = ClientStream(scope, send, send_head)
         relay = asyncio.create_task(self._live.relay(client, self._positions))
         tasks = (relay, asyncio.create_task(wait_for_disconnect(receive)))
         try:

@@ -9,7 +9,8 @@ from typing import Literal, NoReturn
 from rightseat.access.threads import is_visible
 from rightseat.core.ask import AgentNames, Principal, includes_agent
 from rightseat.core.errors import InsufficientScope, RightseatError
-from rightseat.core.records import Records, RunRecord
+from rightseat.core.records import RecordReader, Records, RunRecord, is_visible_run
+from rightseat.core.run.transient import TransientRun
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Thread
 from rightseat.faces.operator.audit_lines import Openings
@@ -90,6 +91,12 @@ class Permissions:
         if run and right != "watch" and await self.find_thread(request, run.thread):
             forbid(right, run.agent)
         raise OperatorNotFound("There is no such run.")
+
+    def find_transient_run(self, request: OperatorRequest, run_id: str) -> TransientRun | None:
+        """A run of this process that is not stored, if the request may see it."""
+        run = self._runtime.transient_runs.find(run_id) if self._runtime.transient_runs is not None else None
+        reader = RecordReader(request.principal.id, request.principal.agents, request.rights.watch)
+        return run if run is not None and is_visible_run(run.record, reader) else None
 
     async def find_file_owner(self, request: OperatorRequest, file_id: str) -> Principal | None:
         """The user of a file that the request may download by its rights to watch and to read."""

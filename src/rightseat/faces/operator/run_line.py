@@ -3,7 +3,7 @@
 import msgspec
 
 from rightseat.core.ask import Ask
-from rightseat.core.events import RunFailed, RunFinished, Usage
+from rightseat.core.events import DowngradedRun, RunFailed, RunFinished, Usage
 from rightseat.core.prices import Prices
 from rightseat.core.records import RunRecord
 from rightseat.core.run.outcome import LastEvent
@@ -28,8 +28,9 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     """A field is null if its value is unknown.
 
     `outcome` is `running` until the run ends. `through` is the face that received the request, `flow` the flow that
-    ran. `milliseconds` is the duration. `waited` is the time between the question of an earlier run and this run,
-    which answers it; only a single run has it, not those of lists. `kept` is false for a run that is not stored.
+    ran. `milliseconds` is the duration. `waited` is the time in milliseconds between the question of an
+    earlier run and this run, which answers it. `kept` is false for a run that is not stored. `downgraded` has the model
+    that a limit made answer, and the limit; only a single run has it, not those of lists.
     """
 
     id: str
@@ -48,9 +49,12 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     cost: float | None = None
     error: RunError | None = None
     kept: bool = True
+    downgraded: DowngradedRun | None = None
 
 
-def build_run_line(run: RunRecord, prices: Prices, failure: RunFailed | None = None) -> RunLine:
+def build_run_line(
+    run: RunRecord, prices: Prices, failure: RunFailed | None = None, *, is_kept: bool = True
+) -> RunLine:
     """`failure` is the last event of a failed run, if the reader may see its message."""
     return RunLine(
         id=run.id,
@@ -61,7 +65,8 @@ def build_run_line(run: RunRecord, prices: Prices, failure: RunFailed | None = N
         through=run.face,
         flow=run.flow,
         began_at=run.started_at,
-        milliseconds=None if run.seconds is None else round(run.seconds * 1000),
+        milliseconds=to_milliseconds(run.seconds),
+        waited=to_milliseconds(run.waited_seconds),
         model_calls=run.model_calls,
         tool_calls=run.tool_calls,
         tokens=None
@@ -69,7 +74,12 @@ def build_run_line(run: RunRecord, prices: Prices, failure: RunFailed | None = N
         else RunTokens(run.input_tokens, run.output_tokens, run.cache_read_tokens),
         cost=prices.cost(run.models),
         error=build_run_error(run.code, failure),
+        kept=is_kept,
     )
+
+
+def to_milliseconds(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds * 1000)
 
 
 def count_tokens(usage: Usage | None) -> RunTokens | None:

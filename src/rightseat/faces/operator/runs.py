@@ -1,7 +1,6 @@
 """Agents, and their runs: start, list, read, stop."""
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Literal
 
@@ -15,18 +14,19 @@ from rightseat.core.errors import AgentNotFound, BadRequest, RunNotFound
 from rightseat.core.events import Event, RunFailed, RunStarted
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, Part, Text, build_media, media_kind, truncate_messages
-from rightseat.core.records import RunQuery, RunRecord
 from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared import files
 from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import encode, json_response, read_number
 from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions
-from rightseat.faces.operator.queries import MAX_ROWS, read_run_query
+from rightseat.faces.operator.queries import read_run_query
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
 from rightseat.faces.operator.run_line import RunLine, build_run_line
+from rightseat.faces.operator.run_pages import list_runs
 from rightseat.faces.operator.span_line import TotalsLine, build_span_lines, build_totals
 
 MAX_ENTRIES = 5000  # in one page
@@ -110,23 +110,36 @@ class RunRoutes:
             face="operator",
             truncate_at=wanted.replaces,
         )
-        await self._runtime.start(ask)
+        await start_connected(self._runtime, request.http, self._runtime.start(ask))
         return json_response({"thread": thread_id, "run": ask.run_id}, 202)
 
     async def list(self, request: OperatorRequest) -> Response:
-        page = await self._permissions.records.runs(read_run_query(request))
-        lines = [build_run_line(run, self._runtime.prices) for run in page.rows]
+        """Stored runs, and the last transient runs of this process."""
+        transient = self._runtime.transient_runs
+        page = await list_runs(self._permissions.records, transient, read_run_query(request))
+        lines = [
+            build_run_line(run, self._runtime.prices, is_kept=transient is None or transient.find(run.id) is None)
+            for run in page.rows
+        ]
         return json_response({"runs": lines, "next": page.next})
 
     async def show(self, request: OperatorRequest) -> Response:
         """The run with its spans, and the sums over them. Of a run in progress, those so far."""
+        if transient := self._permissions.find_transient_run(request, request.id("run")):
+            line = build_run_line(transient.record, self._runtime.prices, is_kept=False)
+            return self._describe(line, transient.events, transient.recorder.history)
         found, run = await self._permissions.find_run(request, request.id("run"))
         events = await self._events(run.id)
         failure = events[-1] if found.has_words and events and isinstance(events[-1], RunFailed) else None
-        totals = build_totals(SpanHistory(events), self._runtime.prices)
-        line = add_totals(build_run_line(run, self._runtime.prices, failure), totals)
-        line = msgspec.structs.replace(line, waited=await self._waited(run, events))
-        return json_response({**msgspec.to_builtins(line), "spans": build_span_lines(events), "totals": totals})
+        line = build_run_line(run, self._runtime.prices, failure)
+        downgraded = events[0].downgraded if events and isinstance(events[0], RunStarted) else None
+        line = msgspec.structs.replace(line, downgraded=downgraded)
+        return self._describe(line, events, SpanHistory(events))
+
+    def _describe(self, line: RunLine, events: Iterable[Event], history: SpanHistory) -> Response:
+        totals = build_totals(history, self._runtime.prices)
+        known = msgspec.to_builtins(add_totals(line, totals))
+        return json_response({**known, "spans": build_span_lines(events), "totals": totals})
 
     async def entries(self, request: OperatorRequest) -> Response:
         found, run = await self._permissions.find_run(request, request.id("run"))
@@ -158,15 +171,6 @@ class RunRoutes:
             self._permissions.record_download(request, files.id_of(name), owner)
             return response
 
-    async def _waited(self, run: RunRecord, events: Sequence[Event]) -> int | None:
-        """Milliseconds from the end of the run that asked to the start of this one; None if it answers no question."""
-        if not events or not isinstance(events[0], RunStarted) or not events[0].answered:
-            return None
-        page = await self._permissions.records.runs(RunQuery(thread=run.thread, limit=MAX_ROWS))
-        earlier = [one.ended_at for one in page.rows if one.has_questions and one.ended_at is not None]
-        asked_at = max((time for time in earlier if time <= run.started_at), default=None)
-        return None if asked_at is None else milliseconds_between(asked_at, run.started_at)
-
     async def _events(self, run_id: str) -> Sequence[Event]:
         """Empty if the log has expired."""
         try:
@@ -182,10 +186,6 @@ def list_questions(agent: Agent, principal: Principal, language: str | None) -> 
     of_plugins = [plugin.questions for plugin in agent.list_plugins(principal, language)]
     found = [question for row in zip_longest(*of_plugins) for question in row if question is not None]
     return list(dict.fromkeys(found))[:MAX_QUESTIONS]
-
-
-def milliseconds_between(earlier: str, later: str) -> int:
-    return round((datetime.fromisoformat(later) - datetime.fromisoformat(earlier)).total_seconds() * 1000)
 
 
 def add_totals(line: RunLine, totals: TotalsLine) -> RunLine:

@@ -49,7 +49,7 @@ COMMIT;
 """
 CREATE = """
 INSERT INTO log_runs (id, epoch, rows_after)
-VALUES (?, 0, (SELECT coalesce(max(number), 0) FROM log_records))
+VALUES (?, ?, (SELECT coalesce(max(number), 0) FROM log_records))
 """
 APPEND = "INSERT INTO log_records (run_key, epoch, first_seq, events) VALUES (?, ?, ?, ?)"
 END = """
@@ -122,11 +122,20 @@ class LogDatabase:
     def transaction(self) -> Iterator[None]:
         self.execute("BEGIN IMMEDIATE")
         try:
+            self._check_version()
             yield
             self.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
+                self._current_epochs.clear()
                 self.execute("ROLLBACK")
+
+    def _check_version(self) -> None:
+        """An epoch that is current stays so until another connection has written to the file."""
+        (version,) = self.execute("PRAGMA data_version").fetchone()
+        if version != self._version:
+            self._version = version
+            self._current_epochs.clear()
 
     # Writing, inside a transaction
 
@@ -137,21 +146,19 @@ class LogDatabase:
         return stale
 
     def _find_stale(self, rows: Sequence[EntryRow]) -> dict[int, int]:
-        """An epoch that is current stays so until another connection has written to the file."""
-        (version,) = self.execute("PRAGMA data_version").fetchone()
-        if version != self._version:
-            self._version = version
-            self._current_epochs.clear()
         unchecked = [row[:2] for row in rows if row[:2] not in self._current_epochs]
         current = {key: self._epoch(key) for key, _ in unchecked}
         self._current_epochs.update((key, epoch) for key, epoch in unchecked if current[key] == epoch)
         return {key: current[key] for key, epoch in unchecked if current[key] != epoch}
 
-    def create(self, run_id: str) -> int:
+    def create(self, run_id: str, epoch: int) -> int:
+        """Create the run under its writer's epoch. Returns its key."""
         try:
-            return self.execute(CREATE, (run_id,)).lastrowid or 0
+            key = self.execute(CREATE, (run_id, epoch)).lastrowid or 0
         except sqlite3.IntegrityError:
             raise RunExists(run_id) from None
+        self._current_epochs.add((key, epoch))
+        return key
 
     def claim(self, run_id: str, epoch: int) -> tuple[int, int]:
         """Fence off writers with lower epochs. Returns the run's key and the number of its last entry."""

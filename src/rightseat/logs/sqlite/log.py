@@ -10,7 +10,6 @@ import logging
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -53,6 +52,7 @@ class SqliteLog:
         self._compact_after_seconds = compact_after_seconds
         self._transient = MemoryLog()
         self._active_runs: dict[str, RunBuffer] = {}
+        self._unwritten: set[str] = set()  # active runs that the file gets with their first entries
         self._opened: tuple[CommitThread, LogDatabase] | None = None
 
     async def __aenter__(self) -> Self:
@@ -88,10 +88,10 @@ class SqliteLog:
         if transient or run_id in self._transient:
             await self._transient.create(run_id, transient=True)
             return
-        if run_id in self._active_runs:
+        if run_id in self._active_runs or self._reader.has(run_id):
             raise RunExists(run_id)
-        await self._commit_thread.execute(lambda database: database.create(run_id))
         self._active_runs[run_id] = self._run(run_id)
+        self._unwritten.add(run_id)
 
     def open(self, run_id: str, epoch: int, *, base: int | None = None) -> AbstractAsyncContextManager[Writer]:
         if base is None and run_id in self._transient:
@@ -109,7 +109,8 @@ class SqliteLog:
             async with self._transient.open(run_id, epoch) as transient_writer:
                 yield transient_writer
             return
-        writer = await run_to_completion(self._claim(run_id, epoch))
+        is_new = run_id in self._unwritten
+        writer = self._begin(run_id, epoch) if is_new else await run_to_completion(self._claim(run_id, epoch))
         try:
             yield writer
         finally:
@@ -118,6 +119,8 @@ class SqliteLog:
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
         if run_id in self._transient:
             return await self._transient.read(run_id, after)
+        if run_id in self._unwritten:
+            return ()
         await self._commit_thread.execute(
             lambda _: None
         )  # so that the file has all entries that were appended before, also of a run that has ended
@@ -125,8 +128,13 @@ class SqliteLog:
 
     async def delete(self, run_ids: Sequence[str]) -> None:
         await self._transient.delete(run_ids)
-        await self._commit_thread.execute(lambda database: database.delete(run_ids))
-        self._eraser.request()
+        unwritten = self._unwritten.intersection(run_ids)
+        for run_id in unwritten:
+            self._unwritten.discard(run_id)
+            self._active_runs.pop(run_id).end()
+        if written := [run_id for run_id in run_ids if run_id not in unwritten]:
+            await self._commit_thread.execute(lambda database: database.delete(written))
+            self._eraser.request()
 
     async def expect_writer(self, run_ids: Sequence[str]) -> None:
         for run_id in run_ids:
@@ -160,6 +168,12 @@ class SqliteLog:
     async def _read(self, run_id: str, after: int) -> list[Entry]:
         return await asyncio.to_thread(self._reader.read, run_id, after)
 
+    def _begin(self, run_id: str, epoch: int) -> SqliteRunWriter:
+        run = self._active_runs[run_id]
+        run.fence(epoch)
+        self._unwritten.discard(run_id)
+        return self._commit_thread.open_new_writer(run, epoch)
+
     async def _claim(self, run_id: str, epoch: int) -> SqliteRunWriter:
         run = self._active_runs.get(run_id)
         if run:
@@ -174,9 +188,7 @@ class SqliteLog:
         """Write the end after the last entry. Followers come to an end even if this fails."""
         run = writer.run
         try:
-            await self._commit_thread.execute(
-                partial(LogDatabase.end, key=writer.key, epoch=writer.epoch, now=time.time())
-            )
+            await self._commit_thread.execute(lambda database: database.end(writer.key, writer.epoch, time.time()))
         except RightseatError as error:
             logger.error("cannot write the end of run %s: %s", run.id, error)
         if run.epoch == writer.epoch:
@@ -185,9 +197,10 @@ class SqliteLog:
                 del self._active_runs[run.id]
 
     def _run(self, run_id: str, last: int = 0) -> RunBuffer:
-        async def read_older(seen: int, until: int) -> Sequence[Entry]:
+        async def read_older(seen: int, _: int) -> Sequence[Entry]:
+            """All that the file has: in a compacted run one entry may reach beyond those that are not in memory."""
             with suppress(RunNotFound):
-                return [entry for entry in await self._read(run_id, seen) if entry.seq <= until]
+                return await self._read(run_id, seen)
             return ()
 
         return RunBuffer(run_id, drops_read_entries=True, read_older=read_older, seq=last)

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar, final
 
-from rightseat.core.errors import LogWriteFailed, RightseatError, StaleWriter
+from rightseat.core.errors import LogWriteFailed, RightseatError, RunExists, StaleWriter
 from rightseat.core.events import Event
 from rightseat.core.log import Entry
 from rightseat.core.stream import codec
@@ -39,6 +39,13 @@ class PendingEntry(NamedTuple):
 
 
 @final
+class PendingRun(NamedTuple):
+    """The row of a run that this process has created, for the transaction of its first entries."""
+
+    writer: "SqliteRunWriter"
+
+
+@final
 class Job(NamedTuple):
     work: Callable[[LogDatabase], Any]
     future: "asyncio.Future[Any]"
@@ -48,18 +55,21 @@ class Job(NamedTuple):
 class CommitBatch:
     """The work of one transaction, and its results."""
 
+    new_runs: "list[SqliteRunWriter]" = field(default_factory=list)
     entries: "dict[SqliteRunWriter, list[PendingEntry]]" = field(default_factory=dict)
     jobs: list[Job] = field(default_factory=list)
     failures: "dict[SqliteRunWriter, RightseatError]" = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)
     is_last: bool = False
 
-    def add(self, item: PendingEntry | Job | None) -> None:
+    def add(self, item: PendingEntry | PendingRun | Job | None) -> None:
         if type(item) is PendingEntry:
             if not item.writer.has_failed:  # else there would be a gap
                 self.entries.setdefault(item.writer, []).append(item)
         elif type(item) is Job:
             self.jobs.append(item)
+        elif type(item) is PendingRun:
+            self.new_runs.append(item.writer)
         else:
             self.is_last = True
 
@@ -68,6 +78,7 @@ class CommitBatch:
         return [
             (writer.key, writer.epoch, entries[0].entry.seq, f"[{b','.join([item.text for item in entries]).decode()}]")
             for writer, entries in self.entries.items()
+            if writer not in self.failures
         ]
 
     def fail(self, writer: "SqliteRunWriter", error: RightseatError) -> None:
@@ -76,10 +87,10 @@ class CommitBatch:
 
     def deliver(self) -> None:
         """Called in the event loop: publish committed entries, and complete the futures of the jobs."""
+        for writer, error in self.failures.items():
+            writer.fail(error)
         for writer, entries in self.entries.items():
-            if writer in self.failures:
-                writer.fail(self.failures[writer])
-            else:
+            if writer not in self.failures:
                 writer.publish(entries)
         for (_, future), result in zip(self.jobs, self.results, strict=True):
             if future.done():
@@ -92,7 +103,7 @@ class CommitBatch:
 
 class CommitThread:
     def __init__(self, path: Path) -> None:
-        self._queue: SimpleQueue[PendingEntry | Job | None] = SimpleQueue()
+        self._queue: SimpleQueue[PendingEntry | PendingRun | Job | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
         self._database = LogDatabase(path)
         self._thread = threading.Thread(target=self._run, name="rightseat log", daemon=True)
@@ -100,6 +111,12 @@ class CommitThread:
 
     def open_writer(self, run: RunBuffer, key: int, epoch: int) -> "SqliteRunWriter":
         return SqliteRunWriter(run, key, epoch, self._queue.put, self.execute)
+
+    def open_new_writer(self, run: RunBuffer, epoch: int) -> "SqliteRunWriter":
+        """For a run that the file does not have yet. It is written with its first entries."""
+        writer = self.open_writer(run, 0, epoch)
+        self._queue.put(PendingRun(writer))
+        return writer
 
     async def execute(self, work: Callable[[LogDatabase], T]) -> T:
         """Do the work after everything that was queued before. Returns when it is committed."""
@@ -133,9 +150,11 @@ class CommitThread:
         return batch
 
     def _commit(self, batch: CommitBatch) -> None:
-        """All in one transaction: first the entries, then the jobs, which may write the end of a run."""
+        """All in one transaction: new runs, then entries, then the jobs, which may write the end of a run."""
         try:
             with self._database.transaction():
+                for writer in batch.new_runs:
+                    self._create(batch, writer)
                 stale = self._database.append(batch.rows())
                 batch.results = [self._execute(job) for job in batch.jobs]
         except Exception as error:  # whatever it is: waiting callers must fail, and the thread must continue
@@ -146,6 +165,12 @@ class CommitThread:
             if writer.key in stale:
                 batch.fail(writer, StaleWriter(writer.run.id, writer.epoch, stale[writer.key]))
 
+    def _create(self, batch: CommitBatch, writer: "SqliteRunWriter") -> None:
+        try:
+            writer.key = self._database.create(writer.run.id, writer.epoch)
+        except RunExists:  # another process has created it meanwhile
+            batch.fail(writer, StaleWriter(writer.run.id, writer.epoch, writer.epoch))
+
     def _execute(self, job: Job) -> Any:
         try:
             return job.work(self._database)
@@ -153,7 +178,7 @@ class CommitThread:
             return error  # of this job alone
 
     def _fail_batch(self, batch: CommitBatch, error: LogWriteFailed) -> None:
-        for writer in batch.entries:
+        for writer in (*batch.new_runs, *batch.entries):
             batch.fail(writer, error)
         batch.results = [error] * len(batch.jobs)
 
@@ -162,6 +187,7 @@ class SqliteRunWriter:
     """Writes one run under one epoch.
 
     After a failure it commits nothing more; but end events can still be appended, so that followers receive them.
+    The thread sets the `key` of a new run.
     """
 
     __slots__ = ("_enqueue", "_execute", "epoch", "failure", "has_failed", "key", "run")

@@ -100,10 +100,13 @@ async def test_a_long_list_comes_in_pages(serve: Serve) -> None:
         ({"cursor": "9" * 5000}, 400),
         ({"cursor": "x"}, 400),
         ({"cursor": "-1"}, 400),
-        ({"cursor": "500"}, 200),
+        ({"cursor": "500"}, 400),
+        ({"cursor": "0"}, 200),
+        ({"cursor": ""}, 200),
+        ({"cursor": "2026-01-01T00:00:00.000000Z/a/b"}, 200),
     ],
 )
-async def test_a_limit_and_a_cursor_are_numbers(serve: Serve, query: dict[str, str], status: int) -> None:
+async def test_a_limit_is_a_number_and_a_cursor_ends_a_page(serve: Serve, query: dict[str, str], status: int) -> None:
     async with serve(app(runtime())) as url, visiting(url) as client:
         await said(client, "t-1", "t-2")
         answer = await client.get("/threads", params=query)

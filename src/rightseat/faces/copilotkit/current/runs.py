@@ -19,6 +19,7 @@ from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared import files
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.lost_log import read_entries, restore_run
+from rightseat.faces._shared.queued_start import stream_started
 from rightseat.faces._shared.responses import encode, json_response
 from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.copilotkit.agents import list_members
@@ -146,8 +147,9 @@ class RunOperations:
 
     async def _start(self, request: OperationRequest, given: RunInput, ask: Ask) -> Response:
         """A request over a limit becomes a failed run, because clients do not show HTTP errors. It is not stored."""
+        start, http = self._runtime.start(ask), request.http
         try:
-            return self._stream(request, await self._runtime.start(ask), given)
+            return await stream_started(self._runtime, http, ask, start, lambda ask: self._stream(request, ask, given))
         except LimitExceeded as error:
             writer = self.writer(request, given.version, ask.thread_id, ask.client_run_id or ask.run_id)
             failed = RunStarted(ask.run_id, ask.thread_id, ask.agent), RunFailed(error.code, error.message)
@@ -281,7 +283,7 @@ class RunOperations:
         base = None if self._path is None else files_url(request.http, self._path)
         return AguiEncoder(version, thread_id, run_id, ArtifactLinker(base).expand)
 
-    def _stream(self, request: OperationRequest, ask: Ask, given: RunInput) -> Response:
+    def _stream(self, request: OperationRequest, ask: Ask, given: RunInput) -> RunResponse:
         writer = self.writer(request, given.version, ask.thread_id, ask.client_run_id or ask.run_id)
         return self._follow(ask.run_id, writer, cancel_on_disconnect=ask.transient)
 
@@ -293,7 +295,7 @@ class RunOperations:
         first: bytes = b"",
         after: str | None = None,
         cancel_on_disconnect: bool = False,
-    ) -> Response:
+    ) -> RunResponse:
         return RunResponse(
             self._runtime,
             run_id,

@@ -9,9 +9,10 @@ from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import RightseatError, RunNotFound
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
-from rightseat.core.threads import Pending, Summary, Thread
+from rightseat.core.threads import Pending, Summary, Thread, read_cursor
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
 from rightseat.faces.copilotkit.current.runs import RunOperations
@@ -19,6 +20,7 @@ from rightseat.wire.agui import write_stored_message
 from rightseat.wire.agui.versions import read_version
 
 MAX_THREADS = 200  # in one list
+FIRST_PAGE = ("", "0")  # cursors that clients send for it
 
 
 class NotAllowed(RightseatError):
@@ -47,14 +49,21 @@ class ThreadOperations:
         }
 
     async def listed(self, request: OperationRequest) -> Response:
-        """List the latest threads first. The cursor is the number of threads before the page."""
+        """List the latest threads first."""
         agent, archived = request.query.get("agentId"), request.query.get("includeArchived") == "true"
         own = self._runs.agents.get(agent, agent) if agent else None
-        first = read_number(request.query, "cursor", 0)
-        end = first + min(read_number(request.query, "limit", 50), MAX_THREADS)
-        threads = await self._runtime.threads.list(request.principal, agent=own, archived=archived, limit=end + 1)
-        page = [self._summary(one, agent) for one in threads[first:end]]
-        return json_response({"threads": page, "nextCursor": str(end) if page and len(threads) > end else None})
+        limit = min(read_number(request.query, "limit", 50), MAX_THREADS)
+        cursor = request.query.get("cursor", "")
+        threads = await self._runtime.threads.list(
+            request.principal,
+            agent=own,
+            archived=archived,
+            limit=limit + 1,
+            after=None if cursor in FIRST_PAGE else read_cursor(cursor),
+        )
+        page = threads[:limit]
+        following = str(page[-1].cursor) if page and len(threads) > limit else None
+        return json_response({"threads": [self._summary(one, agent) for one in page], "nextCursor": following})
 
     async def clear(self, request: OperationRequest) -> Response:
         raise NotAllowed("Delete threads one at a time: DELETE threads/{id}.")
@@ -127,7 +136,7 @@ class ThreadOperations:
             face="copilotkit",
             supports_suggestions=True,
         )
-        await self._runtime.start(ask)
+        await start_connected(self._runtime, request.http, self._runtime.start(ask))
         return json_response({"threadId": thread.id, "runId": ask.run_id}, 202)
 
     async def _thread(self, request: OperationRequest, thread_id: str | None = None) -> Thread:

@@ -5,6 +5,7 @@ Responses to operations always have status 200, because the clients discard the 
 
 from collections.abc import Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
@@ -18,8 +19,14 @@ from rightseat.core.events import Event
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
+from rightseat.faces._shared.run_response import (
+    KEEP_ALIVE_COMMENT,
+    DisconnectWatcher,
+    RunResponse,
+    incomplete_run_failure,
+)
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.arguments import MutationArguments, read_arguments, read_variables
 from rightseat.faces.copilotkit.graphql.body_encoder import GraphQLBodyEncoder
@@ -95,29 +102,33 @@ class GraphQL:
     async def _mutate(self, document: Document, variables: bytes, request: Request, principal: Principal) -> Response:
         arguments, values = read_arguments(document, variables)
         key, selection = document.key, document.selection(values)
+        wanted, echo = choose_delivery(request.headers.get("accept", "*/*")), write_echo(arguments.data)
+        shape = Shape.of(key, selection) if wanted != "json" else None
+        runtime = self._context.runtime
         try:
-            ask = await self._start(arguments, request, principal)
+            ask = await self._read_ask(arguments, request, principal)
+            if shape is not None:
+                stream = partial(self._stream, shape, wanted=wanted, request=request, echo=echo)
+                comment = KEEP_ALIVE_COMMENT if wanted == "events" else multipart.IGNORED_LINE
+                return await stream_started(runtime, request, ask, runtime.start(ask), stream, comment)
+            ask = await start_connected(runtime, request, runtime.start(ask))
         except RightseatError as error:
             return json_response(failures.write_refusal(failures.kind_of(error.code), error.message, key))
-        wanted = choose_delivery(request.headers.get("accept", "*/*"))
-        shape = Shape.of(key, selection) if wanted != "json" else None
-        if shape is None:
-            return await self._respond(key, selection, ask, request, write_echo(arguments.data))
-        return self._stream(shape, ask, wanted, request, write_echo(arguments.data))
+        return await self._respond(key, selection, ask, request, echo)
 
-    async def _start(self, arguments: MutationArguments, request: Request, principal: Principal) -> Ask:
+    async def _read_ask(self, arguments: MutationArguments, request: Request, principal: Principal) -> Ask:
         topics = read_topics(arguments.data.cloud, request, self._context.runtime)
         data, runtime = arguments.data, self._context.runtime
         ask = read_ask(data, arguments.properties, self._forwarded_headers(request), self._context.default, principal)
         ask = msgspec.structs.replace(ask, topics=topics)
         if data.agentSession is None:
             self._context.auth.check_agent(principal, ask.agent)
-            return await runtime.start(ask)
+            return ask
         ask = msgspec.structs.replace(ask, agent=await self._context.resolve_agent(ask))
         if data.metaEvents:
             pending = await runtime.pending(principal, ask.thread_id)
             ask = msgspec.structs.replace(ask, answers=read_answers(data.metaEvents, pending))
-        return await runtime.start(ask)
+        return ask
 
     def _forwarded_headers(self, request: Request) -> dict[str, str]:
         return {name: value for name in self._headers if (value := request.headers.get(name)) is not None}
@@ -125,7 +136,7 @@ class GraphQL:
     def _linker(self, request: Request) -> ArtifactLinker:
         return ArtifactLinker(None if self._path is None else files_url(request, self._path))
 
-    def _stream(self, shape: Shape, ask: Ask, wanted: str, request: Request, echo: Value) -> Response:
+    def _stream(self, shape: Shape, ask: Ask, *, wanted: str, request: Request, echo: Value) -> RunResponse:
         patches = PatchEncoder(shape, ask.thread_id, ask.run_id, client_agent_name(ask), ask.state, echo)
         runtime, linker = self._context.runtime, self._linker(request)
 

@@ -21,6 +21,7 @@ from rightseat.core.messages import Message
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse, incomplete_run_failure
 from rightseat.faces.openai.errors import InvalidRequest
@@ -82,15 +83,24 @@ class NewResponses:
             request.body.input, request.warnings, self._sealer.unseal, calls=place.calls, references=references
         )
         record, ask = await self._build(request, place, decoded, http, principal)
+        linker = ArtifactLinker(files_url(http, self._path))
+        start = self._start_or_branch(record, ask, place)
+        if request.body.stream:
+            return await stream_started(
+                self._runtime, http, ask, start, lambda ask: self._stream(complete_record(record, ask), ask, linker)
+            )
+        ask = await start_connected(self._runtime, http, start)
+        return await self._respond(complete_record(record, ask), ask, http, linker)
+
+    async def _start_or_branch(self, record: ResponseRecord, ask: Ask, place: ResponsePlace) -> Ask:
         try:
-            ask = await self._start(record, ask)
+            return await self._start(record, ask)
         except ThreadBusy:
             if place.is_new or ask.answers or record.conversation:
                 raise
             place = place.branch()  # another response has continued the same one meanwhile
             record = msgspec.structs.replace(record, thread_id=place.thread_id)
-            ask = await self._start(record, msgspec.structs.replace(ask, thread_id=place.thread_id))
-        return await self._respond(request, record, ask, http)
+            return await self._start(record, msgspec.structs.replace(ask, thread_id=place.thread_id))
 
     def _check_storage(self, request: ResponsesRequest) -> None:
         body = request.body
@@ -151,19 +161,19 @@ class NewResponses:
         text = request.body.instructions
         return (write_instructions(text),) if text else ()
 
-    async def _respond(self, request: ResponsesRequest, record: ResponseRecord, ask: Ask, http: Request) -> Response:
-        linker = ArtifactLinker(files_url(http, self._path))
-        if request.body.stream:
-            encoder = ResponseEventEncoder(record, self._sealer.seal, is_immediate=record.background)
-            return RunResponse(
-                self._runtime,
-                ask.run_id,
-                lambda entries: encoder.feed(linker.expand_entries(entries)),
-                headers=encoder.headers,
-                refusal=None if record.background else encoder.refusal,
-                keep_alive=self._keep_alive,
-                cancel_on_disconnect=not record.background,
-            )
+    def _stream(self, record: ResponseRecord, ask: Ask, linker: ArtifactLinker) -> RunResponse:
+        encoder = ResponseEventEncoder(record, self._sealer.seal, is_immediate=record.background)
+        return RunResponse(
+            self._runtime,
+            ask.run_id,
+            lambda entries: encoder.feed(linker.expand_entries(entries)),
+            headers=encoder.headers,
+            refusal=None if record.background else encoder.refusal,
+            keep_alive=self._keep_alive,
+            cancel_on_disconnect=not record.background,
+        )
+
+    async def _respond(self, record: ResponseRecord, ask: Ask, http: Request, linker: ArtifactLinker) -> Response:
         encoder = ResponseEventEncoder(record, self._sealer.seal, writes=False)
         if not record.background:
             await self._run_to_end(encoder, ask, http, linker)
@@ -181,3 +191,9 @@ class NewResponses:
                 encoder.feed(linker.expand_entries(entries))
         if not encoder.is_finished:
             encoder.feed([Entry(0, 0, incomplete_run_failure(ask.run_id))])
+
+
+def complete_record(record: ResponseRecord, ask: Ask) -> ResponseRecord:
+    """With what is known once the run has started: its thread, and the model that a limit has chosen."""
+    model = ask.downgrade.model if ask.downgrade else record.model
+    return msgspec.structs.replace(record, thread_id=ask.thread_id, model=model)

@@ -5,11 +5,11 @@ The user sees a status, proxies keep the connection, and a disconnect cancels th
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
 
 from starlette.responses import Response
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
+from rightseat.faces._shared.connection import cancel_and_wait, skip_response_start, wait_for_disconnect
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT
 from rightseat.faces.openbb.request.types import Data, Datum, FunctionResult, Query
 from rightseat.faces.openbb.response.events import RawHeaders
@@ -34,16 +34,25 @@ def data_in(query: Query) -> Iterator[Data]:
 
 
 class EarlyStream(Response):
-    """Sends the response that `prepare` returns. If it takes longer, `first` is sent meanwhile, with status 200."""
+    """Sends the response that `prepare` returns.
+
+    If it takes longer than `grace` seconds, `first` is sent meanwhile, with status 200.
+    """
 
     def __init__(
-        self, prepare: Callable[[], Awaitable[Response]], headers: RawHeaders, first: bytes, keep_alive: float
+        self,
+        prepare: Callable[[], Awaitable[Response]],
+        headers: RawHeaders,
+        first: bytes,
+        keep_alive: float,
+        grace: float = PREPARE_GRACE_S,
     ) -> None:
         super().__init__()
         self.raw_headers = headers
         self._prepare = prepare
         self._first = first
         self._keep_alive = keep_alive
+        self._grace = grace
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         response = asyncio.ensure_future(self._prepare())
@@ -61,7 +70,7 @@ class EarlyStream(Response):
     async def _wait(self, response: asyncio.Future[Response], disconnect: asyncio.Future[None], send: Send) -> bool:
         """Wait for the response or a disconnect. Return whether the stream was opened."""
         tasks, is_open = (response, disconnect), False
-        await asyncio.wait(tasks, timeout=PREPARE_GRACE_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, timeout=self._grace, return_when=asyncio.FIRST_COMPLETED)
         while not any(one.done() for one in tasks):
             if not is_open:
                 await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -75,21 +84,3 @@ class EarlyStream(Response):
             is_open = True
             await asyncio.wait(tasks, timeout=self._keep_alive, return_when=asyncio.FIRST_COMPLETED)
         return is_open
-
-
-async def wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def cancel_and_wait(task: asyncio.Future[Any]) -> None:
-    task.cancel()
-    await asyncio.wait((task,))
-
-
-def skip_response_start(send: Send) -> Send:
-    async def send_body(message: Message) -> None:
-        if message["type"] != "http.response.start":
-            await send(message)
-
-    return send_body

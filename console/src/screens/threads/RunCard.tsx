@@ -1,0 +1,58 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { getRun } from "../../api/client";
+import type { RunLine, SpanLine } from "../../api/types";
+import { UNKNOWN, useFormat } from "../../format";
+import { useWords } from "../../words";
+import { segmentsOf } from "./segments";
+import { sumOf } from "./tokens";
+import { useListWords } from "./words";
+
+/** A run of the thread: its state, its numbers, and a bar of its work. */
+export function RunCard({ run }: { run: RunLine }) {
+  const t = useWords();
+  const own = useListWords();
+  const format = useFormat();
+  const tokens = sumOf(run.tokens);
+  return (
+    <Link
+      to={`/threads/${encodeURIComponent(run.thread)}?run=${encodeURIComponent(run.id)}`}
+      className="run-card"
+      data-testid="drawer-run"
+      data-id={run.id}
+    >
+      <span className="run-card-head">
+        <span className="state-chip" data-state={run.outcome}>
+          {t(`run.${run.outcome}`)}
+        </span>
+        <strong title={run.flow ?? undefined}>{run.flow?.split(".").at(-1) ?? run.agent}</strong>
+        <span className="muted">
+          {own("drawer.numbers", {
+            time: run.milliseconds == null ? UNKNOWN : format.duration(run.milliseconds),
+            tokens: tokens === null ? UNKNOWN : format.number(tokens),
+          })}
+        </span>
+      </span>
+      <RunBar run={run} />
+    </Link>
+  );
+}
+
+/** Asks again when the run has ended. */
+export const useRun = (run: string, outcome?: string) =>
+  useQuery({ queryKey: ["run", run, outcome], queryFn: () => getRun(run) });
+
+function RunBar({ run }: { run: RunLine }) {
+  return <SpanBar run={run} spans={useRun(run.id, run.outcome).data?.spans ?? []} />;
+}
+
+export function SpanBar({ run, spans }: { run: RunLine; spans: readonly SpanLine[] }) {
+  const own = useListWords();
+  return (
+    <span className="run-bar" role="img" aria-label={own("drawer.bar")}>
+      {segmentsOf(spans, run.milliseconds ?? 0, run.outcome === "waiting").map(({ kind, left, width }, index) => (
+        <span key={index} data-kind={kind} style={{ left: `${left}%`, width: `${width}%` }} />
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,66 @@
+/** What was used in the last days, and the state of the limits. */
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../../api/client";
+import type { Counts } from "./sums";
+
+export const GROUPS = ["user", "agent", "model", "key", "purpose"] as const;
+export type Group = (typeof GROUPS)[number];
+export const PERIODS = ["7", "30", "90", "365"] as const;
+export type Days = (typeof PERIODS)[number];
+
+export interface UsageAnswer {
+  /** Whether the server counts usage at all. */
+  is_counted: boolean;
+  /** Whether the usage of other users is included. */
+  is_everyone: boolean;
+  currency: string;
+  timezone: string;
+  /** The first and the last day, as 2026-11-16. */
+  since: string;
+  until: string;
+  by: Group;
+  /** A day without usage is not in it. */
+  days: (Counts & { day: string })[];
+  /** The largest first. */
+  groups: (Counts & Partial<Record<Group, string>>)[];
+  /** How many groups with less usage are not in it. */
+  left_out: number;
+}
+
+export interface LimitState {
+  limit: string;
+  subject: string;
+  kind: "runs" | "requests" | "tokens" | "cost";
+  /** Amounts of cost are in the currency. */
+  most: number;
+  used: number;
+  reserved: number;
+  running: number;
+  /** Requests in the queue of the limit. */
+  waiting?: number;
+  /** Not for concurrent runs. */
+  resets_at?: string;
+}
+
+export interface LimitsAnswer {
+  /** Those of which the least is left come first. */
+  limits: LimitState[];
+  left_out: number;
+}
+
+const REFRESH_MS = 10_000;
+
+export const useUsage = (by: Group, days: Days) =>
+  useQuery({
+    queryKey: ["usage", by, days],
+    queryFn: () => call<UsageAnswer>(`usage?${new URLSearchParams({ by, days })}`),
+    refetchInterval: REFRESH_MS,
+    placeholderData: (previous) => previous, // the page does not disappear while another period loads
+  });
+
+export const useLimits = () =>
+  useQuery({
+    queryKey: ["usage", "limits"],
+    queryFn: () => call<LimitsAnswer>("usage/limits"),
+    refetchInterval: REFRESH_MS,
+  });

@@ -1,0 +1,248 @@
+"""`rightseat serve --workers N`: several server processes behind one port, for the cores of one machine.
+
+Each worker has its own listening socket on the port, and the kernel distributes the connections. The supervisor keeps
+these sockets open, so that connections to a worker that restarts wait and are not refused.
+
+uvicorn's own supervisor starts `uvicorn.Server` from an import string; ours starts `RightseatServer`, which opens the
+parts before the first request and reports an error as one line.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from rightseat.cli import setup
+from rightseat.cli.reload import SPAWN, start_process
+from rightseat.cli.serve import ServeOptions, address, announce, listen, load_config, serve
+from rightseat.config import Config, Server
+from rightseat.core.errors import ConfigError, RightseatError
+from rightseat.core.parent_death import die_with_parent
+
+logger = logging.getLogger(__name__)
+
+HEALTHY_AFTER_S = 60.0  # a worker that ran for so long is restarted at once
+MAX_BACKOFF_S = 30.0
+
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable by which the Prometheus client shares the metrics of several processes."""
+
+
+def serve_with_workers(options: ServeOptions, count: int) -> None:
+    """Serve until SIGINT or SIGTERM. SIGHUP replaces the workers one after the other."""
+    config = load_config(options)
+    refuse_unshared_state(config)
+    telemetry = config.telemetry
+    setup.set_up_logging(form=telemetry.log_format, level=telemetry.log_level)
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(listener) for listener in listen_for_workers(config.server, count)]
+        metrics_folder = stack.enter_context(share_metrics())
+        asyncio.run(Supervisor(options, config, listeners, metrics_folder).run())
+
+
+def refuse_unshared_state(config: Config) -> None:
+    """Raises `ConfigError` if a worker would not find the threads and runs of another one."""
+    parts = {"threads": config.threads, "log": config.log}
+    if config.engine.type != "local":  # a local engine has no state
+        parts["engine"] = config.engine
+    unshared = [f"`{key}`" for key, part in parts.items() if not getattr(part.options, "url", None)]
+    if unshared:
+        raise ConfigError(
+            f"--workers needs state that several processes share, but {' and '.join(unshared)} can be used by one "
+            "process only. Set the `url` of PostgreSQL for `threads` and `engine`, and of Redis or PostgreSQL for "
+            "`log` (see deploy/fleet.yaml), or serve without --workers."
+        )
+
+
+def listen_for_workers(server: Server, count: int) -> Sequence[socket.socket]:
+    """A listening socket for each worker, all on one port."""
+    with listen(server) as probe:  # with SO_REUSEPORT, an address that another server has would not be an error
+        if sys.platform != "linux":  # elsewhere the kernel does not distribute connections between sockets
+            return [probe.dup() for _ in range(count)]
+        port = probe.getsockname()[1]
+    bound = server.model_copy(update={"port": port})
+    return [listen(bound, is_port_shared=True) for _ in range(count)]
+
+
+@contextmanager
+def share_metrics() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="rightseat-metrics-") as folder:
+        os.environ[METRICS_FOLDER] = folder
+        yield Path(folder)
+        del os.environ[METRICS_FOLDER]
+
+
+class Supervisor:
+    """Starts the workers, replaces those that end, and stops them all."""
+
+    def __init__(
+        self, options: ServeOptions, config: Config, listeners: Sequence[socket.socket], metrics_folder: Path
+    ) -> None:
+        self._options = options
+        self._config = config
+        self._listeners = listeners
+        self._metrics_folder = metrics_folder
+        self._workers: list[Worker] = []
+        self._replacing = [asyncio.Lock() for _ in listeners]
+        self._processes: set[Worker] = set()
+        """Also those that are starting, or finishing their responses after they were replaced."""
+        self._stopped = asyncio.Event()
+        self._restart: asyncio.Task[None] | None = None
+
+    async def run(self) -> None:
+        """Raises `click.exceptions.Exit` if a worker cannot start at first. It has printed the reason."""
+        self._handle_signals()
+        try:
+            await self._start_all()
+            keepers = [asyncio.create_task(self._keep(index)) for index in range(len(self._workers))]
+            await self._stopped.wait()
+            for keeper in keepers:
+                keeper.cancel()
+        finally:
+            await self._stop_all()
+
+    async def _start_all(self) -> None:
+        first, *others = range(len(self._listeners))
+        for indices in ([first], others):  # the first worker creates tables and secrets
+            workers = [self._create(index) for index in indices]
+            if not all(await asyncio.gather(*(worker.started for worker in workers))):
+                raise click.exceptions.Exit(0 if self._stopped.is_set() else 1)
+            self._workers += workers
+        announce(self._config, address(self._listeners[0], "https" if self._options.tls_self_signed else "http"))
+        pids = ", ".join(str(worker.pid) for worker in self._workers)
+        click.echo(f"  workers  {len(self._workers)}: processes {pids}; SIGHUP to process {os.getpid()} replaces them")
+
+    def _create(self, index: int) -> "Worker":
+        worker = Worker(self._options, self._listeners[index])
+        self._processes.add(worker)
+        worker.ended.add_done_callback(lambda _: self._forget(worker))
+        return worker
+
+    def _forget(self, worker: "Worker") -> None:
+        self._processes.discard(worker)
+        remove_gauges(self._metrics_folder, worker.pid)
+
+    async def _keep(self, index: int) -> None:
+        """Start a new worker whenever one ends. One that ends soon after its start is started again ever later."""
+        failures = 0
+        while True:
+            worker = self._workers[index]
+            exit_code = await asyncio.shield(worker.ended)
+            async with self._replacing[index]:
+                if self._workers[index] is not worker:
+                    continue
+                failures = 0 if worker.age > HEALTHY_AFTER_S else failures + 1
+                delay = min(2.0 ** (failures - 2), MAX_BACKOFF_S) if failures > 1 else 0.0
+                when = f"in {delay:g} s" if delay else "now"
+                logger.error(
+                    "Worker %d (process %d) %s. Starting another %s.",
+                    *(index + 1, worker.pid, describe_exit(exit_code), when),
+                )
+                await asyncio.sleep(delay)
+                self._workers[index] = self._create(index)
+
+    async def _replace_all(self) -> None:
+        """Replace each worker by a new one, which first has to be ready. Active responses have time to finish."""
+        for index, _ in enumerate(self._workers):
+            async with self._replacing[index]:
+                old, new = self._workers[index], self._create(index)
+                if not await new.started:
+                    logger.error("The new process of worker %d did not start. The old one continues.", index + 1)
+                    return
+                self._workers[index] = new
+                old.terminate()
+                await asyncio.shield(old.ended)
+        logger.info("All workers were replaced.")
+
+    async def _stop_all(self) -> None:
+        if self._restart is not None:
+            self._restart.cancel()
+        ends = [worker.ended for worker in self._processes]
+        for worker in self._processes:
+            worker.terminate()
+        await asyncio.gather(*ends)
+
+    def _handle_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        if not sys.stdin or not sys.stdin.isatty():  # a terminal that is closed sends SIGHUP, too
+            loop.add_signal_handler(signal.SIGHUP, self._begin_restart)
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        for worker in self._processes:  # those that are starting, too
+            worker.terminate()
+
+    def _begin_restart(self) -> None:
+        if self._restart is None or self._restart.done():
+            self._restart = asyncio.create_task(self._replace_all())
+
+
+class Worker:
+    """A server process. `started` is False if it ended before it could serve."""
+
+    def __init__(self, options: ServeOptions, listener: socket.socket) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._created_at = monotonic()
+        self._receiver, sender = SPAWN.Pipe(duplex=False)
+        with sender:
+            self._process = start_process(run_worker, options, listener, sender)
+        self.pid = self._process.pid or 0
+        self.started: asyncio.Future[bool] = self._loop.create_future()
+        self.ended: asyncio.Future[int] = self._loop.create_future()
+        self._loop.add_reader(self._receiver.fileno(), self._set_started)
+        self._loop.add_reader(self._process.sentinel, self._set_ended)
+
+    @property
+    def age(self) -> float:
+        return monotonic() - self._created_at
+
+    def terminate(self) -> None:
+        """Active responses have `server.shutdown_timeout` seconds to end."""
+        if not self.ended.done():
+            self._process.terminate()
+
+    def _set_started(self) -> None:
+        self._loop.remove_reader(self._receiver.fileno())
+        with self._receiver:
+            try:
+                is_started = self._receiver.recv()
+            except EOFError:
+                is_started = False
+        self.started.set_result(is_started)
+
+    def _set_ended(self) -> None:
+        self._loop.remove_reader(self._process.sentinel)
+        self._process.join()
+        self.ended.set_result(self._process.exitcode or 0)
+
+
+def run_worker(parent: int, options: ServeOptions, listener: socket.socket, started: "Connection[bool, None]") -> None:
+    die_with_parent(parent)
+    try:
+        serve(options, listener, on_started=lambda: started.send(True))
+    except RightseatError as error:
+        raise SystemExit(f"Error: {error.message}") from error
+    except (click.exceptions.Exit, KeyboardInterrupt):
+        raise SystemExit(1) from None
+
+
+def describe_exit(exit_code: int) -> str:
+    return f"was ended by {signal.Signals(-exit_code).name}" if exit_code < 0 else f"ended with status {exit_code}"
+
+
+def remove_gauges(folder: Path, pid: int) -> None:
+    """Gauges of an ended process no longer count. Its counters do: a sum must not fall."""
+    for file in folder.glob(f"gauge_live*_{pid}.db"):
+        file.unlink(missing_ok=True)

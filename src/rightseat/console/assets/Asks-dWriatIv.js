@@ -1,1 +1,0 @@
-import{l as e,ot as t,p as n}from"./index-B3NzO2YM.js";var r=t();function i(){let t=n();return(0,r.jsxs)(`span`,{className:`asks`,children:[(0,r.jsx)(e,{name:`shield`}),t(`flow.asks`)]})}export{i as t};

@@ -1,1 +1,0 @@
-import{J as e,d as t}from"./index-B3NzO2YM.js";function n(n){return function(){let r=n[e().language];return(e,n)=>t(r[e],n)}}export{n as t};

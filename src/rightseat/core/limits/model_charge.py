@@ -1,0 +1,122 @@
+"""One model call as limits count it: how much to reserve for it, and what it used."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rightseat.core.limits.book import UsageCounts
+from rightseat.core.limits.estimate import (
+    DEFAULT_RESERVE_TOKENS,
+    ESTIMATED_BYTES_PER_TOKEN,
+    PromptSize,
+    measure_prompt,
+    output_bound,
+)
+from rightseat.core.limits.rules import NANO, LimitRule
+from rightseat.core.model import (
+    MODEL_KEY,
+    CallChunk,
+    Chunk,
+    Model,
+    Prompt,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    model_name,
+)
+from rightseat.core.prices import TOKENS_PER_PRICE, Price, Prices
+
+
+class ModelCharge:
+    """One model call: how much to reserve for it, and what it used."""
+
+    def __init__(self, prices: Prices, reserve: Mapping[str, int], model: Model, prompt: Prompt) -> None:
+        """`reserve` has the bounds of answers, by the name of the model."""
+        self.model_key = key_of(model)
+        self._price = prices.find(self.model_key, provider_name(model))
+        self._size: PromptSize = measure_prompt(prompt)
+        self._bound = output_bound(prompt, model, reserve.get(self.model_key, DEFAULT_RESERVE_TOKENS))
+        self._is_own_bound = prompt.parameters.max_tokens != self._bound
+        self.tokens = self._size.reserved_tokens + self._bound
+        self.cost = self._cost(self._size.reserved_tokens, 0, self._bound)
+        self._prompt = prompt
+        self._usage: UsageChunk | None = None
+        self._output_bytes = 0
+        self._has_content = False
+        self.is_complete = False
+        self.has_failed = False
+
+    def amount(self, rule: LimitRule) -> int:
+        """How much to reserve for this rule."""
+        return self.tokens if rule.kind == "tokens" else self.cost
+
+    @property
+    def bounded_prompt(self) -> Prompt:
+        parameters = msgspec.structs.replace(self._prompt.parameters, max_tokens=self._bound)
+        return msgspec.structs.replace(self._prompt, parameters=parameters)
+
+    def read(self, chunk: Chunk) -> str | None:
+        """Returns a warning if the answer ended because of a bound that the ask did not have."""
+        kind = type(chunk)
+        if kind is TextChunk or kind is ReasoningChunk:
+            self._has_content = True
+            self._output_bytes += text_bytes(chunk.text)  # type: ignore[union-attr]  # isinstance takes longer
+        elif kind is CallChunk:
+            self._has_content = True
+            self._output_bytes += text_bytes(chunk.arguments) + len(chunk.name)  # type: ignore[union-attr]
+        elif isinstance(chunk, UsageChunk):
+            self._usage = chunk
+        elif isinstance(chunk, StopChunk) and chunk.reason == "length" and self._is_own_bound:
+            return (
+                f"The answer was cut at {self._bound:,} tokens, because a budget applies. `max_tokens` of the request "
+                "sets the bound, or `limits_reserve` in the configuration."
+            )
+        return None
+
+    def counts(self, *, is_reserved: bool) -> UsageCounts:
+        if self._usage is not None:
+            return self._reported(self._usage)
+        if not self._has_content and self.has_failed:
+            return UsageCounts()  # the provider refused, or failed before its first token
+        found = self.estimate(self._output_bytes)
+        if not is_reserved:
+            return found
+        return msgspec.structs.replace(
+            found, estimated_tokens=min(found.estimated_tokens, self.tokens), cost=min(found.cost, self.cost)
+        )
+
+    def estimate(self, output_bytes: int) -> UsageCounts:
+        output = -(-output_bytes // ESTIMATED_BYTES_PER_TOKEN)
+        cost = self._cost(self._size.estimated_tokens, 0, output)
+        return UsageCounts(estimated_tokens=self._size.estimated_tokens + output, cost=cost)
+
+    def _reported(self, usage: UsageChunk) -> UsageCounts:
+        cached = min(usage.cache_read_tokens, usage.input_tokens)
+        return UsageCounts(
+            input_tokens=usage.input_tokens,
+            cached_tokens=cached,
+            output_tokens=usage.output_tokens,
+            cost=self._cost(usage.input_tokens - cached, cached, usage.output_tokens),
+        )
+
+    def _cost(self, fresh: int, cached: int, output: int) -> int:
+        return cost_in_nanos(self._price, fresh, cached, output) if self._price else 0
+
+
+def cost_in_nanos(price: Price, fresh: int, cached: int, output: int) -> int:
+    cached_price = price.input if price.cached_input is None else price.cached_input
+    return round((fresh * price.input + cached * cached_price + output * price.output) * (NANO // TOKENS_PER_PRICE))
+
+
+def key_of(model: Model) -> str:
+    """The name of the model under `models`, or that of the provider."""
+    return str(getattr(model, MODEL_KEY, "") or model_name(model))
+
+
+def provider_name(model: Model) -> str:
+    return str(getattr(getattr(model, "options", None), "model", ""))
+
+
+def text_bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,110 @@
+"""Keeps the last transient runs of this process for operators: spans and outcomes, no text of the conversation.
+
+Both their number and their size are bounded; the oldest are dropped first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from rightseat.core.ask import Ask
+from rightseat.core.events import Event, RunFailed, SpanEnded, SpanStarted
+from rightseat.core.records import RunQuery, RunRecord, is_wanted_run
+from rightseat.core.run.outcome import LastEvent
+from rightseat.core.run.spans import SpanRecorder, format_now
+from rightseat.core.tracing import Observer
+
+MAX_RUNS = 500
+MAX_BYTES = 2 * 2**20
+MAX_EVENTS = 400
+"""Of one run: 200 spans. Its totals count all spans."""
+EVENT_BYTES = 300  # of a span event without its texts, and its place in a list
+RUN_BYTES = 2000  # of a run without its events, with its recorder
+
+
+@dataclass(slots=True, eq=False)
+class TransientRun:
+    """`record` has no outcome while the run is in progress. It is the sink of its recorder."""
+
+    record: RunRecord
+    recorder: SpanRecorder
+    events: list[SpanStarted | SpanEnded] = field(default_factory=list)
+    size_bytes: int = RUN_BYTES
+
+    def append_nowait(self, event: Event) -> None:
+        if len(self.events) < MAX_EVENTS and isinstance(event, SpanStarted | SpanEnded):
+            self.events.append(event)
+            self.size_bytes += EVENT_BYTES + (len(event.name) if isinstance(event, SpanStarted) else 0)
+
+    def end(self, last: LastEvent | None) -> None:
+        """Without a last event the run was cut off."""
+        totals = self.recorder.history.totals
+        usage = totals.usage
+        failure = last if isinstance(last, RunFailed) else None
+        self.record = msgspec.structs.replace(
+            self.record,
+            ended_at=format_now(),
+            outcome="failed" if last is None or isinstance(last, RunFailed) else last.outcome,
+            code=failure.code if failure else "cut_off" if last is None else None,
+            input_tokens=usage and usage.input_tokens,
+            output_tokens=usage and usage.output_tokens,
+            cache_read_tokens=usage and usage.cache_read_tokens,
+            model_calls=totals.model_calls,
+            tool_calls=totals.tool_calls,
+            flow=totals.flow,
+            models=totals.models,
+        )
+
+
+class TransientRuns:
+    def __init__(self, *, max_runs: int = MAX_RUNS, max_bytes: int = MAX_BYTES) -> None:
+        self._max_runs = max_runs
+        self._max_bytes = max_bytes
+        self._runs: dict[str, TransientRun] = {}  # the oldest first
+        self._size_bytes = 0  # of the runs that have ended
+
+    def start(self, ask: Ask, observer: Observer) -> TransientRun:
+        """Its `recorder` observes the run and passes its spans on to `observer`."""
+        record = RunRecord(
+            id=ask.run_id,
+            thread=ask.thread_id,
+            user=ask.principal.id,
+            agent=ask.agent,
+            face=ask.face or None,
+            started_at=format_now(),
+            ended_at=None,
+            outcome=None,
+            code=None,
+            has_questions=False,
+            is_waiting=False,
+            input_tokens=None,
+            output_tokens=None,
+        )
+        run = TransientRun(record, SpanRecorder(observer))
+        run.recorder.attach(run)
+        self._runs[ask.run_id] = run
+        return run
+
+    def end(self, run: TransientRun, last: LastEvent | None) -> None:
+        run.end(last)
+        self._size_bytes += run.size_bytes
+        self._forget()
+
+    def list(self, query: RunQuery, before: str | None = None) -> Sequence[RunRecord]:
+        """The runs of the query that started before this time, the most recently started first, up to its limit."""
+        newest = (run.record for run in reversed(self._runs.values()))
+        wanted = (one for one in newest if is_wanted_run(one, query) and (before is None or one.started_at < before))
+        return [one for one, _ in zip(wanted, range(query.limit + 1), strict=False)]
+
+    def find(self, run_id: str) -> TransientRun | None:
+        return self._runs.get(run_id)
+
+    def _forget(self) -> None:
+        """Runs in progress stay: `max_concurrent_runs_per_user` and the limits bound their number."""
+        ended = [run for run in self._runs.values() if run.record.ended_at is not None]
+        for run in ended:
+            if len(self._runs) <= self._max_runs and self._size_bytes <= self._max_bytes:
+                return
+            del self._runs[run.record.id]
+            self._size_bytes -= run.size_bytes

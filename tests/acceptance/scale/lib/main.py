@@ -1,0 +1,148 @@
+"""run [--quick] [--all] [--slack X] [--list] [--json FILE] [--serve FILE] [PART ...]"""
+
+import siblings  # noqa: F401, I001
+
+import argparse
+import asyncio
+import fnmatch
+import json
+import os
+import resource
+import signal
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import exhausted
+import fleet
+import growth
+import history
+import soak
+import streams
+import uvloop
+from services import Missing
+from stage import Broken, Stage
+
+SLACKENED = ("growth", "history")
+"""Their figures are ratios of CPU times of about a millisecond, which neighbours on the machine change."""
+PARTS = {"streams": streams, "files": exhausted, "fleet": fleet, "growth": growth, "history": history, "soak": soak}
+
+
+def main() -> int:
+    options = read_options()
+    names = options.part or list(PARTS)
+    if unknown := [name for name in names if name not in PARTS]:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 2
+    targets = tomllib.loads((siblings.SUITE / "targets.toml").read_text())
+    if options.list:
+        for name in names:
+            print(f"{name:10} {PARTS[name].__doc__}")
+            for figure, target in targets[name].items():
+                print(f"           {figure:28} {'>=' if isinstance(target, dict) else '<='} {bound(target):g}")
+        return 0
+    skipped = {} if options.all else skips()
+    if unknown := [name for name in skipped if not any(name.startswith(f"{part}-") for part in PARTS)]:
+        print(f"skips.txt names no figure: {', '.join(unknown)}", file=sys.stderr)
+        return 2
+    serve = Path(options.serve).resolve()
+    if not serve.exists():
+        print(f"{options.serve} is not here: run the suite from the project's root", file=sys.stderr)
+        return 2
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    began, results, found = time.monotonic(), [], {}
+    for name in names:
+        try:
+            found[name], lines = uvloop.run(judge(name, serve, slackened(name, targets[name], options.slack), options.quick, skipped))
+        except Missing as missing:
+            print(missing, file=sys.stderr)
+            return 2
+        except asyncio.CancelledError:
+            return 130
+        results += lines
+    failed = sum(line["outcome"] == "FAIL" for line in results)
+    if options.json:
+        head = {"suite": "scale", "quick": options.quick, "seconds": round(time.monotonic() - began, 1)}
+        totals = {"passed": sum(line["outcome"] == "ok" for line in results), "failed": failed, "scenarios": results, "found": found}
+        Path(options.json).write_text(json.dumps(head | totals, indent=1, default=str) + "\n")
+    passed = sum(line["outcome"] == "ok" for line in results)
+    print(f"{passed} passed, {failed} failed, {len(results) - passed - failed} skipped")
+    return 1 if failed else 0
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="run", description="How what rightseat costs grows with streams, servers, threads, messages and time.")
+    parser.add_argument("part", nargs="*", help=", ".join(PARTS))
+    parser.add_argument("--quick", action="store_true", help="smaller levels, under three minutes in all")
+    parser.add_argument("--all", action="store_true", help="also judge what skips.txt names")
+    parser.add_argument("--slack", type=float, default=1.0, metavar="X", help="allow X times the growth of CPU times, on a machine with neighbours")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--json", metavar="FILE")
+    parser.add_argument("--serve", default="tests/acceptance/serve", help="what starts a server: FILE scale PORT")
+    return parser.parse_args()
+
+
+def skips() -> dict[str, str]:
+    """Figures that rightseat does not reach yet, as patterns, and why."""
+    lines = (siblings.SUITE / "skips.txt").read_text().splitlines()
+    return dict(line.split("  ", 1) for line in lines if line.strip() and not line.startswith("#"))
+
+
+def slackened(name: str, targets: dict, slack: float) -> dict:
+    return {figure: target * slack for figure, target in targets.items()} if name in SLACKENED else targets
+
+
+async def judge(name: str, serve: Path, targets: dict, quick: bool, skipped: dict[str, str]) -> tuple[dict, list[dict]]:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
+    part, began, found, reason = PARTS[name], time.monotonic(), {}, ""
+    try:
+        async with Stage(serve) as stage:
+            found = await part.measure(stage, quick)
+    except Broken as error:
+        reason = str(error)
+    print(f"\n{name}: {part.__doc__.splitlines()[0]}  ({time.monotonic() - began:.0f} s)")
+    values = {}
+    if found:
+        show(list(part.table(found)))
+        values = dict(part.figures(found))
+    lines = []
+    for pattern, target in targets.items():
+        matching = fnmatch.filter(values, pattern) or [pattern]
+        if matching == [pattern] and values and "*" in pattern and "RS_SCALE_STORES" in os.environ:
+            continue  # a store that was left out
+        for figure in matching:
+            value = values.get(figure)
+            outcome, detail = verdict(value, target, reason)
+            why = next((why for pattern, why in skipped.items() if fnmatch.fnmatch(f"{name}-{figure}", pattern)), None)
+            if why and value is not None:
+                outcome, detail = "skip", f"{detail}; {why.strip()}"
+            print(f"{outcome:6} {name}-{figure:28} {detail}", flush=True)
+            lines.append({"name": f"{name}-{figure}", "outcome": outcome, "value": value, "detail": detail})
+    return found, lines
+
+
+def bound(target: object) -> float:
+    return target["least"] if isinstance(target, dict) else target
+
+
+def verdict(value: float | None, target: object, reason: str) -> tuple[str, str]:
+    if value is None:
+        return "FAIL", reason or "not measured"
+    if isinstance(target, dict):
+        return "ok" if value >= target["least"] else "FAIL", f"{value:.3g}; target >= {target['least']:g}"
+    return "ok" if value <= target else "FAIL", f"{value:.3g}; target <= {target:g}"
+
+
+def show(rows: list[list[str]]) -> None:
+    wide = [row for row in rows if len(row) == len(rows[0])]
+    widths = [max(len(row[column]) for row in wide) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, [*widths, *[0] * len(row)])).rstrip())
+    print()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

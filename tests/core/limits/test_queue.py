@@ -1,0 +1,119 @@
+"""Asks of this process that wait for a limit: woken when a run ends, and removed when they stop waiting."""
+
+import asyncio
+
+import pytest
+
+from rightseat.core.errors import ShuttingDown
+from rightseat.core.limits import queue as queue_module
+from rightseat.core.limits.book import Admitted, LimitRefusal, Reserve, Settle, UsageKey
+from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.observer import NO_LIMIT_OBSERVER
+from rightseat.core.limits.queue import AskQueue
+from rightseat.core.limits.rules import Charge, CounterKey, LimitRule, QueuePolicy
+from rightseat.core.limits.store import UsageQuery
+from rightseat.core.limits.windows import SlidingWindow
+from rightseat.stores.limits import MemoryLimits
+
+KEY = CounterKey("one", "concurrent_runs", "alice")
+USAGE = UsageKey("alice", "", "default", "")
+
+
+class QueueOfOne:
+    """A limit of one run at once, and asks that wait for it."""
+
+    def __init__(self, wait: float = 20.0) -> None:
+        self.store = MemoryLimits()
+        self.ledger = Ledger(self.store)
+        self.queue = AskQueue(self.ledger, NO_LIMIT_OBSERVER)
+        self._policy = QueuePolicy(wait)
+
+    def ask(self, run: str) -> "asyncio.Task[Admitted | LimitRefusal]":
+        charge = Charge(KEY, LimitRule("runs", 1), 1, policy=self._policy)
+        return asyncio.create_task(self.queue.admit(Reserve(f"{run}:slot", run, [charge], USAGE)))
+
+    async def until_waiting(self, number: int) -> None:
+        while sum(row.waiting for row in (await self.store.counters())[1]) != number:  # noqa: ASYNC110  # has no event
+            await asyncio.sleep(0)
+
+    async def end(self, admitted: Admitted | LimitRefusal) -> None:
+        assert isinstance(admitted, Admitted)
+        settled = self.ledger.settle(Settle(admitted.hold, USAGE))
+        settled.add_done_callback(self.queue.notify)
+        await settled
+
+
+async def test_a_run_that_ends_here_wakes_the_next_ask_without_a_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "POLL_INTERVAL_S", 60.0)
+    queue = QueueOfOne()
+    async with asyncio.timeout(10):
+        running = await queue.ask("r1")
+        asks = [queue.ask("r2"), queue.ask("r3")]
+        await queue.until_waiting(2)
+        for ask in asks:
+            await queue.end(running)
+            running = await ask
+
+    assert isinstance(running, Admitted)
+
+
+async def test_a_run_that_ends_elsewhere_is_found_by_the_poll(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue_module, "POLL_INTERVAL_S", 0.05)
+    queue = QueueOfOne()
+    async with asyncio.timeout(10):
+        running = await queue.ask("r1")
+        ask = queue.ask("r2")
+        await queue.until_waiting(1)
+        assert isinstance(running, Admitted)
+        await queue.store.apply([Settle(running.hold, USAGE)])
+
+        assert isinstance(await ask, Admitted)
+
+
+async def test_an_ask_whose_time_is_over_is_refused_and_counted_as_such() -> None:
+    queue = QueueOfOne(wait=0.05)
+    async with asyncio.timeout(10):
+        await queue.ask("r1")
+        refused = await queue.ask("r2")
+        await queue.until_waiting(0)
+
+    assert isinstance(refused, LimitRefusal)
+    assert refused.cause == "queue_timeout"
+    (row,) = await queue.store.usage(UsageQuery())
+    assert row.counts.refused == 1
+
+
+async def test_an_ask_that_is_cancelled_leaves_the_queue_and_is_not_refused() -> None:
+    queue = QueueOfOne()
+    async with asyncio.timeout(10):
+        await queue.ask("r1")
+        ask = queue.ask("r2")
+        await queue.until_waiting(1)
+        ask.cancel()
+        await queue.until_waiting(0)
+
+    assert await queue.store.usage(UsageQuery()) == []
+
+
+async def test_a_server_that_shuts_down_refuses_the_asks_that_wait() -> None:
+    queue = QueueOfOne()
+    async with asyncio.timeout(10):
+        await queue.ask("r1")
+        ask = queue.ask("r2")
+        await queue.until_waiting(1)
+        queue.queue.close()
+
+        with pytest.raises(ShuttingDown):
+            await ask
+        await queue.until_waiting(0)
+
+
+async def test_an_ask_waits_until_a_window_opens() -> None:
+    queue, rule = QueueOfOne().queue, LimitRule("requests", 1, SlidingWindow(1))
+    charge = Charge(CounterKey("burst", rule.name, "alice"), rule, 1, policy=QueuePolicy(20))
+    async with asyncio.timeout(10):
+        first, second = [await queue.admit(Reserve(f"{n}:slot", str(n), [charge], USAGE)) for n in range(2)]
+
+    assert isinstance(first, Admitted)
+    assert isinstance(second, Admitted)
+    assert second.now - first.now >= 1

@@ -1,0 +1,145 @@
+"""One process: admission, metering and the store are real; a run is some model calls in a row."""
+
+import asyncio
+from dataclasses import dataclass
+
+from rightseat.core.admission import Admission, RunSlot
+from rightseat.core.ask import Ask, Parameters
+from rightseat.core.concurrency import aclosing
+from rightseat.core.engine import Steps
+from rightseat.core.errors import ModelError, RightseatError
+from rightseat.core.events import RunFinished
+from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.meter import Metering, stream_model
+from rightseat.core.limits.rules import Limits
+from rightseat.core.model import Prompt
+from rightseat.core.prices import Prices
+from rightseat.core.run.durable import reclaim_run, retry_store
+from rightseat.stores.sql import SqlThreads
+from tests.simulation.clock import Clock, Loop
+from tests.simulation.engine import PlayedEngine
+from tests.simulation.limits.counted_database import CountedConnection, CountedDatabase
+from tests.simulation.limits.flaws import OpenLimits, without_flaw
+from tests.simulation.limits.provider import MAX_TOKENS, PROMPT, Provider
+from tests.simulation.network import Link
+
+CALLS = 2  # of the model, in each run
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What all processes share."""
+
+    database: CountedDatabase
+    provider: Provider
+    limits: Limits
+    open_limits: OpenLimits = without_flaw
+
+
+class MeteredReplica:
+    def __init__(self, clock: Clock, fleet: Fleet) -> None:
+        self.loop = Loop(clock)
+        self.process = clock.count()
+        self.link = Link(self.loop, fleet.database)
+        self.is_ready = False
+        self.runs: set[str] = set()
+        """Runs that are executed here."""
+        self._fleet = fleet
+        self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and not performed yet
+        database = CountedConnection(fleet.database, self.link, self.process, buries_first=False)
+        self._engine = PlayedEngine(self.loop, database)
+        self._threads = SqlThreads(database)
+        store = fleet.open_limits(self._threads, database)
+        self._admission = Admission(None, Metering(fleet.limits, Ledger(store), Prices()))
+        self._opening = self.loop.create_task(self._open())
+
+    def failures(self) -> list[str]:
+        return self.loop.failures + self._engine.failures
+
+    async def _open(self) -> None:
+        while not self.is_ready:
+            try:
+                await self._threads.__aenter__()
+                await self._engine.open(self._perform)
+                self.is_ready = True
+            except (RightseatError, OSError):
+                await asyncio.sleep(1.0)  # it is started again
+        while True:
+            await asyncio.sleep(1.0)
+            try:
+                if orphans := await self._threads.orphans():
+                    await self._engine.resume(orphans)
+            except (RightseatError, OSError):
+                continue
+
+    def accept(self, ask: Ask, seconds: float) -> None:
+        """The client of a transient run disconnects after these seconds."""
+        task = self.loop.create_task(self._serve(ask))
+        if ask.transient:
+            self.loop.call_later(seconds, task.cancel)
+
+    async def _serve(self, ask: Ask) -> None:
+        """As `Runtime.start` and `RunExecutor` do."""
+        try:
+            self._slots[ask.run_id] = await self._admission.admit(ask)
+        except RightseatError:
+            return  # refused, or the store could not be reached
+        if ask.transient:
+            await self._perform(ask, None)
+            return
+        try:
+            await self._threads.claim(ask)
+            is_ours = await self._engine.start(ask, self._perform)
+        except (RightseatError, OSError):
+            is_ours = False
+        if not is_ours and (slot := self._slots.pop(ask.run_id, None)):
+            slot.give_back()
+
+    async def _perform(self, ask: Ask, steps: Steps | None) -> None:
+        self.runs.add(ask.run_id)
+        try:
+            await self._execute(ask, steps)
+        finally:
+            self.runs.discard(ask.run_id)
+
+    async def _execute(self, ask: Ask, steps: Steps | None) -> None:
+        slot = self._slots.pop(ask.run_id, None)
+        is_new = slot is not None
+        if slot is None:
+            self._fleet.database.taken_over.add(ask.run_id)
+            slot = await self._admission.take(ask)
+        slot.activate()
+        held = slot
+        if task := asyncio.current_task():
+            task.add_done_callback(lambda _: held.release())
+        if not is_new and await reclaim_run(self._threads, ask) is None:
+            return  # it has ended
+        try:
+            for number in range(CALLS):
+                await (steps.do(f"call:{number}", int, self._call) if steps else self._call())
+        except (ModelError, RightseatError):
+            pass
+        self._check_slot(ask, slot, is_new=is_new)
+        await slot.close()
+        if not ask.transient:
+            await retry_store(ask, lambda: self._threads.finish(ask, (), None, RunFinished("done")))
+
+    async def _call(self) -> int:
+        prompt = Prompt(PROMPT.messages, parameters=Parameters(max_tokens=MAX_TOKENS))
+        chunks = 0
+        async with aclosing(stream_model(self._fleet.provider.call(), prompt)) as stream:
+            async for _ in stream:
+                chunks += 1
+        return chunks
+
+    def _check_slot(self, ask: Ask, slot: RunSlot, *, is_new: bool) -> None:
+        """A run that is executed here holds its slot until its end, unless this process was taken for dead."""
+        database = self._fleet.database
+        if slot.meter is None or slot.meter._slot is None:
+            return  # it was taken over while the store could not be reached
+        is_owner = self.process not in database.reaped
+        if not is_new:  # the process that claimed the run last; an earlier one may not know yet that it is fenced
+            row = database.driver.execute("SELECT process_id, outcome FROM runs WHERE id = ?", (ask.run_id,)).fetchone()
+            is_owner = row == (self.process, None)
+        if is_owner and not any(hold.id == f"{ask.run_id}:slot" for hold in database.holds):
+            database.problems.append(f"run {ask.run_id} has lost its slot while it runs in process {self.process}")

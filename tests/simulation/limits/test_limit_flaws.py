@@ -1,0 +1,25 @@
+"""The simulation of limits notices flaws that are planted on purpose."""
+
+import pytest
+
+from tests.simulation.limits import flaws
+from tests.simulation.limits.flaws import OpenLimits
+from tests.simulation.limits.limit_world import play_many_limits
+
+ENOUGH = 1_000
+"""Schedules within which a flaw has to show; all but the last one do in the first few dozen."""
+
+
+@pytest.mark.parametrize(
+    ("flaw", "noticed"),
+    [
+        pytest.param(flaws.look_first, "reserved", id="looks and counts in two steps"),
+        pytest.param(flaws.settle_twice, "is counted as", id="settles twice"),
+        pytest.param(flaws.never_reap, "is still reserved", id="never settles for dead processes"),
+        pytest.param(flaws.release_for_others, "has lost its slot", id="gives back slots of other processes"),
+    ],
+)
+def test_a_flaw_in_limits_is_noticed(flaw: OpenLimits, noticed: str) -> None:
+    verdicts = play_many_limits(range(ENOUGH), flaw)
+
+    assert any(noticed in problem for verdict in verdicts for problem in verdict.problems)

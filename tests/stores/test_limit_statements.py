@@ -1,0 +1,114 @@
+"""How many statements limits add to a run, counted at the driver of each database."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, aclosing, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, event
+
+from rightseat.core.admission import Admission
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.limits.ledger import Ledger
+from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.rules import Limit, LimitRule, Limits
+from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.messages import user
+from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk
+from rightseat.core.prices import Prices
+from rightseat.core.runtime import Runtime
+from rightseat.engines.local import LocalEngine
+from rightseat.logs.memory import MemoryLog
+from rightseat.stores.databases import connect
+from rightseat.stores.sql import SqlThreads
+
+THREE = [
+    Limit("runs", "user", [LimitRule("runs", 10)]),
+    Limit("minute", "user", [LimitRule("requests", 1000, SlidingWindow(60))]),
+    Limit("day", "everyone", [LimitRule("tokens", 1_000_000, CalendarWindow("day"))]),
+]
+STORED_RUN = 8
+"""Statements of a stored run without limits."""
+THREE_LIMITS = 10
+"""Admission and reservation read and write the counters and add a hold; the settlement deletes both holds, changes
+the counters, and adds the usage."""
+OTHERS = [Limit(one.name, "user", one.rules, match="bob") for one in THREE]
+
+
+class Brief:
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        yield TextChunk("Hello")
+        yield UsageChunk(5, 1)
+        yield StopChunk("stop")
+
+
+@contextmanager
+def record_statements(database: Any) -> Iterator[list[str]]:
+    """Of SQLAlchemy, and of the connection on which PostgreSQL runs scripts. A batch of rows is one statement."""
+    found: list[str] = []
+
+    def record(*args: Any) -> None:
+        found.append(args[2])
+
+    def record_script(sent: Any) -> None:
+        if sent.query not in ("BEGIN;", "COMMIT;"):
+            found.append(sent.query)
+
+    scripts = getattr(getattr(database, "_scripts", None), "_connection", None)
+    event.listen(Engine, "before_cursor_execute", record)
+    try:
+        with scripts.query_logger(record_script) if scripts else nullcontext():
+            yield found
+    finally:
+        event.remove(Engine, "before_cursor_execute", record)
+
+
+async def list_statements(where: Path | str, limits: list[Limit] | None, *, transient: bool) -> list[str]:
+    """The statements of the second run: the first adds the counters."""
+    async with asyncio.timeout(60), AsyncExitStack() as stack:
+        threads = await stack.enter_async_context(SqlThreads(connect(where)))
+        metering = None
+        if limits is not None:
+            ledger = await stack.enter_async_context(Ledger(threads.limits))
+            metering = Metering(Limits(limits), ledger, Prices())
+        runtime = Runtime(
+            {"default": Loop(Brief())},
+            log=MemoryLog(),
+            threads=threads,
+            engine=LocalEngine(),
+            admission=Admission(None, metering),
+        )
+        await run_once(runtime, transient=transient)
+        with record_statements(threads._database) as found:
+            await run_once(runtime, transient=transient)
+        return found
+
+
+async def run_once(runtime: Runtime, *, transient: bool) -> None:
+    ask = Ask(messages=(user("Hi"),), principal=Principal("anna"), transient=transient)
+    begun = await runtime.start(ask)
+    async with aclosing(runtime.follow(begun.run_id)) as batches:
+        async for _ in batches:
+            pass
+
+
+def is_of_limits(statement: str) -> bool:
+    return "limit_" in statement or "INTO usage" in statement or "clock_timestamp" in statement
+
+
+@pytest.mark.parametrize("transient", [True, False])
+async def test_limits_add_ten_statements_to_a_run_and_none_without_limits(where: Path | str, transient: bool) -> None:
+    without = await list_statements(where, None, transient=transient)
+    unmatched = await list_statements(where, OTHERS, transient=transient)
+    limited = await list_statements(where, THREE, transient=transient)
+
+    assert len(without) <= (0 if transient else STORED_RUN)
+    assert not [one for one in without if is_of_limits(one)]
+    # a limit that does not match is not looked at; only the usage is written, on PostgreSQL with the database's day
+    assert len(unmatched) - len(without) == (1 if isinstance(where, Path) else 2)
+    assert not [one for one in unmatched if "limit_" in one]
+    assert len(limited) - len(without) <= THREE_LIMITS
+    assert any("limit_holds" in one for one in limited)
