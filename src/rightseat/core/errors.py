@@ -15,6 +15,8 @@
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
     │   ├── ConcurrencyLimitExceeded   429  the maximum of concurrent runs is reached
     │   ├── RateLimitExceeded          429  the requests or tokens of a window of at most an hour are used
+    │   ├── QueueFull                  429  as many requests wait for the limit as may
+    │   ├── QueueTimeout               429  the request waited for the limit as long as it may
     │   ├── BudgetExceeded             429  the requests, tokens or cost of a longer window are used
     │   └── RequestTooLarge            413  one request may need more than the whole limit
     ├── AgentNotFound                  404  no agent has this name

@@ -37,7 +37,7 @@ from rightseat.faces.openbb.request.state import (
 )
 from rightseat.faces.openbb.request.types import Query
 from rightseat.faces.openbb.response import events
-from rightseat.faces.openbb.response.early_stream import EarlyStream, is_slow
+from rightseat.faces.openbb.response.early_stream import PREPARE_GRACE_S, EarlyStream, is_slow
 from rightseat.faces.openbb.response.encoder import ResponseEncoder
 from rightseat.faces.openbb.response.events import event_response, response_headers
 from rightseat.faces.openbb.response.warnings import result_warnings
@@ -131,9 +131,9 @@ class QueryHandler:
         keep_alive = min(COMMENT_INTERVAL_S, self._limits.keep_alive) if has_queues else self._limits.keep_alive
         if is_slow(query):
             first = KEEP_ALIVE_COMMENT if session.is_legacy else events.status(READING_DATA)
-            return EarlyStream(run, head, first, keep_alive)
+            return EarlyStream(run, head, first, keep_alive, PREPARE_GRACE_S)
         if has_queues:
-            return EarlyStream(run, head, KEEP_ALIVE_COMMENT, keep_alive, grace=COMMENT_INTERVAL_S)
+            return EarlyStream(run, head, KEEP_ALIVE_COMMENT, keep_alive, COMMENT_INTERVAL_S)
         return await run()
 
     def _open(self, query: Query, files_url: str | None) -> Session:

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from rightseat.faces.openbb.response import early_stream
+from rightseat.faces.openbb import query
 from rightseat.testing import ScriptedModel, says
 from tests.conftest import Serve
 from tests.faces.openbb.serving import app, events, human, names, question, said_to, text_of, widget
@@ -55,7 +55,7 @@ async def asked(url: str, body: Any) -> AsyncIterator[AsyncIterator[str]]:
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(early_stream, "PREPARE_GRACE_S", 0.0)
+    monkeypatch.setattr(query, "PREPARE_GRACE_S", 0.0)
 
 
 @pytest.mark.usefixtures("at_once")

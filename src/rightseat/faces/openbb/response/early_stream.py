@@ -45,7 +45,7 @@ class EarlyStream(Response):
         headers: RawHeaders,
         first: bytes,
         keep_alive: float,
-        grace: float = PREPARE_GRACE_S,
+        grace: float,
     ) -> None:
         super().__init__()
         self.raw_headers = headers
