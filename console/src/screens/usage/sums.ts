@@ -1,5 +1,4 @@
 /** The numbers of the screen, from the server's rows. */
-import type { Format } from "../../format";
 import { barChart, type Chart, type Line } from "../../parts/chart/chart";
 import type { LimitState, UsageAnswer } from "./api";
 
