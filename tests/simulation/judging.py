@@ -18,7 +18,7 @@ from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunRow, Thread
 from rightseat.logs.redis.replies import read_records
 from rightseat.logs.shared.records import Cursor, Record
-from rightseat.stores import queries
+from rightseat.stores import thread_queries
 from tests.simulation.clients import Client
 from tests.simulation.outside import WORDS
 from tests.simulation.streams import Redis
@@ -73,7 +73,7 @@ def look(world: World, run_ids: Sequence[str]) -> object:
 
 def threads_of(world: World) -> list[Thread]:
     names = sorted({client.thread_id for client in world.clients})
-    found = [world.servers.database.transact(queries.load, name, ANYONE.id) for name in names]
+    found = [world.servers.database.transact(thread_queries.load, name, ANYONE.id) for name in names]
     return [thread for thread in found if thread is not None]
 
 

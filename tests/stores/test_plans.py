@@ -11,7 +11,7 @@ from sqlalchemy import Connection, event, insert, text
 
 from rightseat.core.records import ThreadQuery
 from rightseat.core.threads import ThreadCursor
-from rightseat.stores import process_queries, queries, record_queries, tables
+from rightseat.stores import process_queries, record_queries, tables, thread_queries
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 
@@ -21,15 +21,15 @@ SCAN = re.compile(r"Seq Scan|SCAN (?!CONSTANT ROW|\w+ USING (COVERING )?INDEX ix
 SORT = re.compile("Sort|TEMP B-TREE")
 CURSOR = ThreadCursor("2026-01-01T00:30:00.000000Z", "t1800")
 READS: dict[str, Callable[[Connection], object]] = {
-    "list": lambda connection: queries.list_threads(connection, "user1", None, False, 50),
-    "list of an agent": lambda connection: queries.list_threads(connection, "user1", "clerk", True, 50),
-    "next page": lambda connection: queries.list_threads(connection, "user1", None, False, 50, CURSOR),
+    "list": lambda connection: thread_queries.list_threads(connection, "user1", None, False, 50),
+    "list of an agent": lambda connection: thread_queries.list_threads(connection, "user1", "clerk", True, 50),
+    "next page": lambda connection: thread_queries.list_threads(connection, "user1", None, False, 50, CURSOR),
     "list of operators": lambda connection: record_queries.list_threads(connection, ThreadQuery(after=str(CURSOR))),
-    "load": lambda connection: queries.load(connection, "t1", "user1"),
-    "approvals": lambda connection: queries.pending(connection, "user1", None),
-    "unfinished runs of a user": lambda connection: queries.list_unfinished_runs(connection, "user1", None),
-    "expired questions": lambda connection: queries.has_expired_interrupts(connection, "2025"),
-    "expired threads": lambda connection: queries.expire(connection, "2025", 500),
+    "load": lambda connection: thread_queries.load(connection, "t1", "user1"),
+    "approvals": lambda connection: thread_queries.pending(connection, "user1", None),
+    "unfinished runs of a user": lambda connection: thread_queries.list_unfinished_runs(connection, "user1", None),
+    "expired questions": lambda connection: thread_queries.has_expired_interrupts(connection, "2025"),
+    "expired threads": lambda connection: thread_queries.expire(connection, "2025", 500),
     "runs of other processes": lambda connection: process_queries.list_other_processes(connection, 1),
     "own unfinished runs": lambda connection: process_queries.find_unfinished(connection, 1),
 }

@@ -6,8 +6,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask
 from rightseat.stores import rows
-from rightseat.stores.queries import OWNER
 from rightseat.stores.tables import files
+from rightseat.stores.thread_queries import OWNER
 
 ADD_FILE = insert(files)
 FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)

@@ -42,8 +42,8 @@ from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.core.usage import ModelUsage
 from rightseat.stores import rows
 from rightseat.stores.durations import MillisecondsBetween
-from rightseat.stores.queries import NEWEST_FIRST, USE_ORDER, read_pending
 from rightseat.stores.tables import files, interrupts, messages, runs, threads
+from rightseat.stores.thread_queries import NEWEST_FIRST, USE_ORDER, read_pending
 
 MAX_NUMBER_DIGITS = 18  # fits the integers of both databases
 VISITED_ROWS = 200  # read at once

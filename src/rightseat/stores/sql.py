@@ -31,9 +31,10 @@ from rightseat.stores import (
     file_queries,
     limit_queries,
     process_queries,
-    queries,
     record_queries,
     rows,
+    run_queries,
+    thread_queries,
     thread_search,
     usage_months,
     user_queries,
@@ -121,7 +122,7 @@ class SqlThreads:
         raise RunExists(ask.run_id)
 
     def _claim(self, connection: Connection, ask: Ask, again: bool, artifact: StoredArtifact | None) -> RunClaim:
-        claim = queries.claim(connection, ask, self._database.process_id, again)
+        claim = run_queries.claim(connection, ask, self._database.process_id, again)
         if artifact is None:
             return claim
         file_queries.add_file(connection, ask, artifact)
@@ -139,7 +140,7 @@ class SqlThreads:
         if epoch is None:
             return
         try:
-            await self._database.write(queries.finish, ask, epoch, messages, state, last, totals)
+            await self._database.write(run_queries.finish, ask, epoch, messages, state, last, totals)
         except StaleWriter:
             del self._epochs[ask.run_id]
             raise
@@ -148,7 +149,7 @@ class SqlThreads:
             self._database.erase()
 
     async def advance_epoch(self, ask: Ask, epoch: int) -> int:
-        self._epochs[ask.run_id] = await self._database.write(queries.advance_epoch, ask.run_id, epoch)
+        self._epochs[ask.run_id] = await self._database.write(run_queries.advance_epoch, ask.run_id, epoch)
         return self._epochs[ask.run_id]
 
     async def append_messages(self, ask: Ask) -> None:
@@ -156,7 +157,7 @@ class SqlThreads:
             raise BadRequest("An id must not contain a NUL character.")
         for _ in range(BEGIN_ATTEMPTS):
             try:
-                return await self._database.write(queries.append_messages, ask)
+                return await self._database.write(run_queries.append_messages, ask)
             except IntegrityError:
                 continue
         raise ThreadNotFound(ask.thread_id)
@@ -168,7 +169,7 @@ class SqlThreads:
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         if "\0" in thread_id:
             return None
-        return await self._database.read(queries.load, thread_id, principal.id)
+        return await self._database.read(thread_queries.load, thread_id, principal.id)
 
     async def list(
         self,
@@ -179,31 +180,31 @@ class SqlThreads:
         limit: int = 50,
         after: ThreadCursor | None = None,
     ) -> Sequence[Summary]:
-        return await self._database.query(queries.list_threads, principal.id, agent, archived, limit, after)
+        return await self._database.query(thread_queries.list_threads, principal.id, agent, archived, limit, after)
 
     async def change(
         self, thread_id: str, principal: Principal, *, name: str | None = None, archived: bool | None = None
     ) -> Summary:
         if "\0" in thread_id:
             raise ThreadNotFound(thread_id)
-        return await self._database.write(queries.change, thread_id, principal.id, name, archived)
+        return await self._database.write(thread_queries.change, thread_id, principal.id, name, archived)
 
     async def delete(self, thread_id: str, principal: Principal) -> Sequence[str]:
         if "\0" in thread_id:
             raise ThreadNotFound(thread_id)
-        run_ids = await self._database.write(queries.delete_thread, thread_id, principal.id)
+        run_ids = await self._database.write(thread_queries.delete_thread, thread_id, principal.id)
         self._database.erase()
         return run_ids
 
     async def pending(self, principal: Principal, thread_id: str | None = None) -> Sequence[Pending]:
         if thread_id is not None and "\0" in thread_id:
             return ()
-        return await self._database.query(queries.pending, principal.id, thread_id)
+        return await self._database.query(thread_queries.pending, principal.id, thread_id)
 
     async def unfinished(self, principal: Principal, thread_id: str | None = None) -> Sequence[str]:
         if thread_id is not None and "\0" in thread_id:
             return ()
-        return await self._database.query(queries.list_unfinished_runs, principal.id, thread_id)
+        return await self._database.query(thread_queries.list_unfinished_runs, principal.id, thread_id)
 
     @property
     def reap_every(self) -> float | None:
@@ -262,9 +263,9 @@ class SqlThreads:
 
     async def expire_questions(self) -> Sequence[Expired]:
         before = rows.now(ago=rows.EXPIRY_GRACE)
-        if not await self._database.query(queries.has_expired_interrupts, before):
+        if not await self._database.query(thread_queries.has_expired_interrupts, before):
             return ()
-        return await self._database.write(queries.expire_interrupts, before)
+        return await self._database.write(thread_queries.expire_interrupts, before)
 
     async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
         live = await self._database.query(process_queries.find_running, run_ids)
@@ -283,7 +284,7 @@ class SqlThreads:
         if self._retention_days is None:
             return ()
         before, threads, run_ids = rows.now(ago=timedelta(days=self._retention_days)), 0, list[str]()
-        while (found := await self._database.write(queries.expire, before, DELETE_BATCH_THREADS))[0]:
+        while (found := await self._database.write(thread_queries.expire, before, DELETE_BATCH_THREADS))[0]:
             threads, run_ids = threads + found[0], run_ids + found[1]
         if threads:
             self._database.erase()

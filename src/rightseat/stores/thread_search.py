@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Connection, exists, or_, select
 from rightseat.core.records import Page, ThreadQuery, ThreadRow
 from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.stores import rows
-from rightseat.stores.queries import NEWEST_FIRST
 from rightseat.stores.record_queries import (
     THREADS,
     cursor_of,
@@ -21,6 +20,7 @@ from rightseat.stores.record_queries import (
     thread_conditions,
 )
 from rightseat.stores.tables import message_texts, threads
+from rightseat.stores.thread_queries import NEWEST_FIRST
 
 SEARCH_TIMEOUT_S = 2.0
 BATCH_THREADS = 2000

@@ -9,18 +9,20 @@ from sqlalchemy import Connection, delete, select
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.users import ApprovalRecord, FileRecord, ThreadRecord
-from rightseat.stores import file_queries, queries
+from rightseat.stores import file_queries, thread_queries
 from rightseat.stores.tables import files, interrupts, threads
 
-THREAD_IDS = select(threads.c.id).where(threads.c.owner == queries.OWNER).order_by(threads.c.created_at, threads.c.id)
+THREAD_IDS = (
+    select(threads.c.id).where(threads.c.owner == thread_queries.OWNER).order_by(threads.c.created_at, threads.c.id)
+)
 APPROVALS = (
     select(interrupts)
-    .where(interrupts.c.thread_id == queries.THREAD_ID, interrupts.c.owner == queries.OWNER)
+    .where(interrupts.c.thread_id == thread_queries.THREAD_ID, interrupts.c.owner == thread_queries.OWNER)
     .order_by(interrupts.c.created_at, interrupts.c.position)
 )
-FILE_IDS = select(files.c.id).where(files.c.owner == queries.OWNER).order_by(files.c.created_at, files.c.id)
+FILE_IDS = select(files.c.id).where(files.c.owner == thread_queries.OWNER).order_by(files.c.created_at, files.c.id)
 FILE_RECORD = file_queries.FILE.add_columns(files.c.thread_id, files.c.created_at)
-DELETE_FILES = delete(files).where(files.c.owner == queries.OWNER, files.c.thread_id.is_(None))
+DELETE_FILES = delete(files).where(files.c.owner == thread_queries.OWNER, files.c.thread_id.is_(None))
 
 
 def thread_ids(connection: Connection, owner: str) -> list[str]:
@@ -28,7 +30,7 @@ def thread_ids(connection: Connection, owner: str) -> list[str]:
 
 
 def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadRecord | None:
-    thread = queries.load(connection, thread_id, owner)
+    thread = thread_queries.load(connection, thread_id, owner)
     if thread is None:
         return None
     found = connection.execute(APPROVALS, {"of_thread": thread_id, "of_owner": owner})
@@ -36,7 +38,7 @@ def thread_record(connection: Connection, thread_id: str, owner: str) -> ThreadR
 
 
 def _approval(row: Any) -> ApprovalRecord:
-    pending = queries.read_pending(row)
+    pending = thread_queries.read_pending(row)
     return ApprovalRecord(pending.run_id, pending.interrupt, pending.call, row.created_at, row.answered_at)
 
 
@@ -54,7 +56,7 @@ def delete_threads(connection: Connection, thread_ids: Sequence[str], owner: str
     run_ids = list[str]()
     for id in thread_ids:
         with suppress(ThreadNotFound):
-            run_ids += queries.delete_thread(connection, id, owner)
+            run_ids += thread_queries.delete_thread(connection, id, owner)
     return run_ids
 
 

@@ -1,0 +1,192 @@
+"""The statements that read, change and delete threads, as functions of a connection that is inside a transaction.
+
+Every statement is built once, because building one costs more than executing it. Every statement that reads or changes
+data for a user also checks the owner.
+"""
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    BindParameter,
+    Boolean,
+    Connection,
+    bindparam,
+    delete,
+    exists,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from rightseat.core.errors import ThreadNotFound
+from rightseat.core.events import Interrupt
+from rightseat.core.messages import Call, Message
+from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, ThreadCursor
+from rightseat.core.types import JsonValue
+from rightseat.stores import rows
+from rightseat.stores.tables import interrupts, messages, runs, threads
+
+THREAD_ID: BindParameter[str] = bindparam("of_thread")
+OWNER: BindParameter[str] = bindparam("of_owner")
+NOW: BindParameter[str] = bindparam("now")
+OWN_THREAD = (threads.c.id == THREAD_ID, threads.c.owner == OWNER)
+SUMMARY = (
+    threads.c.id,
+    threads.c.agent,
+    threads.c.name,
+    threads.c.archived,
+    threads.c.created_at,
+    threads.c.updated_at,
+)
+
+USE_ORDER = (threads.c.updated_at, threads.c.id)
+NEWEST_FIRST = tuple(column.desc() for column in USE_ORDER)
+# Reading
+
+LOAD = select(*SUMMARY, threads.c.state).where(*OWN_THREAD)
+MESSAGES = select(messages.c.message).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(
+    runs.c.thread_id == THREAD_ID
+)
+RUNS = RUNS.where(runs.c.owner == OWNER).order_by(runs.c.number)
+LIST = (
+    select(*SUMMARY)
+    .where(threads.c.owner == OWNER)
+    .where(or_(bindparam("any_agent", type_=Boolean), threads.c.agent == bindparam("of_agent")))
+    .where(or_(bindparam("in_archive", type_=Boolean), threads.c.archived.is_(False)))
+    .order_by(*NEWEST_FIRST)
+    .limit(bindparam("limit"))
+)
+LIST_AFTER = LIST.where(tuple_(*USE_ORDER) < tuple_(bindparam("after_time"), bindparam("after_id")))
+PENDING = (
+    select(interrupts)
+    .where(interrupts.c.owner == OWNER, interrupts.c.answered_at.is_(None))
+    .where(or_(interrupts.c.expires_at.is_(None), interrupts.c.expires_at > NOW))
+    .where(or_(bindparam("any_thread", type_=Boolean), interrupts.c.thread_id == THREAD_ID))
+    .order_by(interrupts.c.created_at, interrupts.c.position)
+)
+
+UNFINISHED_RUNS = (
+    select(runs.c.id)
+    .where(runs.c.owner == OWNER, runs.c.outcome.is_(None))
+    .where(or_(bindparam("any_thread", type_=Boolean), runs.c.thread_id == THREAD_ID))
+)
+
+
+def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
+    own = {"of_thread": thread_id, "of_owner": owner}
+    found = connection.execute(LOAD, own).first()
+    if found is None:
+        return None
+    stored = connection.execute(MESSAGES, {"of_thread": thread_id}).scalars()
+    return Thread(
+        thread_id,
+        tuple(msgspec.json.decode(one, type=Message) for one in stored),
+        read_json(found.state),
+        tuple(RunRow(*row) for row in connection.execute(RUNS, own)),
+        summary(found),
+    )
+
+
+def list_threads(
+    connection: Connection, owner: str, agent: str | None, archived: bool, limit: int, after: ThreadCursor | None = None
+) -> list[Summary]:
+    parameters = {
+        "of_owner": owner,
+        "any_agent": agent is None,
+        "of_agent": agent,
+        "in_archive": archived,
+        "limit": limit,
+    }
+    if after is None:
+        return [summary(row) for row in connection.execute(LIST, parameters)]
+    parameters |= {"after_time": after.updated_at, "after_id": after.id}
+    return [summary(row) for row in connection.execute(LIST_AFTER, parameters)]
+
+
+def pending(connection: Connection, owner: str, thread_id: str | None) -> list[Pending]:
+    parameters = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None, "now": rows.now()}
+    return [read_pending(row) for row in connection.execute(PENDING, parameters)]
+
+
+def list_unfinished_runs(connection: Connection, owner: str, thread_id: str | None) -> list[str]:
+    parameters = {"of_owner": owner, "of_thread": thread_id, "any_thread": thread_id is None}
+    return list(connection.execute(UNFINISHED_RUNS, parameters).scalars())
+
+
+def read_pending(row: Any) -> Pending:
+    interrupt = msgspec.json.decode(row.interrupt, type=Interrupt)
+    call = msgspec.json.decode(row.tool_call, type=Call) if row.tool_call else None
+    return Pending(interrupt, row.thread_id, row.run_id, row.agent, call)
+
+
+def summary(row: Any) -> Summary:
+    return Summary(row.id, row.agent, row.name, row.archived, row.created_at, row.updated_at)
+
+
+# Changing and deleting
+
+RENAME = update(threads).where(*OWN_THREAD).values(name=bindparam("to_name"), updated_at=NOW)
+ARCHIVE = update(threads).where(*OWN_THREAD).values(archived=bindparam("to_archived"), updated_at=NOW)
+RUN_IDS = select(runs.c.id).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER)
+DELETE = delete(threads).where(*OWN_THREAD)
+EXPIRED = (
+    select(threads.c.id, threads.c.owner)
+    .where(threads.c.active_run_id.is_(None), threads.c.updated_at < bindparam("before"))
+    .limit(bindparam("limit"))
+)
+
+
+IS_EXPIRED = (
+    (interrupts.c.answered_at.is_(None))
+    & (interrupts.c.expires_at < bindparam("before"))
+    & exists().where(threads.c.id == interrupts.c.thread_id, threads.c.active_run_id.is_(None))
+)
+HAS_EXPIRED_INTERRUPTS = select(exists().where(IS_EXPIRED))
+EXPIRE_INTERRUPTS = update(interrupts).where(IS_EXPIRED).values(answered_at=NOW).returning(*interrupts.c)
+
+
+def change(connection: Connection, thread_id: str, owner: str, name: str | None, archived: bool | None) -> Summary:
+    own = {"of_thread": thread_id, "of_owner": owner, "now": rows.now()}
+    if name is not None:
+        connection.execute(RENAME, {**own, "to_name": name.replace("\0", "")})
+    if archived is not None:
+        connection.execute(ARCHIVE, {**own, "to_archived": archived})
+    found = connection.execute(LOAD, {"of_thread": thread_id, "of_owner": owner}).first()
+    if found is None:
+        raise ThreadNotFound(thread_id)
+    return summary(found)
+
+
+def delete_thread(connection: Connection, thread_id: str, owner: str) -> list[str]:
+    own = {"of_thread": thread_id, "of_owner": owner}
+    run_ids = connection.execute(RUN_IDS, own).scalars().all()
+    if not connection.execute(DELETE, own).rowcount:
+        raise ThreadNotFound(thread_id)
+    return list(run_ids)
+
+
+def expire(connection: Connection, before: str, limit: int) -> tuple[int, list[str]]:
+    """Return how many threads were deleted, and the ids of their runs."""
+    found = connection.execute(EXPIRED, {"before": before, "limit": limit}).all()
+    return len(found), [run_id for row in found for run_id in delete_thread(connection, row.id, row.owner)]
+
+
+def has_expired_interrupts(connection: Connection, before: str) -> bool:
+    return bool(connection.execute(HAS_EXPIRED_INTERRUPTS, {"before": before}).scalar())
+
+
+def expire_interrupts(connection: Connection, before: str) -> list[Expired]:
+    found = connection.execute(EXPIRE_INTERRUPTS, {"before": before, "now": rows.now()}).all()
+    return [Expired(row.owner, read_pending(row)) for row in found]
+
+
+def write_json(value: Any) -> str | None:
+    return None if value is None else msgspec.json.encode(value).decode()
+
+
+def read_json(text: str | None) -> JsonValue:
+    found: JsonValue = None if text is None else msgspec.json.decode(text)
+    return found
