@@ -18,28 +18,55 @@ export function writeThirdParty(): Plugin {
         if (folder && existsSync(join(folder, "package.json"))) folders.add(folder);
       }
       const source = joinSameTexts([...folders].map(describe).sort((one, other) => (one.name < other.name ? -1 : 1)))
-        .map(({ names, licence }) => `${names.join("\n")}\n\n${licence}\n`)
+        .map(({ notices, licence }) => `${notices.join("\n\n")}\n\n${licence}\n`)
         .join(`\n${"-".repeat(80)}\n\n`);
       this.emitFile({ type: "asset", fileName: "THIRD_PARTY.txt", source });
     },
   };
 }
 
-/** Packages of one author have the same text, which then stands there once. */
-function joinSameTexts(packages: { name: string; licence: string }[]): { names: string[]; licence: string }[] {
-  const texts = new Map<string, string[]>();
-  for (const { name, licence } of packages) texts.set(licence, [...(texts.get(licence) ?? []), name]);
-  return [...texts].map(([licence, names]) => ({ names, licence }));
+interface Described {
+  name: string;
+  /** The copyright notice, which differs where the licence does not. */
+  copyright: string;
+  licence: string;
 }
 
-function describe(folder: string): { name: string; licence: string } {
+/** The text of a licence stands there once, below the names and the copyright notices of all its packages. */
+export function joinSameTexts(packages: Described[]): { notices: string[]; licence: string }[] {
+  const found = new Map<string, { licence: string; names: Map<string, string[]> }>();
+  for (const { name, copyright, licence } of packages) {
+    const key = licence.replace(/\s+/g, " ");
+    const same = found.get(key) ?? { licence, names: new Map<string, string[]>() };
+    same.names.set(copyright, [...(same.names.get(copyright) ?? []), name]);
+    found.set(key, same);
+  }
+  return [...found.values()].map(({ licence, names }) => ({
+    licence,
+    notices: [...names].map(([copyright, of]) => [...of, copyright].filter(Boolean).join("\n")),
+  }));
+}
+
+function describe(folder: string): Described {
   const about = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<string, unknown>;
   const file = readdirSync(folder)
     .sort()
     .find((name) => /^licen[cs]e/i.test(name));
   const text = file ? readFileSync(join(folder, file), "utf8").trim() : "(the package has no licence file)";
+  const { copyright, terms } = splitLicence(text);
   return {
     name: `${String(about.name)} ${String(about.version)}`,
-    licence: `Licence: ${String(about.license)}\n\n${text}`,
+    copyright,
+    licence: `Licence: ${String(about.license)}\n\n${terms}`,
   };
 }
+
+/** The title of a licence is left out; its copyright notice is whatever else comes before the first paragraph of terms. */
+export function splitLicence(text: string): { copyright: string; terms: string } {
+  const paragraphs = text.split(/\r?\n\s*\n/).map((one) => one.trim());
+  const first = paragraphs.findIndex((one) => !isTitle(one) && !/^copyright\b/i.test(one));
+  const copyright = paragraphs.slice(0, first).filter((one) => !isTitle(one));
+  return { copyright: copyright.join("\n"), terms: paragraphs.slice(first).join("\n\n") };
+}
+
+const isTitle = (paragraph: string) => /^[(#\s]*(the )?(mit|isc|bsd)( licen[cs]e)?( \(mit\))?\)?$/i.test(paragraph);

@@ -1,12 +1,12 @@
 /** Markdown of a model as elements. HTML in it is shown as text, and images of other servers as links. */
 import { memo } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
-import remarkGfm from "remark-gfm";
 import { API_URL } from "../api/client";
 import { useWords } from "../words";
+import { gfm } from "./gfm";
 import "./markdown.css";
 
-const PLUGINS = [remarkGfm];
+const PLUGINS = [gfm];
 const FILES_URL = `${API_URL}files/`;
 
 const COMPONENTS: Components = {
