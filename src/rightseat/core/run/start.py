@@ -151,6 +151,8 @@ class RunStarter:
         while True:
             try:
                 claiming = self._threads.claim(ask, artifact=artifact) if artifact else self._threads.claim(ask)
+                if ask.transient:  # the claim is in memory, so no cancellation can interrupt it
+                    return await claiming
                 return await run_or_undo(claiming, partial(self._release_thread, ask, artifact))
             except ThreadBusy as busy:
                 if clock() < until and await self.is_ending(busy.run_id):
