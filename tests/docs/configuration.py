@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Grant, Jwt, Oidc
-from rightseat.config.limits import LimitOptions
+from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.shape import ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.egress.credentials.aws import AwsOptions
@@ -46,6 +46,7 @@ def options() -> dict[str, type[BaseModel]]:
     own: dict[str, type[BaseModel]] = {"file": ConfigFile, "server": Server, "telemetry": Telemetry, "hooks": HookNames}
     own["prices"] = PriceOptions
     own["limits"] = LimitOptions
+    own["limits_webhook"] = WebhookOptions
     return {**own, **access, **found, **inside, **by}
 
 

@@ -93,6 +93,18 @@ async def test_the_usage_of_a_forgotten_user_stays_without_a_name(limits: LimitS
     ]
 
 
+async def test_a_warning_of_a_counter_is_claimed_once_in_its_window(limits: LimitStore) -> None:
+    other = TOKENS.key._replace(subject="bob")
+    await limits.apply([reserve("h", TOKENS), reserve("i", Charge(other, TOKENS.rule, 1))])
+
+    first = await asyncio.gather(*(limits.claim_warning(TOKENS.key, 100.0, 200.0) for _ in range(5)))
+    later = [await limits.claim_warning(TOKENS.key, now, now + 100) for now in (199.0, 200.0, 201.0)]
+
+    assert sorted(first) == [False] * 4 + [True]
+    assert later == [False, True, False]
+    assert await limits.claim_warning(other, 100.0, 200.0)
+
+
 async def test_a_run_that_does_not_start_gives_its_request_back(limits: LimitStore) -> None:
     (admitted,) = await limits.apply([reserve("h", REQUESTS)])
     assert isinstance(admitted, Admitted)

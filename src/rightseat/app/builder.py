@@ -38,6 +38,7 @@ from rightseat.egress.redaction import Redactor, find_option_secrets, redact_log
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, dependencies_of
 from rightseat.stores.files import MemoryArtifacts
+from rightseat.telemetry.budget_webhook import BudgetWebhook
 from rightseat.telemetry.recent import RecentMetrics
 
 USAGE_DELAY_S = 5.0  # without limits, usage is written so late at most, for all runs together
@@ -92,7 +93,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads))
-    metering = build_metering(config, threads, registry.models)
+    webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
+    metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
     runtime = Runtime(
         agents,
@@ -125,7 +127,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     )
     readiness = Readiness(dependencies_of(config))
     ledger = metering.ledger if metering else None
-    owned = (log, threads, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
+    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -144,7 +146,9 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
     )
 
 
-def build_metering(config: Config, threads: Threads, models: Mapping[str, Model]) -> Metering | None:
+def build_metering(
+    config: Config, threads: Threads, models: Mapping[str, Model], webhook: BudgetWebhook | None
+) -> Metering | None:
     """What is counted in the store; None if the configuration has neither limits nor the face `usage`."""
     if not config.limits and all(face.type != "usage" for face in config.faces):
         return None
@@ -154,7 +158,13 @@ def build_metering(config: Config, threads: Threads, models: Mapping[str, Model]
     ledger = Ledger(threads.limits, 0.0 if config.limits else USAGE_DELAY_S)
     limits = build_limits(config.limits, config.timezone)
     return Metering(
-        limits, ledger, prices_of(config), build_limit_observer(config), reserve=config.limits_reserve, models=models
+        limits,
+        ledger,
+        prices_of(config),
+        build_limit_observer(config),
+        notify=webhook.send if webhook else None,
+        reserve=config.limits_reserve,
+        models=models,
     )
 
 
@@ -178,7 +188,7 @@ def redactor_of(config: Config, public: Container[str] = ()) -> Redactor:
     """`public` are values of secret options that are not secret after all, such as a URL without a password."""
     named = (*config.models.values(), *config.toolboxes.values(), *config.agents.values())
     every = (*named, *config.guards, *config.faces, config.log, config.threads, config.engine)
-    options = [config.access, *(part.options for part in every)]
+    options = [config.access, config.limits_webhook, *(part.options for part in every)]
     found = (secret for secret in find_option_secrets(options) if secret not in public)
     return Redactor(secrets=(secret for secret in found if len(secret) >= MIN_SECRET_CHARS))
 

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.config.network import NetworkOptions
+from rightseat.config.urls import parse_base_url
 from rightseat.core.limits.rules import (
     NANO,
     CountedKind,
@@ -50,6 +52,20 @@ def _check_timezone(name: str) -> str:
     except ValueError as error:
         raise PydanticCustomError("timezone", "should be the name of a time zone, like UTC or Europe/Berlin") from error
     return name
+
+
+def _check_webhook_url(url: SecretStr) -> SecretStr:
+    try:
+        parse_base_url(url.get_secret_value())
+    except ValueError as error:
+        raise PydanticCustomError("address", "{text}", {"text": str(error)}) from None
+    return url
+
+
+def _check_webhook_key(key: SecretStr) -> SecretStr:
+    if not all("!" <= character <= "~" for character in key.get_secret_value()):
+        raise PydanticCustomError("secret", "should be printable ASCII characters without spaces")
+    return key
 
 
 Period = Annotated[str, AfterValidator(_check_period)]
@@ -180,6 +196,17 @@ class LimitOptions(BaseModel):
     def _rule(self, name: str, most: float, window: Window) -> LimitRule:
         kinds: Mapping[str, CountedKind] = {"requests": "requests", "tokens": "tokens", "cost": "cost"}
         return LimitRule(kinds[name], round(most * NANO) if name == "cost" else int(most), window)
+
+
+class WebhookOptions(NetworkOptions):
+    """Where warnings of budgets are sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    url: Annotated[SecretStr, AfterValidator(_check_webhook_url)]
+    """The address that receives a POST request with JSON. It is treated as a secret, because many services have a
+    token in it."""
+    api_key: Annotated[SecretStr, AfterValidator(_check_webhook_key)] | None = None
+    """Sent as `Authorization: Bearer …`."""
 
 
 def build_limits(options: Sequence[LimitOptions], zone: str) -> Limits:

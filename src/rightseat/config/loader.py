@@ -167,6 +167,7 @@ class _ConfigLoader:
             currency=top.currency,
             limits=tuple(top.limits),
             limits_reserve=top.limits_reserve,
+            limits_webhook=top.limits_webhook,
             timezone=top.timezone,
             path=path,
         )

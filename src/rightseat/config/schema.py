@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.limits import LimitOptions
+from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
 from rightseat.parts import PartKind
@@ -43,6 +43,7 @@ def build_schema() -> Schema:
         "currency": {"type": "string", "default": ConfigFile.model_fields["currency"].default},
         "limits": {"type": "array", "items": _options(LimitOptions, "limits", definitions)},
         "limits_reserve": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}},
+        "limits_webhook": _options(WebhookOptions, "limits_webhook", definitions),
         "timezone": {"type": "string", "default": ConfigFile.model_fields["timezone"].default},
     }
     texts = descriptions(ConfigFile)

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.limits import Count, LimitOptions, TimeZone
+from rightseat.config.limits import Count, LimitOptions, TimeZone, WebhookOptions
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
@@ -186,6 +186,8 @@ class ConfigFile(BaseModel):
     limits_reserve: dict[str, Count] = Field(default_factory=dict)
     """By a name under `models`: the most tokens of an answer where a limit of tokens or cost applies and the request
     has no `max_tokens`. So many are reserved, and sent to the provider as the bound. Left out: 4,096."""
+    limits_webhook: WebhookOptions | None = None
+    """A server of yours that is notified when 80 % of a budget of tokens or cost are used."""
     timezone: TimeZone = "UTC"
     """The time zone in which the days and months of limits and of the usage report begin, such as `Europe/Berlin`."""
 
@@ -224,6 +226,7 @@ class Config:
     currency: str
     limits: tuple[LimitOptions, ...]
     limits_reserve: Mapping[str, int]
+    limits_webhook: WebhookOptions | None
     timezone: str
     path: Path | None = None
 

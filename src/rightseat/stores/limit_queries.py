@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
-from sqlalchemy import Connection, Double, bindparam, cast, delete, extract, func, select, tuple_
+from sqlalchemy import Connection, Double, bindparam, cast, delete, extract, func, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rightseat.core.limits.book import (
@@ -45,6 +45,14 @@ ADD_COUNTERS = {
 EXPIRE_COUNTERS = delete(limit_counters).where(
     limit_counters.c.expires_at < bindparam("before"),
     (limit_counters.c.rule != CONCURRENT_RUNS) | limit_counters.c.buckets.in_(("{}", '{"0":[0,0]}')),
+)
+CLAIM_WARNING = (
+    update(limit_counters)
+    .where(
+        tuple_(*COUNTER_KEY) == tuple_(*(bindparam(f"of_{column.name}") for column in COUNTER_KEY)),
+        func.coalesce(limit_counters.c.warned_until, 0) <= bindparam("now"),
+    )
+    .values(warned_until=bindparam("until"))
 )
 FIND_HOLDS = select(limit_holds.c.hold).where(limit_holds.c.id.in_(bindparam("of_ids", expanding=True)))
 HOLDS_OF_PROCESS = select(limit_holds.c.hold).where(
@@ -239,6 +247,14 @@ def find_ready(connection: Connection, queues: Mapping[CounterKey, LimitRule]) -
     waiting = run_script(connection, read_queues(STATEMENTS[connection.dialect.name], queues))
     book = Book(counters, now, waiting=waiting)
     return [one.id for key, rule in queues.items() if key in counters for one in book.find_ready(key, rule)]
+
+
+# Warnings
+
+
+def claim_warning(connection: Connection, key: CounterKey, now: float, until: float) -> bool:
+    wanted = {f"of_{column.name}": value for column, value in zip(COUNTER_KEY, key, strict=True)}
+    return connection.execute(CLAIM_WARNING, wanted | {"now": now, "until": until}).rowcount == 1
 
 
 # Reports

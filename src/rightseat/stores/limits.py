@@ -49,6 +49,9 @@ class SqlLimits:
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:
         return await self._database.read(limit_queries.list_counters)
 
+    async def claim_warning(self, key: CounterKey, now: float, until: float) -> bool:
+        return await self._database.write(limit_queries.claim_warning, key, now, until)
+
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
         return await self._database.read(limit_queries.list_usage, query)
 
@@ -66,6 +69,7 @@ class MemoryLimits:
         self._clock = clock
         self._counters: dict[CounterKey, Buckets] = {}
         self._expiry: dict[CounterKey, float] = {}
+        self._warned: dict[CounterKey, float] = {}
         self._holds: dict[str, Hold] = {}
         self._tickets: dict[str, Ticket] = {}
         self._usage: dict[tuple[str, UsageKey], UsageCounts] = {}
@@ -107,11 +111,18 @@ class MemoryLimits:
         for key in [key for key, at in self._expiry.items() if at < now]:
             if key.rule != CONCURRENT_RUNS or not any(map(any, self._counters[key].values())):
                 del self._counters[key], self._expiry[key]
+                self._warned.pop(key, None)
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:
         waiting = Counter(one.queue for one in self._tickets.values())
         counters = sorted(self._counters.items())
         return self._clock(), [CounterRow(key, dict(buckets), waiting[key]) for key, buckets in counters]
+
+    async def claim_warning(self, key: CounterKey, now: float, until: float) -> bool:
+        if now < self._warned.get(key, 0.0):
+            return False
+        self._warned[key] = until
+        return True
 
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]:
         found: dict[tuple[str, ...], UsageCounts] = {}

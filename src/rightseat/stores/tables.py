@@ -199,11 +199,13 @@ limit_counters = Table(
     Column("subject", Text, primary_key=True),
     Column("buckets", Text, nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("warned_until", Float),
     Index("ix_limit_counters_expires_at", "expires_at"),
 )
 """One row for each subject of a rule, which a transaction locks to count.
 
 `buckets` is JSON: (used, reserved) by bucket. `expires_at` is unix time; a row can be deleted from then on.
+Before `warned_until`, no process warns of this budget again.
 """
 
 limit_holds = Table(

@@ -1,15 +1,24 @@
 """Warns operators about budgets of tokens and cost: once when 80 % are used, and once when a request is refused.
 
-Once means in each window of a counter, and by each process. Replicas do not share what they have reported.
+Once means in each window of a counter. Warnings are shared by all processes of a store; refusals are reported by each
+process.
 """
 
+import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+
+import msgspec
 
 from rightseat.core.audit import AUDIT_LOGGER, KIND, USER
+from rightseat.core.errors import StoreUnreachable
+from rightseat.core.ids import new_id
 from rightseat.core.limits.book import Standing
+from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.core.limits.refusal import describe_rule
+from rightseat.core.limits.report import format_time, scale
 from rightseat.core.limits.rules import CALL_KINDS, CounterKey
+from rightseat.core.limits.store import LimitStore
 
 logger = logging.getLogger(__name__)
 audit = logging.getLogger(AUDIT_LOGGER)
@@ -19,22 +28,59 @@ MAX_REPORTED = 10_000
 """Counters whose report is remembered; beyond them the oldest is forgotten, and may be reported again."""
 
 
+class BudgetWarning(msgspec.Struct, frozen=True):
+    """80 % of a budget are used. `used` includes what is reserved; cost is in the currency."""
+
+    id: str
+    text: str
+    limit: str
+    subject: str
+    kind: str
+    window: str
+    most: float
+    used: float
+    currency: str
+    resets_at: str
+
+
+Notify = Callable[[BudgetWarning], None]
+"""Sends a warning, and returns at once."""
+
+
 class BudgetWatch:
-    def __init__(self) -> None:
+    def __init__(
+        self, store: LimitStore, observer: LimitObserver = NO_LIMIT_OBSERVER, notify: Notify | None = None
+    ) -> None:
+        self._store = store
+        self._observer = observer
+        self._notify = notify
         self._warned = ReportedWindows()
         self._refused = ReportedWindows()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    def warn(self, standings: Sequence[Standing], now: float, currency: str) -> list[str]:
-        """Log each budget that has just passed 80 %. Returns the names of their limits."""
-        found = [one for one in standings if is_nearly_used(one) and self._warned.is_first(one, now)]
-        for one in found:
-            used = 100 * (one.rule.most - one.left) // one.rule.most
-            text = "the budget %r of %s is used to %d %% for %s, with what is reserved"
-            logger.warning(text, one.key.limit, describe_rule(one.rule, currency), used, show_subject(one.key))
-        return [one.key.limit for one in found]
+    def warn(self, standings: Sequence[Standing], now: float, currency: str) -> None:
+        """Warn of each budget that has just passed 80 %, without delaying the caller."""
+        for one in standings:
+            if is_nearly_used(one) and (until := self._warned.begin(one, now)) is not None:
+                task = asyncio.create_task(self._warn(one, now, until, currency))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    async def _warn(self, standing: Standing, now: float, until: float, currency: str) -> None:
+        try:
+            if not await self._store.claim_warning(standing.key, now, until):
+                return  # another process has warned
+        except StoreUnreachable:
+            self._warned.forget(standing.key)  # the next request tries again
+            return
+        found = describe_warning(standing, until, currency, self._store.zone)
+        logger.warning("%s", found.text)
+        self._observer.warn(found.limit)
+        if self._notify is not None:
+            self._notify(found)
 
     def record_refusal(self, standing: Standing, now: float, user: str, currency: str) -> None:
-        if standing.rule.is_budget and self._refused.is_first(standing, now):
+        if standing.rule.is_budget and self._refused.begin(standing, now) is not None:
             text, number = "limits: refused %s: the budget %r of %s is used up", describe_rule(standing.rule, currency)
             extra = {KIND: "limit", USER: user}
             audit.info(text, show_subject(standing.key), standing.key.limit, number, extra=extra)
@@ -43,6 +89,24 @@ class BudgetWatch:
 def is_nearly_used(standing: Standing) -> bool:
     rule = standing.rule
     return rule.kind in CALL_KINDS and rule.most > 0 and standing.left <= (1 - WARNING_SHARE) * rule.most
+
+
+def describe_warning(standing: Standing, until: float, currency: str, zone: str) -> BudgetWarning:
+    key, rule = standing.key, standing.rule
+    used = rule.most - standing.left
+    share = f"{100 * used // rule.most} % for {show_subject(key)}"
+    return BudgetWarning(
+        id=new_id("warning"),
+        text=f"the budget {key.limit!r} of {describe_rule(rule, currency)} is used to {share}, with what is reserved",
+        limit=key.limit,
+        subject=key.subject,
+        kind=rule.kind,
+        window=rule.window.name if rule.window else "",
+        most=scale(rule, rule.most),
+        used=scale(rule, used),
+        currency=currency,
+        resets_at=format_time(until, zone),
+    )
 
 
 def show_subject(key: CounterKey) -> str:
@@ -56,12 +120,16 @@ class ReportedWindows:
     def __init__(self) -> None:
         self._until: dict[CounterKey, float] = {}  # the oldest first
 
-    def is_first(self, standing: Standing, now: float) -> bool:
+    def begin(self, standing: Standing, now: float) -> float | None:
+        """The end of the window; None if the counter was reported in it."""
         key, window = standing.key, standing.rule.window
         if window is None or now < self._until.get(key, 0.0):
-            return False
-        self._until.pop(key, None)
-        self._until[key] = window.end(window.bucket(now))
+            return None
+        self.forget(key)
+        self._until[key] = until = window.end(window.bucket(now))
         if len(self._until) > MAX_REPORTED:
-            del self._until[next(iter(self._until))]
-        return True
+            self.forget(next(iter(self._until)))
+        return until
+
+    def forget(self, key: CounterKey) -> None:
+        self._until.pop(key, None)

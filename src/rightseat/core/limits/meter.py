@@ -28,7 +28,7 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
-from rightseat.core.limits.budget_watch import BudgetWatch
+from rightseat.core.limits.budget_watch import BudgetWatch, Notify
 from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S, Ledger
 from rightseat.core.limits.model_charge import ModelCharge, key_of
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
@@ -75,14 +75,17 @@ class Metering:
     ledger: Ledger
     prices: Prices
     observer: LimitObserver = NO_LIMIT_OBSERVER
-    watch: BudgetWatch = field(default_factory=BudgetWatch)
+    notify: Notify | None = None
+    """Sends the warnings of budgets."""
     reserve: Mapping[str, int] = field(default_factory=dict)
     """By the name of a model: the output tokens that are reserved for a call whose ask has no bound."""
     models: Mapping[str, Model] = field(default_factory=dict)
     queue: AskQueue = field(init=False)
+    watch: BudgetWatch = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "queue", AskQueue(self.ledger, self.observer))
+        object.__setattr__(self, "watch", BudgetWatch(self.ledger.store, self.observer, self.notify))
 
 
 class RunMeter:
@@ -180,8 +183,7 @@ class RunMeter:
             raise error
         if outcome.hold is not None:
             shared.observer.hold(outcome.hold.amounts)
-        for limit in shared.watch.warn(outcome.standings, outcome.now, currency):
-            shared.observer.warn(limit)
+        shared.watch.warn(outcome.standings, outcome.now, currency)
         add_response_headers(headers_of(outcome.standings, outcome.now))
         return outcome
 

@@ -69,6 +69,10 @@ class LimitStore(Protocol):
         """The time by the clock of the store, and all counters."""
         ...
 
+    async def claim_warning(self, key: CounterKey, now: float, until: float) -> bool:
+        """Whether this process is the first to warn of the counter until then. Raises `StoreUnreachable`."""
+        ...
+
     async def usage(self, query: UsageQuery) -> Sequence[UsageRow]: ...
 
     async def forget_user(self, user: str) -> int:
