@@ -177,6 +177,15 @@ class Runtime:
         """The run's entries so far, after the entry `after`."""
         return await self._log.read(run_id, after)
 
+    async def is_running(self, run_id: str) -> bool:
+        """Whether a stored run is in progress, in this process or in another one."""
+        return run_id not in await self._threads.ended((run_id,))
+
+    @property
+    def hands_over_runs(self) -> bool:
+        """The server is shutting down, and another process may continue its runs: their streams end without an end."""
+        return self.is_shutting_down and self._engine.supports_durable
+
     async def cancel(self, run_id: str) -> bool:
         return await self._engine.cancel(run_id)
 

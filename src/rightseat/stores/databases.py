@@ -26,7 +26,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[Concatenate[Connection, P], T]
 
-BUSY_TIMEOUT_S = 10.0  # while another connection writes to the file
+BUSY_TIMEOUT_S = 60.0  # while another connection writes to the file: a run waits rather than fails
 
 
 class DatabaseInUse(ConfigError):

@@ -20,6 +20,13 @@ async def read_entries(runtime: Runtime, run_id: str, after: str | None = None) 
         return await read_entries(runtime, run_id, gone.resume)
 
 
+def add_missing_end(entries: Sequence[Entry], run: RunRow) -> Sequence[Entry]:
+    """The entries of an ended run, with its outcome in the store if its log has no end (yet)."""
+    if run.outcome is None or not entries or isinstance(entries[-1].event, RunFinished | RunFailed):
+        return entries
+    return [*entries, Entry(entries[-1].epoch, entries[-1].seq + 1, final_event(run))]
+
+
 async def restore_run(thread: Thread, run: RunRow, later: Sequence[RunRow], read: ReadEntries) -> list[Event]:
     """Its start, the messages of the thread up to its end, and its last event."""
     later_ids: set[str] = set()

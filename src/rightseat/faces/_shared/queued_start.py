@@ -5,6 +5,7 @@ error in the form of its protocol. Before, a refusal has the status and the head
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import RightseatError
+from rightseat.core.errors import InternalError, RightseatError
 from rightseat.core.events import RunFailed, RunStarted
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
@@ -24,6 +25,8 @@ from rightseat.faces._shared.connection import (
     wait_connected,
 )
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, RunResponse
+
+logger = logging.getLogger(__name__)
 
 COMMENT_INTERVAL_S = 5.0
 
@@ -78,14 +81,20 @@ class QueuedResponse(Response):
             started = self._respond(self._start.result())
         except ClientDisconnected:
             return
-        except RightseatError as error:
-            body = unstarted.write_all(failed_entries(self._ask, error))
+        except Exception as error:
+            body = unstarted.write_all(failed_entries(self._ask, self._explain(error)))
             await send({"type": "http.response.body", "body": body})
         else:
             started.refuse_in_stream()
             await started(scope, receive, skip_response_start(send))
         finally:
             await cancel_and_wait(self._start)
+
+    def _explain(self, error: Exception) -> RightseatError:
+        if isinstance(error, RightseatError):
+            return error
+        logger.error("run %s could not be started", self._ask.run_id, exc_info=error)
+        return InternalError(self._ask.run_id)
 
     async def _send_comments(self, receive: Receive, send: Send) -> None:
         is_started = False

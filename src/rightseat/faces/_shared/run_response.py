@@ -10,7 +10,7 @@ from typing import Any, Self, cast
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from rightseat.core.errors import InternalError, LogTruncated, RunNotFound
+from rightseat.core.errors import InternalError, LogTruncated, RightseatError, RunNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, ImmediateSink
 from rightseat.core.runtime import Runtime
@@ -20,6 +20,9 @@ logger = logging.getLogger(__name__)
 Write = Callable[[Sequence[Entry]], bytes | None]
 TERMINAL_EVENTS = (RunFinished, RunFailed)
 BATCH_INTERVAL_S = 0.002  # entries that arrive faster are sent in batches
+LOST_LOG_TIMEOUT_S = 30.0
+"""How long a stream waits for the log of a run in progress that was lost. Its writer creates it again."""
+REFOLLOW_INTERVAL_S = 1.0
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 RAW_SEND = "rightseat.send"
 """The scope key under which the application stores the server's own `send`. Body chunks bypass middleware that would
@@ -100,42 +103,72 @@ class RunResponse(Response):
         self._refusal = None
 
     async def _relay(self, stream: "ClientStream", receive: Receive) -> bytes:
-        """Send until the run ends. Returns the last bytes, which are sent together with the end of the response."""
-        after = self._after
-        while True:
-            try:
-                return await self._relay_from(after, stream, receive)
-            except LogTruncated as gone:  # the log repeats the state that a reader needs
-                after = gone.resume
-            except RunNotFound:
-                logger.info("run %s: its log is gone; closing the stream, clients may reconnect", self._run_id)
-                await stream.drain()
-                return b""
+        """Send until the run ends. Returns the last bytes, which are sent together with the end of the response.
 
-    async def _relay_from(self, after: str | None, stream: "ClientStream", receive: Receive) -> bytes:
-        write = self._write
-        following = self._runtime.follow(self._run_id, after, stream.tap(write))
+        Whatever fails while the client is connected, it receives the error of its protocol.
+        """
         watcher = (
             DisconnectWatcher(self._runtime, self._run_id, receive) if self._cancel_on_disconnect else nullcontext()
         )
         keep_alive = KeepAlive(stream, self._keep_alive) if self._keep_alive else nullcontext()
-        async with watcher, aclosing(following) as batches:
-            with keep_alive:
-                async for entries in batches:
-                    if stream.pending_send is not None or stream.failure is not None:
-                        await stream.drain()
-                    body = write(entries)
-                    if type(entries[-1].event) in TERMINAL_EVENTS:
-                        return body or b""
-                    if body:
-                        if not stream.is_open:
-                            await stream.open()
-                        await stream.send(body)
-                        stream.sent_at = stream.time()
+        try:
+            async with watcher:
+                with keep_alive:
+                    return await self._relay_until_end(stream)
+        except Exception as error:
+            if ending := self._write_error(error):
+                return ending
+            raise  # the encoder failed: a closed connection is better than an end that looks complete
+
+    async def _relay_until_end(self, stream: "ClientStream") -> bytes:
+        after, loop = self._after, asyncio.get_running_loop()
+        lost_at: float | None = None
+        while True:
+            try:
+                return await self._relay_from(after, stream)
+            except LogTruncated as gone:  # the log repeats the state that a reader needs
+                after = gone.resume
+            except RunNotFound:
+                await stream.drain()
+                lost_at = lost_at or loop.time()
+                if loop.time() - lost_at > LOST_LOG_TIMEOUT_S or not await self._runtime.is_running(self._run_id):
+                    raise
+                after = stream.last_entry.id if stream.last_entry else after
+                await asyncio.sleep(REFOLLOW_INTERVAL_S)  # its writer may be about to create the log again
+
+    async def _relay_from(self, after: str | None, stream: "ClientStream") -> bytes:
+        write = self._write
+        async with aclosing(self._runtime.follow(self._run_id, after, stream.tap(write))) as batches:
+            async for entries in batches:
+                if stream.pending_send is not None or stream.failure is not None:
+                    await stream.drain()
+                body = write(entries)
+                stream.last_entry = last = entries[-1]
+                if type(last.event) in TERMINAL_EVENTS:
+                    return body or b""
+                if body:
+                    if not stream.is_open:
+                        await stream.open()
+                    await stream.send(body)
+                    stream.sent_at = stream.time()
         await stream.drain()
-        if self._runtime.is_shutting_down:
+        if self._runtime.hands_over_runs:
             return b""  # another process continues the run
         return write([Entry(0, 0, incomplete_run_failure(self._run_id))]) or b""
+
+    def _write_error(self, error: Exception) -> bytes | None:
+        """The end of a stream that cannot continue; None if not even that can be encoded."""
+        if isinstance(error, RightseatError):
+            logger.warning("run %s cannot be streamed any further: %s", self._run_id, error.log_message)
+            failure = RunFailed(error.code, error.message)
+        else:
+            logger.error("run %s cannot be streamed any further", self._run_id, exc_info=error)
+            failure = incomplete_run_failure(self._run_id)
+        try:
+            return self._write([Entry(0, 0, failure)])
+        except Exception:
+            logger.exception("run %s: the error cannot be encoded", self._run_id)
+            return None
 
 
 def incomplete_run_failure(run_id: str) -> RunFailed:
@@ -157,6 +190,7 @@ class ClientStream:
         "_write_now",
         "failure",
         "is_open",
+        "last_entry",
         "pending_send",
         "sent_at",
         "time",
@@ -175,6 +209,7 @@ class ClientStream:
         self._raw_send = raw_send
         self._pushed_at = 0.0
         self.pending_send: asyncio.Future[None] | None = None
+        self.last_entry: Entry | None = None  # that was encoded
         self.failure: Exception | None = None
 
     async def open(self) -> None:
@@ -206,6 +241,7 @@ class ClientStream:
             try:
                 if body := write((entry,)):
                     self._push(body)
+                self.last_entry = entry
             except Exception as error:
                 self.failure = error
             return self.failure is None

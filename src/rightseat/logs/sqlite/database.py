@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 VERSION = 1
 NEVER_COMPACTED = 1e12  # as `ended_at`: a time in the far future
-BUSY_TIMEOUT_S = 10.0  # while another connection writes
+BUSY_TIMEOUT_S = 60.0  # while another connection writes: a run waits rather than fails
 
 SCHEMA = """
 BEGIN IMMEDIATE;

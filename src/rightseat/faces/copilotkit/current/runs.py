@@ -18,7 +18,7 @@ from rightseat.core.stream.compaction import compact
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared import files
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
-from rightseat.faces._shared.lost_log import read_entries, restore_run
+from rightseat.faces._shared.lost_log import add_missing_end, read_entries, restore_run
 from rightseat.faces._shared.queued_start import stream_started
 from rightseat.faces._shared.responses import encode, json_response
 from rightseat.faces._shared.run_response import RunResponse
@@ -208,7 +208,7 @@ class RunOperations:
 
     async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
         try:
-            return await read_entries(self._runtime, run.id, after)
+            return add_missing_end(await read_entries(self._runtime, run.id, after), run)
         except RunNotFound:
             return ()  # its log expired before its thread, or was lost
 
