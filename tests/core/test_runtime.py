@@ -376,7 +376,9 @@ class Unreliable(MemoryThreads):
         self.may_begin.set()
         self.may_finish.set()
 
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+    async def claim(
+        self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+    ) -> RunClaim:
         self.is_beginning.set()
         await self.may_begin.wait()
         if not self.begins:
@@ -569,7 +571,9 @@ async def test_a_start_that_is_cancelled_leaves_no_artifact() -> None:
 
 async def test_the_artifact_of_a_run_is_stored_beside_a_store_without_artifacts() -> None:
     class Plain(MemoryThreads):
-        async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+        async def claim(
+            self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+        ) -> RunClaim:
             return await super().claim(ask, again=again)
 
     artifacts = MemoryArtifacts()

@@ -5,11 +5,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
+import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from sqlalchemy import event
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import StoreUnreachable
+from rightseat.core.errors import SlotLost, StoreUnreachable
 from rightseat.core.events import RunFinished
 from rightseat.core.limits.book import (
     Admitted,
@@ -39,6 +40,11 @@ USAGE = UsageKey("alice", "ci", "default", "big")
 REQUESTS = Charge(CounterKey("a", "requests/3600s", "alice"), LimitRule("requests", 10, SlidingWindow(3600)), 1)
 RUNS = Charge(CounterKey("a", "concurrent_runs", "alice"), LimitRule("runs", 10), 1)
 TOKENS = Charge(CounterKey("b", "tokens/day", "everyone"), LimitRule("tokens", 1000, CalendarWindow("day")), 100)
+
+WAITING_FOR_ME = """
+SELECT count(*) FROM pg_stat_activity
+WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid)) AND query LIKE '%limit_holds%'
+"""
 
 
 def reserve(id: str, *charges: Charge, estimate: UsageCounts = UsageCounts()) -> Reserve:  # noqa: B008
@@ -216,6 +222,41 @@ async def test_a_slot_that_passed_to_another_process_is_given_back_if_the_first_
         await second.orphans()
 
         assert await totals(second.limits) == {"concurrent_runs": (0, 0)}
+
+
+async def test_a_run_whose_slot_was_given_back_after_its_admission_is_not_claimed() -> None:
+    asked = Ask(messages=(user("Hi"),), run_id="run", durable=True)
+    async with schema() as url, SqlThreads(connect(url)) as threads:
+        (admitted,) = await threads.limits.apply([reserve("run:slot", RUNS)])
+        assert isinstance(admitted, Admitted)
+        await threads.limits.apply([Settle(admitted.hold, USAGE)])
+
+        with pytest.raises(SlotLost):
+            await threads.claim(asked, needs_slot=True)
+        assert await threads.load(asked.thread_id, asked.principal) is None
+
+        await threads.limits.apply([reserve("run:slot", RUNS)])
+        assert (await threads.claim(asked, needs_slot=True)).epoch == 1
+
+
+async def test_a_claim_waits_for_the_process_that_gives_its_slot_back() -> None:
+    """The other process has looked for runs already, so it would not find this one."""
+    asked = Ask(messages=(user("Hi"),), run_id="run", durable=True)
+    async with asyncio.timeout(60), schema() as url, SqlThreads(connect(url)) as threads:
+        await threads.limits.apply([reserve("run:slot", RUNS)])
+        other = await asyncpg.connect(url)
+        async with other.transaction():
+            await other.execute("SELECT FROM processes FOR UPDATE")
+            claiming = asyncio.create_task(threads.claim(asked, needs_slot=True))
+            while not await other.fetchval(WAITING_FOR_ME):
+                assert not claiming.done()
+                await other.execute("SELECT pg_stat_clear_snapshot()")
+                await asyncio.sleep(0.01)
+            await other.execute("DELETE FROM limit_holds")
+        await other.close()
+
+        with pytest.raises(SlotLost):
+            await claiming
 
 
 async def test_a_store_that_counts_nothing_gets_no_statement_of_limits(tmp_path: Path) -> None:

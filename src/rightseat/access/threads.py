@@ -18,11 +18,13 @@ class ScopedThreads:
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
 
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+    async def claim(
+        self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+    ) -> RunClaim:
         await self._check(ask.thread_id, ask.principal)
         if artifact is not None and isinstance(self._threads, StoresArtifacts):
-            return await self._threads.claim(ask, artifact=artifact)
-        return await (self._threads.claim(ask, again=True) if again else self._threads.claim(ask))
+            return await self._threads.claim(ask, artifact=artifact, needs_slot=needs_slot)
+        return await self._threads.claim(ask, again=again, needs_slot=needs_slot)
 
     async def finish(
         self,

@@ -25,6 +25,7 @@
     ├── ThreadBusy                     409  another run of the thread is in progress
     ├── ThreadNotFound                 404  the thread does not exist, or belongs to another user
     ├── StaleWriter                    409  another process owns the run now
+    ├── SlotLost                       503  the run's slot was given back before the run was stored
     ├── ShuttingDown                   503  this server is shutting down
     ├── LogWriteFailed                 500  events cannot be stored: the disk is full, or the log server is down
     ├── LogUnreachable                 503  the log server does not respond
@@ -244,6 +245,19 @@ class StaleWriter(RightseatError):
 
     def __init__(self, run_id: str, epoch: int, current: int) -> None:
         super().__init__(f"Another process writes run {run_id!r} under epoch {current}; epoch {epoch} is fenced.")
+
+
+class SlotLost(RightseatError):
+    """Another process took this one for dead between the admission and the claim of the run."""
+
+    code = "slot_lost"
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The run was not started: this server stood still or lost the database of threads for longer than its "
+            "lease, so its slot went to other runs. Retry in a moment."
+        )
 
 
 class ShuttingDown(RightseatError):

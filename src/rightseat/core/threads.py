@@ -109,7 +109,9 @@ class RunClaim(msgspec.Struct, frozen=True):
 
 
 class Threads(Protocol):
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+    async def claim(
+        self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+    ) -> RunClaim:
         """Claim the ask's thread for its run. Each claim of a run gets a higher epoch than the one before, and each run
         a higher one than all earlier runs of its thread.
 
@@ -117,6 +119,8 @@ class Threads(Protocol):
         `again` also if the thread does not exist: it was deleted after the run was first claimed.
 
         A store with `StoresArtifacts` stores the `artifact` of a new run in the transaction of the claim.
+
+        With `needs_slot`, limits hold a slot for the run. Raises `SlotLost` if another process has given it back.
         """
         ...
 

@@ -235,6 +235,12 @@ def settle_slots(connection: Connection, ids: Sequence[str], own_process: int, z
         settle_holds(connection, holds, own_process, zone, own_process)
 
 
+def has_slot(connection: Connection, run_id: str, own_process: int) -> bool:
+    """A process that finds this one dead waits for this transaction, and then finds the run that it stores."""
+    slot = run_id + SLOT_SUFFIX
+    return run_script(connection, STATEMENTS[connection.dialect.name].find_hold(slot, own_process))
+
+
 # Queues
 
 

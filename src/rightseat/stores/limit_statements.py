@@ -79,6 +79,13 @@ class LimitStatements(Protocol):
         """Make a process the owner of holds. Returns those that exist, as JSON."""
         ...
 
+    def find_hold(self, id: str, process_id: int) -> Script[bool]:
+        """Whether the hold exists and this process, which is not taken for dead, owns it, until the transaction ends.
+
+        A process that is found dead is locked first, and its holds after that.
+        """
+        ...
+
     def read_tickets(self, queues: Sequence[str]) -> Script[list[str]]:
         """The tickets of these queues, as JSON."""
         ...
@@ -150,6 +157,12 @@ POSTGRES_MOVE = """
 UPDATE limit_holds SET process_id = $1
 WHERE id = ANY (ARRAY (SELECT json_array_elements_text($2::text::json))) RETURNING id, hold
 """
+# The process is locked first, which waits for a transaction that has found it dead; then the hold, whose last version
+# decides: that transaction may have deleted it. The renewal of the lease does not wait for `FOR KEY SHARE`.
+POSTGRES_FIND_HOLD = """
+WITH owner AS MATERIALIZED (SELECT id FROM processes WHERE id = $2 FOR KEY SHARE)
+SELECT id FROM limit_holds WHERE id = $1 AND process_id = (SELECT id FROM owner) FOR KEY SHARE
+"""
 
 POSTGRES_TICKETS = """
 SELECT hold FROM limit_holds WHERE queue = ANY (ARRAY (SELECT json_array_elements_text($1::text::json)))
@@ -179,6 +192,9 @@ class PostgresStatements:
 
     def move(self, ids: Sequence[str], process_id: int) -> Script[dict[str, str]]:
         return {row[0]: row[1] for row in (yield Statement(POSTGRES_MOVE, (process_id, encode(ids))))}
+
+    def find_hold(self, id: str, process_id: int) -> Script[bool]:
+        return bool((yield Statement(POSTGRES_FIND_HOLD, (id, process_id))))
 
     def read_tickets(self, queues: Sequence[str]) -> Script[list[str]]:
         return [row[0] for row in (yield Statement(POSTGRES_TICKETS, (encode(queues),)))]
@@ -236,6 +252,7 @@ SQLITE_ADD_USAGE = "".join((SQLITE_INSERT_USAGE, ADD_TO_KNOWN_USAGE))
 SQLITE_MOVE = """
 UPDATE limit_holds SET process_id = ? WHERE id IN (SELECT value FROM json_each(?)) RETURNING id, hold
 """
+SQLITE_FIND_HOLD = "SELECT id FROM limit_holds WHERE id = ? AND process_id = ?"
 
 SQLITE_TICKETS = "SELECT hold FROM limit_holds WHERE queue IN (SELECT value FROM json_each(?))"
 SQLITE_COUNT_SLOTS = """
@@ -265,6 +282,9 @@ class SqliteStatements:
 
     def move(self, ids: Sequence[str], process_id: int) -> Script[dict[str, str]]:
         return {row[0]: row[1] for row in (yield Statement(SQLITE_MOVE, (process_id, encode(ids))))}
+
+    def find_hold(self, id: str, process_id: int) -> Script[bool]:
+        return bool((yield Statement(SQLITE_FIND_HOLD, (id, process_id))))
 
     def read_tickets(self, queues: Sequence[str]) -> Script[list[str]]:
         return [row[0] for row in (yield Statement(SQLITE_TICKETS, (encode(queues),)))]

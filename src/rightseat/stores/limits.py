@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
+from sqlalchemy import Connection
+
 from rightseat.core.limits.book import (
     Book,
     Buckets,
@@ -42,6 +44,12 @@ class SqlLimits:
                 return await database.run_script(script)
             except MissingCounters as missing:
                 await database.write(limit_queries.add_counters, missing.keys)
+
+    def has_slot(self, connection: Connection, run_id: str) -> bool:
+        """Whether this process holds the slot of a run; it keeps it until the transaction ends."""
+        if self._database.reap_every is None:
+            return True  # no other process can have given it back
+        return limit_queries.has_slot(connection, run_id, self._database.process_id)
 
     async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
         return await self._database.read(limit_queries.find_ready, queues)

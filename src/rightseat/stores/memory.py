@@ -46,7 +46,9 @@ class MemoryThreads:
         self.limits = MemoryLimits()
         self._epoch = 0
 
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+    async def claim(
+        self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+    ) -> RunClaim:
         self._epoch += 1
         if ask.transient:
             return RunClaim(self._epoch)

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import BadRequest, RunExists, StaleWriter, ThreadNotFound
+from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
@@ -107,22 +107,28 @@ class SqlThreads:
     async def __aexit__(self, *_: object) -> None:
         await self._database.close()
 
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None) -> RunClaim:
+    async def claim(
+        self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
+    ) -> RunClaim:
         if ask.transient:
             return RunClaim(1)
         if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
             raise BadRequest("An id must not contain a NUL character.")
         for _ in range(BEGIN_ATTEMPTS):
             try:
-                beginning = await self._database.write(self._claim, ask, again, artifact)
+                beginning = await self._database.write(self._claim, ask, again, artifact, needs_slot)
             except IntegrityError:
                 continue
             self._epochs[ask.run_id] = beginning.epoch
             return beginning
         raise RunExists(ask.run_id)
 
-    def _claim(self, connection: Connection, ask: Ask, again: bool, artifact: StoredArtifact | None) -> RunClaim:
+    def _claim(
+        self, connection: Connection, ask: Ask, again: bool, artifact: StoredArtifact | None, needs_slot: bool
+    ) -> RunClaim:
         claim = run_queries.claim(connection, ask, self._database.process_id, again)
+        if needs_slot and not self.limits.has_slot(connection, ask.run_id):
+            raise SlotLost
         if artifact is None:
             return claim
         file_queries.add_file(connection, ask, artifact)

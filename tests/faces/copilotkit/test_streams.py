@@ -201,7 +201,9 @@ async def test_a_model_failure_during_streaming_is_reported_in_every_form(serve:
 class Losing(MemoryThreads):
     """Threads on a store that is lost: nothing can be begun."""
 
-    async def claim(self, ask: object, *, again: bool = False, artifact: object = None) -> NoReturn:
+    async def claim(
+        self, ask: object, *, again: bool = False, artifact: object = None, needs_slot: bool = False
+    ) -> NoReturn:
         raise RuntimeError("no store")
 
 

@@ -88,7 +88,7 @@ class MeteredReplica:
             await self._perform(ask, None)
             return
         try:
-            await self._threads.claim(ask)
+            await self._threads.claim(ask, needs_slot=True)
             is_ours = await self._engine.start(ask, self._perform)
         except (RightseatError, OSError):
             is_ours = False
@@ -119,7 +119,7 @@ class MeteredReplica:
                 await (steps.do(f"call:{number}", int, self._call) if steps else self._call())
         except (ModelError, RightseatError):
             pass
-        self._check_slot(ask, slot, is_new=is_new)
+        self._check_slot(ask, slot)
         await slot.close()
         if not ask.transient:
             await retry_store(ask, lambda: self._threads.finish(ask, (), None, RunFinished("done")))
@@ -132,13 +132,13 @@ class MeteredReplica:
                 chunks += 1
         return chunks
 
-    def _check_slot(self, ask: Ask, slot: RunSlot, *, is_new: bool) -> None:
+    def _check_slot(self, ask: Ask, slot: RunSlot) -> None:
         """A run that is executed here holds its slot until its end, unless this process was taken for dead."""
         database = self._fleet.database
         if slot.meter is None or slot.meter._slot is None:
             return  # it was taken over while the store could not be reached
         is_owner = self.process not in database.reaped
-        if not is_new:  # the process that claimed the run last; an earlier one may not know yet that it is fenced
+        if not ask.transient:  # the process that claimed it last; an earlier one may not know yet that it is fenced
             row = database.driver.execute("SELECT process_id, outcome FROM runs WHERE id = ?", (ask.run_id,)).fetchone()
             is_owner = row == (self.process, None)
         if is_owner and not any(hold.id == f"{ask.run_id}:slot" for hold in database.holds):

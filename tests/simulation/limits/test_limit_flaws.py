@@ -17,6 +17,7 @@ ENOUGH = 1_000
         pytest.param(flaws.settle_twice, "is counted as", id="settles twice"),
         pytest.param(flaws.never_reap, "is still reserved", id="never settles for dead processes"),
         pytest.param(flaws.release_for_others, "has lost its slot", id="gives back slots of other processes"),
+        pytest.param(flaws.start_without_slot, "has lost its slot", id="starts a run whose slot was given back"),
     ],
 )
 def test_a_flaw_in_limits_is_noticed(flaw: OpenLimits, noticed: str) -> None:

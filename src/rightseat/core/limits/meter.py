@@ -201,6 +201,11 @@ class RunMeter:
         if slot is not None or counted:
             self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(), counted)
 
+    @property
+    def has_slot(self) -> bool:
+        """Whether the store holds a slot for the run."""
+        return self._slot is not None
+
     async def flush(self) -> None:
         """Wait until everything that was settled is written, unless the store cannot be reached."""
         if self._last is not None and not self._metering.ledger.is_delayed:

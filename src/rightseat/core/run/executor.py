@@ -70,6 +70,11 @@ class RunExecutor:
             raise
         return slot.mark(ask)
 
+    def has_slot(self, run_id: str) -> bool:
+        """Whether limits hold a slot in the store for a run that was admitted."""
+        slot = self._slots.get(run_id)
+        return slot is not None and slot.meter is not None and slot.meter.has_slot
+
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""
         if slot := self._slots.pop(run_id, None):

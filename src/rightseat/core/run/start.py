@@ -49,6 +49,7 @@ class RunStarter:
         self._begun = executor.begun
         self._perform = executor.perform
         self._release = executor.release
+        self._has_slot = executor.has_slot
 
     async def start(self, ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
         """Returns the ask that the run receives. On any exception the claim, its artifact and the log are undone."""
@@ -150,7 +151,7 @@ class RunStarter:
         until = clock() + STORE_WAIT_S
         while True:
             try:
-                claiming = self._threads.claim(ask, artifact=artifact) if artifact else self._threads.claim(ask)
+                claiming = self._threads.claim(ask, artifact=artifact, needs_slot=self._has_slot(ask.run_id))
                 if ask.transient:  # the claim is in memory, so no cancellation can interrupt it
                     return await claiming
                 return await run_or_undo(claiming, partial(self._release_thread, ask, artifact))

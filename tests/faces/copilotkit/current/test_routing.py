@@ -474,7 +474,7 @@ class Lost(MemoryThreads):
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         raise OSError("/var/lib/rightseat: Input/output error")
 
-    async def claim(self, ask: Ask, *, again: bool = False, artifact: object = None) -> Any:
+    async def claim(self, ask: Ask, *, again: bool = False, artifact: object = None, needs_slot: bool = False) -> Any:
         raise OSError("/var/lib/rightseat: Input/output error")
 
 
