@@ -22,6 +22,7 @@ COMMAND_HELP = {
     "replay": "Print the events of a run.",
     "threads": "List, export or delete threads.",
     "users": "Export or delete the data of a user.",
+    "migrate": "Add the tables and columns to the database that this version needs.",
     "backup": "Write the state folder to an archive, while the server runs.",
     "plugin": "Create, import, check, test, install and run plugins.",
     "flow": "Draw the flows of a plugin.",

@@ -16,7 +16,7 @@ from rightseat.core.errors import ConfigError, StoreUnreachable
 from rightseat.health.readiness import address_of
 from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, Lease
-from rightseat.stores.migrations import upgrade
+from rightseat.stores.migrations import upgrade_once
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
 
@@ -26,6 +26,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MIGRATION_LOCK = 0x52534D49  # the advisory lock that a process holds while it migrates
+MIGRATION_LOCK_TIMEOUT_S = 3
+MIGRATION_ATTEMPTS = 20
 MAX_REAP_INTERVAL_S = 0.5  # between two searches for dead processes
 CONNECTION_ERRORS = (
     OSError,
@@ -64,7 +66,7 @@ class Postgres:
 
     async def open(self) -> None:
         try:
-            await self._transact(migrate)
+            await self._migrate()
             await self._lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
@@ -72,6 +74,18 @@ class Postgres:
             raise ConfigError(
                 f"Cannot reach the database of threads at {self._address}: {problem}. {advice}"
             ) from error
+
+    async def _migrate(self) -> None:
+        attempts = MIGRATION_ATTEMPTS
+        while True:
+            try:
+                if not await self._transact(migrate_once):
+                    return
+            except DBAPIError as error:
+                attempts -= 1
+                if not attempts or not is_lock_conflict(error):
+                    raise
+                logger.warning("a migration could not lock a table; trying again: %s", original_message(error))
 
     async def close(self) -> None:
         await self._lease.close()
@@ -129,9 +143,16 @@ def is_connection_error(error: BaseException | None) -> bool:
     return isinstance(error, CONNECTION_ERRORS)
 
 
-def migrate(connection: Connection) -> None:
+def migrate_once(connection: Connection) -> bool:
+    """Requests of other servers wait behind a migration that waits for a lock, so it does not wait long."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": MIGRATION_LOCK})
-    upgrade(connection)
+    connection.execute(text(f"SET LOCAL lock_timeout = '{MIGRATION_LOCK_TIMEOUT_S}s'"))
+    return upgrade_once(connection)
+
+
+def is_lock_conflict(error: DBAPIError) -> bool:
+    original = error.orig and error.orig.__cause__
+    return isinstance(original, asyncpg.DeadlockDetectedError | asyncpg.LockNotAvailableError)
 
 
 def read_url(url: str) -> str:

@@ -1,0 +1,245 @@
+"""Servers are upgraded from the code and the tables of an older commit while clients chat, and no run is lost."""
+
+import asyncio
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from rightseat.core.ask import ANYONE
+from rightseat.core.threads import Thread
+from rightseat.stores import sql
+from tests.services import REDIS, keys, schema
+
+pytestmark = pytest.mark.whole
+
+OLD_COMMIT = "42c36c1"
+"""The first commit with today's names, and with the tables of the migrations up to 0004."""
+ROOT = Path(__file__).parents[2]
+CLIENTS = 6
+TYPE = re.compile(r'data: \{"type":"(\w+)"')
+WAIT_S = 120.0
+
+
+@pytest.fixture(scope="module")
+def old_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = subprocess.run(["git", "archive", OLD_COMMIT, "src"], cwd=ROOT, capture_output=True, check=False)
+    if found.returncode:
+        pytest.skip(f"this clone does not have the commit {OLD_COMMIT}")
+    folder = tmp_path_factory.mktemp("old")
+    with tarfile.open(fileobj=BytesIO(found.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "src"
+
+
+class Server:
+    """One replica: a process with the code of `source`."""
+
+    def __init__(self, source: Path, file: Path) -> None:
+        self._source = source
+        self._file = file
+        self.url = ""
+
+    async def start(self) -> "Server":
+        command = ("serve", "--config", str(self._file), "--port", "0")
+        self.process = await start_program(self._source, *command)
+        self.output: list[str] = []
+        self._is_open = asyncio.Event()
+        self._reader = asyncio.create_task(self._read())
+        await asyncio.wait_for(self._is_open.wait(), WAIT_S)
+        assert self.url, "\n".join(self.output)
+        return self
+
+    async def end(self, how: signal.Signals) -> None:
+        if self.process.returncode is None:
+            self.process.send_signal(how)
+        await asyncio.wait_for(self.process.wait(), WAIT_S)
+        await self._reader
+
+    async def _read(self) -> None:
+        assert self.process.stdout is not None
+        async for line in self.process.stdout:
+            self.output.append(line.decode().rstrip())
+            if "  serves " in self.output[-1]:
+                (self.url,) = re.findall(r"http://127\.0\.0\.1:\d+", self.output[-1])
+                self._is_open.set()
+        self._is_open.set()
+
+
+async def start_program(source: Path, *arguments: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "rightseat",
+        *arguments,
+        env=os.environ | {"PYTHONPATH": str(source)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+
+
+class Load:
+    """Clients that chat, each in a new thread every time, with any of the servers of `urls`."""
+
+    def __init__(self, urls: list[str]) -> None:
+        self.urls = urls
+        self.threads: list[str] = []
+        """Threads whose run was accepted."""
+        self.repeated = 0
+        """Streams that broke, and that the client opened again on another server."""
+        self._is_ending = False
+        self._accepted = asyncio.Event()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as clients:
+            for number in range(CLIENTS):
+                clients.create_task(self._chat(number))
+            yield
+            self._is_ending = True
+
+    async def wait_for(self, runs: int) -> None:
+        """Wait until so many more runs have been accepted."""
+        wanted = len(self.threads) + runs
+        async with asyncio.timeout(WAIT_S):
+            while len(self.threads) < wanted:
+                self._accepted.clear()
+                await self._accepted.wait()
+
+    async def _chat(self, client: int) -> None:
+        turn = 0
+        async with httpx2.AsyncClient(timeout=WAIT_S) as http:
+            while not self._is_ending:
+                turn += 1
+                await self._run(http, f"thread-{client}-{turn}", client + turn)
+
+    async def _run(self, http: httpx2.AsyncClient, thread: str, choice: int) -> None:
+        operation = "run"
+        async with asyncio.timeout(WAIT_S):
+            while True:
+                choice += 1
+                url = self.urls[choice % len(self.urls)]
+                if await self._is_finished(http, f"{url}/copilotkit/agent/default/{operation}", thread):
+                    return
+                if thread in self.threads:
+                    operation = "connect"
+                    self.repeated += 1
+                await asyncio.sleep(0.1)
+
+    async def _is_finished(self, http: httpx2.AsyncClient, url: str, thread: str) -> bool:
+        kinds = []
+        with suppress(httpx2.TransportError):
+            async with http.stream("POST", url, json=question(thread)) as response:
+                if response.status_code != 200:
+                    assert response.status_code == 503, await response.aread()
+                    return False
+                if thread not in self.threads:
+                    self.threads.append(thread)
+                    self._accepted.set()
+                async for line in response.aiter_lines():
+                    if match := TYPE.match(line):
+                        kinds.append(match[1])  # noqa: PERF401  # those before an error count
+        assert "RUN_ERROR" not in kinds
+        return "RUN_FINISHED" in kinds
+
+
+def question(thread: str) -> dict[str, Any]:
+    return {
+        "threadId": thread,
+        "runId": f"run-of-{thread}",
+        "state": {},
+        "tools": [],
+        "context": [],
+        "forwardedProps": {},
+        "messages": [{"id": f"question-{thread}", "role": "user", "content": f"Hello from {thread}."}],
+    }
+
+
+def configure(folder: Path, **parts: Any) -> Path:
+    file = folder / "rightseat.yaml"
+    whole = {
+        "models": {"default": {"type": "scripted", "chunk_delay": 0.02}},
+        "agents": {"default": {"type": "loop", "model": "default", "durable": True}},
+        "faces": [{"type": "copilotkit"}],
+        "server": {"state_dir": str(folder / "state"), "shutdown_timeout": 10},
+    }
+    file.write_text(json.dumps(whole | parts))
+    return file
+
+
+def assert_whole(thread: Thread | None, id: str) -> None:
+    """One run, which is done, and each message once."""
+    assert thread is not None, f"{id} is lost"
+    assert [run.outcome for run in thread.runs] == ["done"], id
+    asked, answered = thread.messages
+    assert asked.text == f"Hello from {id}."
+    assert answered.text.startswith(f"You said: “Hello from {id}.”")
+    assert answered.text.endswith("or set OPENAI_API_KEY and use no file.")
+
+
+async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -> None:
+    new_code = ROOT / "src"
+    async with schema() as database, keys() as prefix:
+        stores = {"type": "sql", "url": database, "lease_seconds": 2}
+        log = {"type": "redis", "url": REDIS, "prefix": prefix}
+        file = configure(tmp_path, threads=stores, log=log, engine={"type": "dbos", "url": database})
+        servers = [await Server(old_code, file).start() for _ in range(2)]
+        load = Load([server.url for server in servers])
+        try:
+            async with load.running():
+                await load.wait_for(20)
+                migration = await start_program(new_code, "migrate", "--config", str(file))
+                printed, _ = await migration.communicate()
+                await load.wait_for(10)
+                for position, how in enumerate((signal.SIGTERM, signal.SIGKILL)):
+                    servers.append(await Server(new_code, file).start())
+                    load.urls.append(servers[-1].url)
+                    await load.wait_for(10)
+                    load.urls.remove(servers[position].url)
+                    await servers[position].end(how)
+                    await load.wait_for(20)
+        finally:
+            for server in servers:
+                await server.end(signal.SIGTERM)
+
+        assert b"migrated the tables of threads from version 0004 to " in printed
+        async with sql.build_beside(sql.Options(url=database)) as threads:
+            for id in load.threads:
+                assert_whole(await threads.load(id, ANYONE), id)
+        assert load.repeated
+        for server in servers[2:]:
+            assert not [line for line in server.output if " ERROR " in line]
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+async def test_a_server_on_sqlite_is_replaced(how: signal.Signals, old_code: Path, tmp_path: Path) -> None:
+    file = configure(tmp_path, engine={"type": "dbos"})
+    server = await Server(old_code, file).start()
+    load = Load([server.url])
+    try:
+        async with load.running():
+            await load.wait_for(20)
+            await server.end(how)
+            server = await Server(ROOT / "src", file).start()
+            load.urls[:] = [server.url]
+            await load.wait_for(20)
+    finally:
+        await server.end(signal.SIGTERM)
+
+    assert [line for line in server.output if "migrated the tables of threads from version 0004 to " in line]
+    async with sql.build_beside(sql.Options(path=tmp_path / "state" / "rightseat.db")) as threads:
+        for id in load.threads:
+            assert_whole(await threads.load(id, ANYONE), id)
+    assert not [line for line in server.output if " ERROR " in line]
