@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Problem } from "../src/api/plugins";
 import type { LogEvent } from "../src/log/events";
 import { foldDryRun, NO_STEPS } from "../src/screens/plugins/dryRun";
+import { flowPath, flowText, NAME, newPathsOf } from "../src/screens/plugins/newFile";
 import { rangeOf, replaceIn } from "../src/screens/plugins/replace";
 
 const problem = (change: Partial<Problem>): Problem => ({
@@ -66,4 +67,18 @@ test("a dry run stops at a question, and names a failure", () => {
 
   expect(foldDryRun(NO_STEPS, asked).question).toBe("Which size?");
   expect(foldDryRun(NO_STEPS, { type: "RunFailed", code: "x", message: "No model." }).failure).toBe("No model.");
+});
+
+test("a new flow has the name that was typed, in a file of that name", () => {
+  expect(flowPath("greet_all")).toBe("flows/greet_all.yaml");
+  expect(flowText("greet_all").split("\n")[0]).toBe("name: greet_all");
+  expect(flowText("greet_all")).not.toContain("new_flow");
+});
+
+test.each(["Greet", "1st", "a b", "a/b", "../a", "a.yaml", "", "流程", "a".repeat(64)])("%j is no name", (name) => {
+  expect(NAME.test(name)).toBe(false);
+});
+
+test("new files are those whose draft has no hash", () => {
+  expect(newPathsOf({ "a.yaml": { text: "a", etag: null }, "b.yaml": { text: "b", etag: "1" } })).toEqual(["a.yaml"]);
 });

@@ -266,6 +266,7 @@ OPERATOR: dict[str, Example] = {
     "GET snippets": Example("GET", "snippets"),
     "GET snippets/{face}": Example("GET", "snippets/operator"),
     "GET plugins": Example("GET", "plugins", status=403),
+    "POST plugins": Example("POST", "plugins", {"id": "new"}, status=403),
     "GET plugins/{plugin}": Example("GET", "plugins/steps", status=403),
     "GET plugins/{plugin}/files/{path:path}": Example("GET", "plugins/steps/files/plugin.json", status=403),
     "PUT plugins/{plugin}/files/{path:path}": Example(

@@ -76,15 +76,26 @@ export async function getFile(plugin: string, path: string): Promise<FileText> {
   };
 }
 
-/** The new hash of the file. The status of an error is 412 if the file was changed meanwhile, and 422 for errors in it. */
-export async function saveFile(plugin: string, path: string, file: { text: string; etag: string; force: boolean }) {
+/**
+ * The new hash of the file; a file without a hash is new. The status of an error is 412 if the file was changed or created
+ * meanwhile, and 422 for errors in it.
+ */
+export async function saveFile(
+  plugin: string,
+  path: string,
+  file: { text: string; etag: string | null; force: boolean },
+) {
   const response = await send(`${fileRoute(plugin, path)}${file.force ? "?force=1" : ""}`, {
     method: "PUT",
     body: { text: file.text },
-    headers: { "if-match": file.etag },
+    headers: file.etag === null ? { "if-none-match": "*" } : { "if-match": file.etag },
   });
   return response.headers.get("etag") ?? "";
 }
+
+/** The plugin, and what is hard for a model in its document. Without a document it is a starter plugin. */
+export const createPlugin = (plugin: { id: string; openapi?: string }) =>
+  call<{ plugin: PluginReport; advice: string[] }>("plugins", { method: "POST", body: plugin });
 
 export const checkDraft = (plugin: string, files: DraftFiles, signal: AbortSignal) =>
   call<DraftReport>("drafts/check", { method: "POST", body: { plugin, files }, signal });

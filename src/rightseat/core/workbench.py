@@ -60,6 +60,33 @@ class PluginFileChanged(RightseatError):
         super().__init__(f"{path} was changed meanwhile. Read it again, and save what should remain.")
 
 
+class PluginFileExists(RightseatError):
+    code = "plugin_file_exists"
+    status = 412
+
+    def __init__(self, path: str) -> None:
+        super().__init__(f"There is already a file {path}. Choose another name.")
+
+
+class PluginExists(RightseatError):
+    code = "plugin_exists"
+    status = 409
+
+    def __init__(self, plugin: str) -> None:
+        super().__init__(f"There is already a plugin {plugin!r}. Choose another name.")
+
+
+class PluginFolderMissing(RightseatError):
+    code = "plugin_folder_missing"
+    status = 409
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server has no folder for new plugins. Name an existing folder that holds plugins in `folders` of a "
+            "toolbox of the type `plugins`."
+        )
+
+
 class PluginHasErrors(RightseatError):
     code = "plugin_has_errors"
     status = 422
@@ -183,6 +210,13 @@ class SavedFile(msgspec.Struct, frozen=True):
     plugin: PluginReport
 
 
+class NewPlugin(msgspec.Struct, frozen=True):
+    """`advice` names what is hard for a model in the OpenAPI document of the plugin."""
+
+    plugin: PluginReport
+    advice: tuple[str, ...] = ()
+
+
 class PluginWorkbench(Protocol):
     """The plugins of one toolbox. Methods that name an unknown one raise `PluginNotFound`."""
 
@@ -213,11 +247,25 @@ class PluginWorkbench(Protocol):
         """Without a network and without a model. Raises an error with the code `bad_cases` if they cannot be read."""
         ...
 
-    async def save_file(self, plugin: str, path: str, text: str, etag: str, *, allow_errors: bool = False) -> SavedFile:
+    async def save_file(
+        self, plugin: str, path: str, text: str, etag: str | None, *, allow_errors: bool = False
+    ) -> SavedFile:
         """Write the file if it still has this `etag` (`*`: whatever it has), and load the plugin anew.
 
-        Raises `PluginFileProtected`, `PluginFileNotFound`, `PluginFileChanged`, and `PluginHasErrors` without
-        `allow_errors`.
+        Without an `etag` the file is new. Raises `PluginFileProtected`, `PluginFileNotFound`, `PluginFileChanged`,
+        `PluginFileExists`, and `PluginHasErrors` without `allow_errors`.
+        """
+        ...
+
+    def can_create(self) -> bool:
+        """Whether there is a folder for new plugins. Reads the file system."""
+        ...
+
+    async def create_plugin(self, plugin: str, openapi: str | None = None) -> NewPlugin:
+        """Create a plugin from an OpenAPI document, or a starter plugin, and load it.
+
+        Raises `PluginExists`, `PluginFolderMissing`, `PluginHasErrors`, and an error with the code `not_a_document` for
+        an id or a document that is invalid.
         """
         ...
 

@@ -1,10 +1,12 @@
-"""Reads and replaces single files in the folder of a plugin, without following links out of it."""
+"""Reads, creates and replaces single files in the folder of a plugin, without following links out of it."""
 
+import errno
 import hashlib
 import os
 import shutil
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from rightseat.core.workbench import PluginFileProtected
@@ -54,6 +56,23 @@ def find_file(folder: Path, path: str) -> Path | None:
         if not has_kind(place, stat.S_IFDIR):
             return None
     return place / name if has_kind(place / name, stat.S_IFREG) else None
+
+
+def create_file(folder: Path, path: str, content: bytes) -> None:
+    """Write a new file, and the folders of its path that are missing.
+
+    Raises `FileExistsError`, and `OSError` if a part of its path is a link or a file.
+    """
+    place = folder
+    *folders, name = path.split("/")
+    for one in folders:
+        place /= one
+        with suppress(FileExistsError):
+            place.mkdir()
+        if not has_kind(place, stat.S_IFDIR):
+            raise NotADirectoryError(errno.ENOTDIR, f"{one} is not a folder")
+    with (place / name).open("xb") as new:  # exclusive: a link at this place is not followed
+        new.write(content)
 
 
 def has_kind(place: Path, kind: int) -> bool:

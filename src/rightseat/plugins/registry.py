@@ -20,7 +20,7 @@ from rightseat.plugins import loading
 from rightseat.plugins.definition import Identity, Plugin
 from rightseat.plugins.diagnostics import Diagnostic, Mode
 from rightseat.plugins.loading import LoadResult, OperatorSettings, PluginLimits
-from rightseat.plugins.loading.files import Files, is_ignored, list_folder, read_folder
+from rightseat.plugins.loading.files import Files, check_limits, is_ignored, list_folder, read_folder
 from rightseat.plugins.loading.nodes import DiagnosticReport
 from rightseat.plugins.loading.yaml_json import METADATA
 from rightseat.plugins.packaging.versions import VersionStore, write_files
@@ -100,6 +100,19 @@ class PluginRegistry:
         for folder in find_plugin_folders(self._folders)[0]:
             found.setdefault(folder.name.lower(), folder)
         return found
+
+    def find_parent(self) -> Path | None:
+        """The folder for new plugins: the first that holds plugins. Reads the file system."""
+        holding = (one for one in self._folders if one.is_dir() and not (one / METADATA).is_file())
+        return next(holding, None)
+
+    def load_new(self, id: str, files: Files) -> LoadResult:
+        """Load a plugin that has no folder yet. Nothing is stored or run."""
+        report = DiagnosticReport(self._mode)
+        check_limits(files, self._limits, report)
+        loaded = loading.load_files(Path("/") / id, files, self._mode, self._limits, self._operator(id))
+        plugin = None if report.has_error else loaded.plugin
+        return LoadResult(plugin, (*report.diagnostics, *loaded.diagnostics))
 
     def list_files(self, folder: Path) -> list[tuple[str, int]]:
         """The paths and sizes of the files in the folder of a plugin. Raises `OSError`."""
@@ -205,6 +218,8 @@ class PluginRegistry:
     def _load_changed(self, folder: Path, changed: Files) -> tuple[dict[str, bytes], LoadResult]:
         report = DiagnosticReport(self._mode)
         files = read_folder(folder, self._limits, report) | dict(changed)
+        if changed:
+            check_limits(files, self._limits, report)
         loaded = loading.load_files(folder, files, self._mode, self._limits, self._operator(folder.name.lower()))
         plugin = None if report.has_error else loaded.plugin
         return files, LoadResult(plugin, (*report.diagnostics, *loaded.diagnostics))

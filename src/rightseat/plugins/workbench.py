@@ -26,12 +26,16 @@ from rightseat.core.workbench import (
     DraftTooSlow,
     FileContent,
     FlowNotRunnable,
+    NewPlugin,
     PluginCode,
+    PluginExists,
     PluginFile,
     PluginFileChanged,
+    PluginFileExists,
     PluginFileNotFound,
     PluginFileNotText,
     PluginFileProtected,
+    PluginFolderMissing,
     PluginHasErrors,
     PluginNotFound,
     PluginProblem,
@@ -47,8 +51,16 @@ from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.diagnostics import Diagnostic
 from rightseat.plugins.diagrams import build_graph
 from rightseat.plugins.flows import Dependencies
-from rightseat.plugins.folder_files import check_editable, compute_etag, find_file, is_editable, replace_file
+from rightseat.plugins.folder_files import (
+    check_editable,
+    compute_etag,
+    create_file,
+    find_file,
+    is_editable,
+    replace_file,
+)
 from rightseat.plugins.loading.files import Files
+from rightseat.plugins.packaging import advice, scaffold
 from rightseat.plugins.packaging.install import PermissionSummary, summarize
 from rightseat.plugins.registry import PluginRegistry
 from rightseat.plugins.scope import Scope
@@ -127,13 +139,24 @@ class Workbench:
             )
         return [CaseOutcome(one.name, one.passed, one.problems) for one in reports]
 
-    async def save_file(self, plugin: str, path: str, text: str, etag: str, *, allow_errors: bool = False) -> SavedFile:
+    async def save_file(
+        self, plugin: str, path: str, text: str, etag: str | None, *, allow_errors: bool = False
+    ) -> SavedFile:
         check_editable(path)
         changed = encode_files({path: text})
         async with self._saving:
             saved = await self._in_thread(lambda: self._save(plugin, path, changed, etag, allow_errors=allow_errors))
             await self._registry.reload(plugin)
         return SavedFile(saved, await self.report(plugin))
+
+    def can_create(self) -> bool:
+        return self._registry.find_parent() is not None
+
+    async def create_plugin(self, plugin: str, openapi: str | None = None) -> NewPlugin:
+        async with self._saving:
+            found = await self._in_thread(lambda: self._create(plugin, openapi))
+            await self._registry.reload(plugin)
+        return NewPlugin(await self.report(plugin), found)
 
     async def _in_thread(self, work: Callable[[], T], timeout_s: float = CHECK_TIMEOUT_S) -> T:
         """A thread that takes too long is not waited for; the limits of plugins bound its work."""
@@ -198,7 +221,7 @@ class Workbench:
             return False
 
     def _read_file(self, plugin: str, path: str) -> FileContent:
-        content = self._read_bytes(plugin, path)[1]
+        content = self._read_bytes(plugin, path)
         try:
             if len(content) > MAX_SHOWN_BYTES or b"\0" in content:
                 raise PluginFileNotText(path)
@@ -206,11 +229,11 @@ class Workbench:
         except UnicodeDecodeError:
             raise PluginFileNotText(path) from None
 
-    def _read_bytes(self, plugin: str, path: str) -> tuple[Path, bytes]:
+    def _read_bytes(self, plugin: str, path: str) -> bytes:
         place = find_file(self._folder(plugin), path)
         if place is None:
             raise PluginFileNotFound(plugin, path)
-        return place, place.read_bytes()
+        return place.read_bytes()
 
     def _check(self, plugin: str, changed: Files) -> DraftReport:
         began = time.monotonic()
@@ -220,18 +243,50 @@ class Workbench:
         problems = tuple(describe_problem(one) for one in loaded.diagnostics)
         return DraftReport(problems, tuple(graphs), round((time.monotonic() - began) * 1000))
 
-    def _save(self, plugin: str, path: str, changed: Files, etag: str, *, allow_errors: bool) -> str:
-        folder, (place, before) = self._folder(plugin), self._read_bytes(plugin, path)
-        if etag not in (ANY_ETAG, compute_etag(before)):
-            raise PluginFileChanged(path)
+    def _save(self, plugin: str, path: str, changed: Files, etag: str | None, *, allow_errors: bool) -> str:
+        folder = self._folder(plugin)
+        self._check_etag(plugin, path, etag)
         loaded = self._registry.load_draft(folder, changed)
         if loaded.errors and not allow_errors:
             raise PluginHasErrors(plugin, str(loaded.errors[0]))
         try:
-            replace_file(place, changed[path])
+            if etag is None:
+                create_file(folder, path, changed[path])
+            else:
+                replace_file(folder / path, changed[path])
+        except FileExistsError:
+            raise PluginFileExists(path) from None
         except OSError as error:
             raise PluginFileProtected(path, f"it cannot be written ({error.strerror})") from error
         return compute_etag(changed[path])
+
+    def _check_etag(self, plugin: str, path: str, etag: str | None) -> None:
+        if etag is None:
+            if find_file(self._folder(plugin), path) is not None:
+                raise PluginFileExists(path)
+        elif etag not in (compute_etag(self._read_bytes(plugin, path)), ANY_ETAG):
+            raise PluginFileChanged(path)
+
+    def _create(self, plugin: str, openapi: str | None) -> tuple[str, ...]:
+        """The advice about the OpenAPI document."""
+        if openapi is None:
+            draft = scaffold.create_blank(plugin)
+        else:
+            draft = scaffold.create_from_openapi(openapi.encode(errors="replace"), id=plugin)
+        if plugin in self._registry.folders():
+            raise PluginExists(plugin)
+        into, loaded = self._registry.find_parent(), self._registry.load_new(plugin, draft.files)
+        if into is None:
+            raise PluginFolderMissing
+        if loaded.plugin is None:
+            raise PluginHasErrors(plugin, str(loaded.errors[0]))
+        try:
+            scaffold.write(draft, into)
+        except FileExistsError:
+            raise PluginExists(plugin) from None
+        except OSError as error:
+            raise PluginFileProtected(plugin, f"the folder cannot be written ({error.strerror})") from error
+        return tuple(advice.advise(loaded.plugin)) if openapi is not None else ()
 
 
 def encode_files(files: DraftFiles) -> dict[str, bytes]:

@@ -401,6 +401,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "GET usage": ("usage", None, [200] * 6),
     "GET usage/limits": ("usage/limits", None, [200] * 6),
     "GET plugins": ("plugins", None, [403, 200, 200, 403, 200, 403]),
+    "POST plugins": ("plugins", {"id": "new"}, [403] * 6),
     "GET plugins/{plugin}": ("plugins/steps", None, [403, 404, 404, 403, 404, 403]),
     "GET plugins/{plugin}/files/{path:path}": ("plugins/steps/files/plugin.json", None, [403] * 4 + [404, 403]),
     "PUT plugins/{plugin}/files/{path:path}": ("plugins/steps/files/plugin.json", {"text": "{}"}, [403] * 6),

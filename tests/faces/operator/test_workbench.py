@@ -38,6 +38,7 @@ access:
     - {name: bob, key: key-bob, user: bob}
 """
 FIVE = "flows/five.yaml"
+FLOW_TEMPLATE = Path(__file__).parents[3] / "console" / "src" / "screens" / "plugins" / "newFlow.yaml"
 
 
 @pytest.fixture
@@ -329,6 +330,186 @@ async def test_nothing_but_an_editable_file_of_the_plugin_is_written(
     assert list_all(plugin) == before
 
 
+# New files
+
+
+async def create_file(server: Server, path: str, text: str, **query: str) -> httpx2.Response:
+    return await server.client.put(
+        f"/operator/plugins/steps/files/{path}",
+        json={"text": text},
+        params=query,
+        headers={**CHANGING, **key("ada"), "if-none-match": "*"},
+    )
+
+
+async def test_a_flow_from_the_template_of_the_console_is_created_and_used(
+    serve: Serve, configuration: str, plugin: Path
+) -> None:
+    text = FLOW_TEMPLATE.read_text().replace("new_flow", "hello")
+    async with serving(serve, configuration) as server:
+        checked = await check(server, flows__hello=text)
+        answer = await create_file(server, "flows/hello.yaml", text)
+        again = await create_file(server, "flows/hello.yaml", "name: other")
+
+    assert checked["problems"] == []
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["etag"] == f'"{hashlib.sha256(text.encode()).hexdigest()}"'
+    assert "flows/hello.yaml" in [one["path"] for one in answer.json()["files"]]
+    assert (answer.json()["state"], answer.json()["problems"]) == ("active", [])
+    assert (again.status_code, again.json()["error"]) == (412, "plugin_file_exists")
+    assert (plugin / "flows" / "hello.yaml").read_text() == text
+
+
+async def test_a_new_file_gets_the_folders_of_its_path(serve: Serve, configuration: str, plugin: Path) -> None:
+    async with serving(serve, configuration) as server:
+        answer = await create_file(server, "notes/more/read.md", "Notes.\n")
+
+    assert answer.status_code == 200, answer.text
+    assert (plugin / "notes" / "more" / "read.md").read_text() == "Notes.\n"
+
+
+async def test_a_new_file_with_errors_is_created_only_by_force(serve: Serve, configuration: str, plugin: Path) -> None:
+    async with serving(serve, configuration) as server:
+        refused = await create_file(server, "flows/bad.yaml", "name: bad\n")
+        is_there = (plugin / "flows" / "bad.yaml").exists()
+        forced = await create_file(server, "flows/bad.yaml", "name: bad\n", force="1")
+
+    assert (refused.status_code, refused.json()["error"], is_there) == (422, "plugin_has_errors", False)
+    assert forced.json()["state"] == "outdated"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "lib/evil.py",
+        "lib/data.json",
+        "..%2fy.yaml",
+        "flows/..%2f..%2f..%2fy.yaml",
+        "flows/new.py",
+        ".env.json",
+        "away/y.yaml",
+        "away/in/y.yaml",
+        "plugin.json/y.yaml",
+        "link.yaml",
+        "dangling.yaml",
+    ],
+)
+async def test_no_file_is_created_outside_or_through_a_link(
+    serve: Serve, configuration: str, plugin: Path, tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "x.yaml").write_text("before")
+    (plugin / "link.yaml").symlink_to(tmp_path / "x.yaml")
+    (plugin / "dangling.yaml").symlink_to(tmp_path / "y.yaml")
+    (plugin / "away").symlink_to(tmp_path)
+    before = list_all(plugin)
+    async with serving(serve, configuration) as server:
+        answer = await create_file(server, path, "x: 1\n", force="1")
+
+    assert answer.status_code == (412 if path in ("link.yaml", "dangling.yaml") else 403)
+    assert (tmp_path / "x.yaml").read_text() == "before"
+    assert not (tmp_path / "in").exists()
+    assert list_all(plugin) == before
+
+
+async def test_a_path_that_is_nested_too_deeply_is_refused(serve: Serve, configuration: str, plugin: Path) -> None:
+    before = list_all(plugin)
+    async with serving(serve, configuration) as server:
+        answer = await create_file(server, "a/" * 64 + "x.yaml", "x: 1\n")
+
+    assert (answer.status_code, answer.json()["error"]) == (422, "plugin_has_errors")
+    assert list_all(plugin) == before
+
+
+# New plugins
+
+DOCUMENT = """
+openapi: 3.1.0
+info: {title: Weather, version: 1.0.0}
+servers: [{url: "https://weather.example.com"}]
+paths:
+  /now/{city}:
+    get:
+      operationId: now
+      description: The weather in a city now.
+      parameters:
+        - {name: city, in: path, required: true, description: The city., schema: {type: string}}
+      responses: {"200": {description: The weather.}}
+"""
+
+
+async def test_a_plugin_is_created_from_an_openapi_document_and_loaded(
+    serve: Serve, configuration: str, plugin: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, AUDIT_LOGGER)
+    async with (
+        serving(serve, configuration) as server,
+        server.client.stream("GET", "/operator/live", headers=key("wu"), timeout=10) as response,
+    ):
+        stream = Stream(response.aiter_lines())
+        answer = await server.post("plugins", {"id": "weather", "openapi": DOCUMENT}, **key("ada"))
+        news = await stream.until("plugin")
+        flows = (await server.client.get("/operator/flows", headers=key("bob"))).json()
+
+    assert answer.status_code == 201, answer.text
+    report = answer.json()["plugin"]
+    assert (report["id"], report["name"], report["state"]) == ("weather", "Weather", "active")
+    assert report["contacts"] == ["weather.example.com"]
+    assert answer.json()["advice"] != []
+    assert news == {"id": "weather", "digest": report["digest"], "problems": len(report["problems"])}
+    assert [(one["plugin"], one["flow"]) for one in flows] == [("weather", "now")]
+    assert (plugin.parent / "weather" / "openapi.yaml").read_text() == DOCUMENT
+    assert "operator: ada created plugin weather" in caplog.messages
+
+
+async def test_a_starter_plugin_is_created_and_its_cases_pass(serve: Serve, configuration: str) -> None:
+    async with serving(serve, configuration) as server:
+        answer = await server.post("plugins", {"id": "mine"}, **key("ada"))
+        cases = (await server.post("drafts/cases", {"plugin": "mine"}, **key("ada"))).json()
+
+    assert (answer.status_code, answer.json()["plugin"]["problems"], answer.json()["advice"]) == (201, [], [])
+    assert [one["passed"] for one in cases] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"id": "steps"}, 409, "plugin_exists"),
+        ({"id": "Steps"}, 409, "plugin_exists"),
+        ({"id": "../evil"}, 422, "not_a_document"),
+        ({"id": "a/b"}, 422, "not_a_document"),
+        ({"id": ".hidden"}, 422, "not_a_document"),
+        ({"id": ""}, 422, "not_a_document"),
+        ({"id": "x" * 101}, 400, "bad_request"),
+        ({"id": "taken"}, 409, "plugin_exists"),
+        ({"id": "new", "openapi": "hello"}, 422, "not_a_document"),
+        ({"id": "new", "openapi": "openapi: 3.1.0\npaths: 7\n"}, 422, "plugin_has_errors"),
+        ({"openapi": DOCUMENT}, 400, "bad_request"),
+    ],
+)
+async def test_a_plugin_that_cannot_be_created_leaves_nothing(
+    serve: Serve, configuration: str, plugin: Path, tmp_path: Path, body: dict[str, str], status: int, code: str
+) -> None:
+    (plugin.parent / "taken").symlink_to(tmp_path / "nowhere")
+    before = list_all(plugin)
+    async with serving(serve, configuration) as server:
+        answer = await server.post("plugins", body, **key("ada"))
+
+    assert (answer.status_code, answer.json()["error"]) == (status, code)
+    assert list_all(plugin) == before
+    assert not (tmp_path / "nowhere").exists()
+
+
+async def test_a_server_whose_folders_are_single_plugins_has_no_place_for_new_ones(
+    serve: Serve, plugin: Path, tmp_path: Path
+) -> None:
+    text = CONFIGURATION.format(folder=plugin, state=tmp_path / "state") + KEYS
+    async with serving(serve, text) as server:
+        answer = await server.post("plugins", {"id": "new"}, **key("ada"))
+
+    assert (answer.status_code, answer.json()["error"]) == (409, "plugin_folder_missing")
+    assert [one.name for one in plugin.parent.iterdir()] == ["steps"]
+
+
 # Rights
 
 ROUTES = [
@@ -339,6 +520,7 @@ ROUTES = [
     ("POST", "drafts/try", {"plugin": "steps", "flow": "five", "question": "five"}),
     ("POST", "drafts/cases", {"plugin": "steps"}),
     ("PUT", "plugins/steps/files/plugin.json", {"text": "{}"}),
+    ("POST", "plugins", {"id": "new"}),
 ]
 
 
@@ -358,6 +540,7 @@ async def test_plugins_need_rights_for_all_agents(
     assert [one.status_code for one in answers] == [200] * allowed + [403] * (len(ROUTES) - allowed)
     assert all("insufficient_scope" in one.text for one in answers[allowed:])
     assert (plugin / "plugin.json").read_text() == before
+    assert [one.name for one in plugin.parent.iterdir()] == ["steps"]
 
 
 @pytest.mark.parametrize("is_open", [True, False])
@@ -374,7 +557,10 @@ async def test_saving_is_off_without_the_option_and_without_keys(
             json={"text": "name: five"},
             headers={**CHANGING, **headers, "if-match": "*"},
         )
+        created = await server.post("plugins", {"id": "new"}, **headers)
 
     assert me["edit"] is False
     assert (answer.status_code, answer.json()["error"]) == (403, "editing_off")
+    assert (created.status_code, created.json()["error"]) == (403, "editing_off")
     assert (plugin / FIVE).read_text() == before
+    assert not (plugin.parent / "new").exists()

@@ -16,6 +16,7 @@ interface Props {
   canSave: boolean;
   hasPlugin: boolean;
   onReplace: (problem: Problem) => void;
+  onDiscard: () => void;
   onSave: (force?: boolean) => void;
 }
 
@@ -31,7 +32,7 @@ export function FilePane(props: Props) {
         {path}
         {!file.isEditable && <span className="state-chip">{t("plugins.readOnly")}</span>}
         {file.isChanged && (
-          <button type="button" className="button small" onClick={file.discard}>
+          <button type="button" className="button small" onClick={props.onDiscard}>
             {t("editor.discard")}
           </button>
         )}

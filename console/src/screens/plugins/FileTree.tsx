@@ -2,6 +2,7 @@ import { useRef, type KeyboardEvent } from "react";
 import type { PluginFile, PluginReport } from "../../api/plugins";
 import { Icon } from "../../parts/Icon";
 import type { PluginDrafts } from "./drafts";
+import { newPathsOf } from "./newFile";
 import { useWorkbenchWords } from "./words";
 
 interface Props {
@@ -51,7 +52,7 @@ export function FileTree({ plugins, plugin, path, drafts, onOpen }: Props) {
           </button>
           {one.id === plugin && (
             <ul role="group">
-              {byFolder(one.files).map(([folder, files]) => (
+              {byFolder(addNew(one.files, drafts)).map(([folder, files]) => (
                 <FolderFiles key={folder} folder={folder}>
                   {files.map((file) => (
                     <li key={file.path} role="treeitem" aria-level={2} aria-selected={path === file.path}>
@@ -102,6 +103,13 @@ function PluginState({ plugin }: { plugin: PluginReport }) {
       <span className="visually-hidden">{text}</span>
     </span>
   );
+}
+
+/** The files of the folder, and the new ones that are drafts. */
+function addNew(files: PluginFile[], drafts: PluginDrafts): PluginFile[] {
+  const known = new Set(files.map((file) => file.path));
+  const added = newPathsOf(drafts).filter((path) => !known.has(path));
+  return [...files, ...added.map((path) => ({ path, size: 0, editable: true }))];
 }
 
 /** Files of the plugin's own folder first. */

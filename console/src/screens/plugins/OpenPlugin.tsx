@@ -5,6 +5,7 @@ import { Header } from "../../parts/Header";
 import type { ChangeDraft, PluginDrafts } from "./drafts";
 import { textsOf } from "./drafts";
 import { FilePane } from "./FilePane";
+import { NewButtons } from "./NewButtons";
 import { Panel } from "./Panel";
 import { replaceIn } from "./replace";
 import { useCheck } from "./useCheck";
@@ -19,12 +20,13 @@ interface Props {
   isAuthor: boolean;
   drafts: PluginDrafts;
   changeDraft: ChangeDraft;
-  onOpen: (file: string) => void;
+  onOpen: (file: string | null) => void;
+  onOpenPlugin: (id: string) => void;
   tree: ReactNode;
 }
 
 /** One plugin: its files, the open one, and what can be done with the draft. */
-export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft, onOpen, tree }: Props) {
+export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft, onOpen, onOpenPlugin, tree }: Props) {
   const t = useWorkbenchWords();
   const canSave = useMe().data?.edit === true && isAuthor;
   const id = plugin?.id ?? "";
@@ -41,6 +43,17 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
     if (mended !== null) file.change(mended);
   }
 
+  /** A new file is gone without its draft. */
+  function discard() {
+    file.discard();
+    if (file.isNew) onOpen(null);
+  }
+
+  function begin(newPath: string, text: string) {
+    changeDraft(newPath, { text, etag: null });
+    onOpen(newPath);
+  }
+
   function save(force = false) {
     setIsForced(force);
     if (canSave) file.save(force);
@@ -50,6 +63,15 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
     <div className="workbench">
       <Header title={title}>
         {plugin && <About plugin={plugin} />}
+        {isAuthor && (
+          <NewButtons
+            plugin={plugin?.id ?? null}
+            paths={[...(plugin?.files ?? []).map((one) => one.path), ...Object.keys(drafts)]}
+            canSave={canSave}
+            onFlow={begin}
+            onPlugin={onOpenPlugin}
+          />
+        )}
         {isAuthor && canSave && (
           <button
             type="button"
@@ -72,6 +94,7 @@ export function OpenPlugin({ plugin, path, title, isAuthor, drafts, changeDraft,
           canSave={canSave}
           hasPlugin={plugin !== null}
           onReplace={replace}
+          onDiscard={discard}
           onSave={save}
         />
         {plugin && (

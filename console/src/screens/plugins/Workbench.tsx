@@ -8,6 +8,7 @@ import { Header } from "../../parts/Header";
 import { Notice } from "../../parts/Notice";
 import { useWords } from "../../words";
 import { FileTree } from "./FileTree";
+import { NewButtons } from "./NewButtons";
 import { OpenPlugin } from "./OpenPlugin";
 import { useDrafts } from "./drafts";
 import { useWorkbenchWords } from "./words";
@@ -31,7 +32,7 @@ export default function Workbench({ plugin, path }: Props) {
   if (!isAllowed) return <Notice text={t("plugins.noRight")} />;
   if (isError) return <Notice text={common("error.unreachable")} onRetry={() => void refetch()} />;
   if (!data) return <Header title={t("plugins.title")} />;
-  if (data.length === 0) return <NoPlugins />;
+  if (data.length === 0) return <NoPlugins canSave={isAuthor && me?.edit === true} />;
   return <Plugins plugins={data} plugin={plugin} path={path} isAuthor={isAuthor} />;
 }
 
@@ -55,6 +56,7 @@ function Plugins({ plugins, plugin, path, isAuthor }: Props & { plugins: PluginR
       drafts={drafts}
       changeDraft={changeDraft}
       onOpen={(file) => open(shown, file)}
+      onOpenPlugin={(id) => open(id, null)}
       tree={<FileTree plugins={plugins} plugin={shown} path={path} drafts={drafts} onOpen={open} />}
       title={found ? found.id : t("plugins.title")}
     />
@@ -66,11 +68,20 @@ const addressOf = (plugin: string, path: string | null) =>
     .map((part, index) => (index === 0 ? part : encodeURIComponent(part)))
     .join("/");
 
-function NoPlugins() {
+function NoPlugins({ canSave }: { canSave: boolean }) {
   const t = useWorkbenchWords();
+  const [, navigate] = useLocation();
   return (
     <>
-      <Header title={t("plugins.title")} />
+      <Header title={t("plugins.title")}>
+        <NewButtons
+          plugin={null}
+          paths={[]}
+          canSave={canSave}
+          onFlow={() => undefined}
+          onPlugin={(id) => navigate(addressOf(id, null))}
+        />
+      </Header>
       <div className="page welcome">
         <h2>{t("plugins.none")}</h2>
         <p className="muted">{t("plugins.hint")}</p>

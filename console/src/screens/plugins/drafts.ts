@@ -5,8 +5,8 @@ import { readInTab, storeInTab } from "../../settings";
 
 export interface FileDraft {
   text: string;
-  /** The hash of the file that it was made of. */
-  etag: string;
+  /** The hash of the file that it was made of; null for a new file. */
+  etag: string | null;
 }
 
 /** By path. */

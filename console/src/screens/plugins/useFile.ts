@@ -11,6 +11,8 @@ export interface OpenFile {
   text: string | null;
   isEditable: boolean;
   isChanged: boolean;
+  /** The folder does not have it yet. */
+  isNew: boolean;
   isSaving: boolean;
   /** Why the file could not be read. */
   readError: Error | null;
@@ -36,7 +38,7 @@ interface Props {
 interface Saving {
   path: string;
   text: string;
-  etag: string;
+  etag: string | null;
   force: boolean;
 }
 
@@ -45,15 +47,16 @@ export function useFile({ plugin, path, drafts, changeDraft }: Props): OpenFile 
   const t = useWorkbenchWords();
   const queries = useQueryClient();
   const [conflict, setConflict] = useState<{ path: string; theirs: FileText } | null>(null);
+  const draft = path === null ? undefined : drafts[path];
+  const isNew = draft?.etag === null;
   const query = useQuery({
     queryKey: ["plugin-file", plugin, path],
     queryFn: () => getFile(plugin, path ?? ""),
-    enabled: path !== null,
+    enabled: path !== null && !isNew,
     staleTime: Infinity,
     refetchOnWindowFocus: false,
   });
-  const stored = query.data ?? null;
-  const draft = path === null ? undefined : drafts[path];
+  const stored = isNew ? null : (query.data ?? null);
 
   const mutation = useMutation({
     mutationFn: (one: Saving) => saveFile(plugin, one.path, one),
@@ -71,8 +74,9 @@ export function useFile({ plugin, path, drafts, changeDraft }: Props): OpenFile 
   });
 
   function change(text: string) {
-    if (path === null || stored === null) return;
-    changeDraft(path, text === stored.text ? null : { text, etag: draft?.etag ?? stored.etag });
+    if (path === null) return;
+    if (isNew) changeDraft(path, { text, etag: null });
+    else if (stored) changeDraft(path, text === stored.text ? null : { text, etag: draft?.etag ?? stored.etag });
   }
 
   function discard() {
@@ -84,16 +88,17 @@ export function useFile({ plugin, path, drafts, changeDraft }: Props): OpenFile 
   }
 
   function save(force: boolean, etag = draft?.etag) {
-    if (path !== null && draft && etag) mutation.mutate({ path, text: draft.text, etag, force });
+    if (path !== null && draft && etag !== undefined) mutation.mutate({ path, text: draft.text, etag, force });
   }
 
   const isForThis = mutation.variables?.path === path;
   return {
     text: draft?.text ?? stored?.text ?? null,
-    isEditable: stored?.editable ?? false,
+    isEditable: isNew || (stored?.editable ?? false),
     isChanged: draft !== undefined,
+    isNew,
     isSaving: mutation.isPending,
-    readError: query.error,
+    readError: isNew ? null : query.error,
     saveError: isForThis && draft ? mutation.error : null,
     theirs: conflict?.path === path && draft ? (conflict?.theirs ?? null) : null,
     change,

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Annotated
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +24,14 @@ from rightseat.core.model import Model
 from rightseat.core.run.activity import PluginActivity
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream import codec
-from rightseat.core.workbench import FlowNotRunnable, PluginNotFound, PluginReport, PluginWorkbench
+from rightseat.core.workbench import (
+    FlowNotRunnable,
+    PluginExists,
+    PluginFolderMissing,
+    PluginNotFound,
+    PluginReport,
+    PluginWorkbench,
+)
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.permissions import forbid
@@ -33,6 +41,7 @@ logger = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson"
 MAX_QUESTION_CHARS = 20_000
+MAX_ID_CHARS = 100
 DRY_RUN_TIMEOUT_S = 300.0
 PLAIN_HEADERS = {"x-content-type-options": "nosniff", "content-security-policy": "sandbox; default-src 'none'"}
 
@@ -53,7 +62,10 @@ class EtagMissing(RightseatError):
     status = 428
 
     def __init__(self) -> None:
-        super().__init__("Send the ETag of the file that you have read in the header `If-Match`.")
+        super().__init__(
+            "Send the ETag of the file that you have read in the header `If-Match`. For a new file, send "
+            "`If-None-Match: *`."
+        )
 
 
 class Draft(msgspec.Struct):
@@ -75,6 +87,13 @@ class NewText(msgspec.Struct):
     text: str
 
 
+class NewPluginBody(msgspec.Struct):
+    """`openapi` is the text of a document in JSON or YAML; without it a starter plugin is created."""
+
+    id: Annotated[str, msgspec.Meta(max_length=MAX_ID_CHARS)]
+    openapi: str | None = None
+
+
 class PluginRoutes:
     """`is_editing`: authors may save files."""
 
@@ -85,6 +104,7 @@ class PluginRoutes:
     def routes(self) -> Routes:
         return {
             ("GET", "plugins"): self.list,
+            ("POST", "plugins"): self.create,
             ("GET", "plugins/{plugin}"): self.show,
             ("GET", "plugins/{plugin}/files/{path:path}"): self.read,
             ("PUT", "plugins/{plugin}/files/{path:path}"): self.save,
@@ -146,27 +166,51 @@ class PluginRoutes:
 
     async def save(self, request: OperatorRequest) -> Response:
         """Saves a file and loads its plugin anew. `?force=1` saves a file that has errors."""
+        self._check_editing(request)
+        plugin, path = request.id("plugin"), request.id("path")
+        etag = read_precondition(request.http.headers)
+        workbench, text = await self._find(plugin), request.read(NewText).text
+        is_forced = request.http.query_params.get("force") == "1"
+        saved = await workbench.save_file(plugin, path, text, etag, allow_errors=is_forced)
+        write_line("%s saved %s of plugin %s", request.principal.id, path, plugin)
+        self._announce(saved.plugin)
+        return json_response(saved.plugin, headers={"etag": f'"{saved.etag}"'})
+
+    async def create(self, request: OperatorRequest) -> Response:
+        """Creates a plugin, and loads it."""
+        self._check_editing(request)
+        wanted = request.read(NewPluginBody)
+        if await self._locate(wanted.id.lower()) is not None:
+            raise PluginExists(wanted.id)
+        for workbench in self._runtime.workbenches:
+            if await asyncio.to_thread(workbench.can_create):
+                created = await workbench.create_plugin(wanted.id, wanted.openapi)
+                write_line("%s created plugin %s", request.principal.id, created.plugin.id)
+                self._announce(created.plugin)
+                return json_response(created, status=201)
+        raise PluginFolderMissing
+
+    def _check_editing(self, request: OperatorRequest) -> None:
+        """Raises `InsufficientScope` and `EditingOff`."""
         check_authoring(request)
         if not self._is_editing:
             raise EditingOff
-        plugin, path = request.id("plugin"), request.id("path")
-        etag = request.http.headers.get("if-match")
-        if etag is None:
-            raise EtagMissing
-        workbench, text = await self._find(plugin), request.read(NewText).text
-        is_forced = request.http.query_params.get("force") == "1"
-        saved = await workbench.save_file(plugin, path, text, etag.strip().strip('"'), allow_errors=is_forced)
-        write_line("%s saved %s of plugin %s", request.principal.id, path, plugin)
-        report = saved.plugin
-        self._runtime.activity.change_plugin(PluginActivity(plugin, report.digest, len(report.problems)))
-        return json_response(report, headers={"etag": f'"{saved.etag}"'})
+
+    def _announce(self, report: PluginReport) -> None:
+        self._runtime.activity.change_plugin(PluginActivity(report.id, report.digest, len(report.problems)))
 
     async def _find(self, plugin: str) -> PluginWorkbench:
         """Raises `PluginNotFound`."""
+        found = await self._locate(plugin)
+        if found is None:
+            raise PluginNotFound(plugin[:MAX_ID_CHARS])
+        return found
+
+    async def _locate(self, plugin: str) -> PluginWorkbench | None:
         for workbench in self._runtime.workbenches:
             if await asyncio.to_thread(workbench.has_plugin, plugin):
                 return workbench
-        raise PluginNotFound(plugin[:100])
+        return None
 
     def _model(self, name: str | None) -> Model | None:
         if name is None:
@@ -210,6 +254,16 @@ async def write_events(first: Event, events: AsyncIterator[Event]) -> AsyncItera
         failure = InternalError(new_id("request"))
         logger.exception("%s: a dry run failed", failure.message)
         yield write_failure(failure.code, failure.message)
+
+
+def read_precondition(headers: Headers) -> str | None:
+    """The ETag of the file that a request replaces, None for a new file. Raises `EtagMissing`."""
+    if headers.get("if-none-match", "").strip() == "*":
+        return None
+    etag = headers.get("if-match")
+    if etag is None:
+        raise EtagMissing
+    return etag.strip().strip('"')
 
 
 def write_failure(code: str, message: str) -> bytes:

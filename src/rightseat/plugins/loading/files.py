@@ -50,6 +50,17 @@ def read_folder(folder: Path, limits: PluginLimits, report: DiagnosticReport) ->
     return found
 
 
+def check_limits(files: Files, limits: PluginLimits, report: DiagnosticReport) -> None:
+    """Report files of a draft that `read_folder` would not read once they are stored."""
+    if len(files) > limits.max_files:
+        report.add_file("E108", "", f"the folder has more than {limits.max_files} files.")
+    if sum(len(content) for content in files.values()) > limits.max_bytes:
+        report.add_file("E108", "", f"the folder has more than {limits.max_bytes:,} bytes.")
+    for path in files:
+        if path.count("/") >= limits.max_depth:
+            report.add_file("E108", path, "folders are nested too deeply.")
+
+
 def list_folder(folder: Path, limits: PluginLimits) -> list[tuple[str, int]]:
     """The paths and sizes of the files that `read_folder` reads, without their contents. Raises `OSError`."""
     found = _walk(folder, "", limits.max_depth, DiagnosticReport("compat"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from rightseat.plugins import loading
 from rightseat.plugins.loading import PluginLimits, yaml_json
 from rightseat.plugins.loading.metadata import ID_PATTERN, MAX_DESCRIPTION_CHARS, ORIGINAL_NAME_CHARS
 from rightseat.plugins.loading.nodes import DiagnosticReport
+from rightseat.plugins.packaging.versions import write_files
 
 _OPENAPI = """\
 openapi: 3.1.0
@@ -138,7 +140,7 @@ def create_from_openapi(
 ) -> PluginDraft:
     """Create a plugin with one flow per operation. Relative servers are resolved against the document's `origin`.
 
-    Raises `NotADocument`.
+    Raises `InvalidOpenApiDocument`.
     """
     file = "openapi.json" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "openapi.yaml"
     document = _read(file, content)
@@ -243,10 +245,12 @@ def _to_yaml(value: Any) -> str:
 
 
 def write(draft: PluginDraft, into: Path) -> Path:
-    """Raises `FileExistsError` if the folder already exists."""
+    """Nothing is left of a folder that cannot be written whole. Raises `OSError`, or `FileExistsError`."""
     place = into / draft.id
     place.mkdir(parents=True)
-    for path, content in draft.files.items():
-        (place / path).parent.mkdir(parents=True, exist_ok=True)
-        (place / path).write_bytes(content)
+    try:
+        write_files(draft.files, place)
+    except OSError:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
     return place

@@ -1,0 +1,14 @@
+/** New files and plugins: their names, and what a flow begins with. */
+import type { PluginDrafts } from "./drafts";
+import template from "./newFlow.yaml?raw";
+
+export const NAME = /^[a-z][a-z0-9_-]{0,62}$/; // the server's rule for plugins
+
+export const flowPath = (name: string) => `flows/${name}.yaml`;
+
+/** A flow without errors, to be changed. */
+export const flowText = (name: string) => template.replace("new_flow", name);
+
+/** The paths of files that are not stored yet. */
+export const newPathsOf = (drafts: PluginDrafts): string[] =>
+  Object.entries(drafts).flatMap(([path, draft]) => (draft.etag === null ? [path] : []));
