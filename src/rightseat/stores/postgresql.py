@@ -28,7 +28,7 @@ T = TypeVar("T")
 MIGRATION_LOCK = 0x52534D49  # the advisory lock that a process holds while it migrates
 MIGRATION_LOCK_TIMEOUT_S = 3
 MIGRATION_ATTEMPTS = 20
-MAX_REAP_INTERVAL_S = 0.5  # between two searches for dead processes
+MAX_REAP_INTERVAL_S = 1.0  # between two searches for dead processes
 CONNECTION_ERRORS = (
     OSError,
     PoolTimeout,

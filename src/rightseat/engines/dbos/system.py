@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID, _workflow_commands
 from dbos._core import WorkflowHandleAsyncTask
 from dbos._dbos import _get_dbos_instance
 from dbos._schemas.system_database import SystemSchema
@@ -27,9 +27,9 @@ from rightseat.parts import private_file, private_folder
 
 QUEUE = "rightseat"
 """The queue of runs to resume. All processes listen to it."""
-QUEUE_POLL_INTERVAL_S = 0.5
+QUEUE_POLL_INTERVAL_S = 1.0
 UNUSED_POLL_INTERVAL_S = 60.0
-"""Of the queue that DBOS has for itself, in which this engine has no runs."""
+"""Of what this engine does not use: the queue that DBOS has for itself, and timeouts of workflows."""
 POOL_SIZE = 10
 MAX_THREADS = 32  # more would only wait for a connection, when hundreds of runs are resumed at once
 WORKFLOW_NAME = "rightseat.run"
@@ -73,6 +73,7 @@ class DbosSystem:
             private_file(self._where)
             await asyncio.to_thread(clean_file, self._where)
         _ActiveEngine.take(run)
+        _workflow_commands._SWEEP_POLLING_INTERVAL_SEC = UNUSED_POLL_INTERVAL_S
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
         try:
