@@ -95,6 +95,17 @@ def test_cached_tokens_are_read_and_invalid_counts_ignored(details: Any, cached:
     assert found == [UsageChunk(10, 3, cached, written)]
 
 
+@pytest.mark.parametrize(
+    ("total", "output"), [(13, 3), (60, 50), (12, 2), (None, 3), (0, 3), (10, 3), (7, 3), ("60", 3), ([], 3)]
+)
+def test_the_reported_total_wins_over_its_parts(total: Any, output: int) -> None:
+    usage = {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": total}
+
+    found = list(ChatCompletionDecoder().read(json.dumps({"choices": [], "usage": usage}).encode()))
+
+    assert found == [UsageChunk(10, output)]
+
+
 @pytest.mark.parametrize("data", [b'{"message": {"\x80": 1}}', b'{"message": ' + b"[" * 5_000 + b"]" * 5_000 + b"}"])
 def test_an_event_that_cannot_be_read_is_an_error_of_the_server(data: bytes) -> None:
     with pytest.raises(StreamError):

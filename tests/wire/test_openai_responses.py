@@ -108,6 +108,8 @@ def test_the_end_has_the_usage_and_the_reason() -> None:
         "input_tokens_details": {"cached_tokens": 3},
         "output_tokens_details": {"reasoning_tokens": 2},
     }
+    larger = usage | {"total_tokens": 40}
+    assert read_all({"type": "response.completed", "response": {"usage": larger}}) == [UsageChunk(11, 29, 3, 0, 2)]
     details = {"reason": "max_output_tokens"}
     assert read_all({"type": "response.completed", "response": {"usage": usage}}) == [UsageChunk(11, 7, 3, 0, 2)]
     assert read_all({"type": "response.incomplete", "response": {"incomplete_details": details}}) == [

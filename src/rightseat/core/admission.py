@@ -8,11 +8,12 @@ is counted here and never refused. A run that waits for a person has ended, so i
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import msgspec
 
-from rightseat.core.ask import ANYONE, Ask
+from rightseat.core.ask import ANYONE, Ask, Principal
 from rightseat.core.caller import CALLER
 from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import ConcurrencyLimitExceeded
@@ -111,6 +112,25 @@ class Admission:
         slot = self._take_local(ask)
         slot.meter = meter
         return slot
+
+    @asynccontextmanager
+    async def admit_request(self, principal: Principal, agent: str, purpose: str) -> AsyncIterator[None]:
+        """Count a request that starts no run, and meter the model calls of this block.
+
+        Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
+        """
+        if self.metering is None:
+            yield
+            return
+        ask = Ask(messages=(), agent=agent, principal=principal, purpose=purpose)
+        meter = RunMeter(self.metering, self.identify(ask))
+        await meter.admit()
+        token = METER.set(meter)
+        try:
+            yield
+        finally:
+            METER.reset(token)
+            await RunSlot(meter=meter).close()
 
     def _check_local(self, ask: Ask) -> None:
         if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:

@@ -119,8 +119,8 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `config` is the client's configuration for a graph, if its protocol supports that.
 
     `caller` is the credential and the address of the request, which limits count by; empty if nothing is counted.
-    `purpose` is `answer`, or `suggestions`, which are not counted as requests. `downgrade` is set if a limit makes
-    another model answer.
+    `purpose` is `answer`, or `suggestions`, which are not counted as requests, or the name of a request without a run.
+    `downgrade` is set if a limit makes another model answer.
 
     `face` is the name of the face that received the request; empty for an ask that comes from none.
 

@@ -55,6 +55,14 @@ class UsageChunk(msgspec.Struct, frozen=True, gc=False):
     reasoning_tokens: int = 0
 
 
+def count_output(input_tokens: int, output_tokens: int, total: object) -> int:
+    """The output tokens by the provider's total, which wins: some providers leave reasoning out of their output.
+
+    A total that is not a number is ignored.
+    """
+    return total - input_tokens if isinstance(total, int) and total > input_tokens else output_tokens
+
+
 class StopChunk(msgspec.Struct, frozen=True, gc=False):
     reason: StopReason
 
@@ -133,7 +141,7 @@ class Embedder(Protocol):
     async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors: ...
 
 
-def model_name(model: Model) -> str:
+def model_name(model: object) -> str:
     """The name that the operator configured, never one from a client: clients could create unlimited names."""
     options = getattr(model, "options", None)
     return str(getattr(model, "name", "") or getattr(options, "model", "") or type(model).__name__)

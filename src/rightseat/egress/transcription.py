@@ -4,10 +4,15 @@ import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from pydantic import ConfigDict, SecretStr
 
+from rightseat.core.limits.estimate import ESTIMATED_BYTES_PER_TOKEN
+from rightseat.core.limits.metered_calls import reserve_call
+from rightseat.core.limits.model_charge import text_bytes
+from rightseat.core.limits.single_call import TokenCounts
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions
@@ -16,6 +21,7 @@ from rightseat.egress.transport import TransportError
 logger = logging.getLogger(__name__)
 
 AUDIO_FORMATS = ("mpeg", "mp3", "mp4", "wav", "webm", "ogg", "flac", "aac")
+AUDIO_BYTES_PER_TOKEN = 400  # a second is 10 tokens at OpenAI, and 4,000 bytes as browsers record speech
 UNSPECIFIED_TYPES = ("", "application/octet-stream")
 """Content types that do not name a format. Browsers record webm."""
 
@@ -62,8 +68,17 @@ class Transcriber:
         self._client = Client(options.base_url, headers, timeout=60, network=options)
 
     async def transcribe(self, recording: Recording, fields: Mapping[str, str] | None = None) -> str:
-        """`fields` are added to the form. Raises `TranscriptionFailed`."""
-        body = write_form(recording, {"model": self._options.model, **(fields or {})}, self._boundary)
+        """`fields` are added to the form. Raises `TranscriptionFailed`, or a `LimitExceeded` of a budget."""
+        tokens = -(-len(recording.data) // AUDIO_BYTES_PER_TOKEN)
+        reserved, estimated, model = TokenCounts(tokens, tokens), TokenCounts(tokens), self._options.model
+        async with reserve_call(model, model, reserved, estimated, "transcriptions") as call:
+            response = await self._send(recording, fields or {})
+            call.reported = response.tokens
+            call.estimated = TokenCounts(tokens, -(-text_bytes(response.text) // ESTIMATED_BYTES_PER_TOKEN))
+        return response.text
+
+    async def _send(self, recording: Recording, fields: Mapping[str, str]) -> "TranscriptionResponse":
+        body = write_form(recording, {"model": self._options.model, **fields}, self._boundary)
         try:
             async with self._client.post("/audio/transcriptions", body) as response:
                 text = await response.text(max_bytes=2**20, timeout=60.0)
@@ -76,7 +91,7 @@ class Transcriber:
         if response.status != 200:
             logger.warning("%s returned HTTP %d: %s", self._options.base_url, response.status, text[:500])
             raise explain_status(response.status)
-        return read_text(text)
+        return read_response(text)
 
 
 def explain_status(status: int) -> TranscriptionFailed:
@@ -118,12 +133,22 @@ def escape_header_value(text: str) -> str:
 
 
 class TranscriptionResponse(msgspec.Struct):
+    """`usage` is in tokens or in seconds, by its `type`."""
+
     text: str
+    usage: Any = None
+
+    @property
+    def tokens(self) -> TokenCounts | None:
+        match self.usage:
+            case {"input_tokens": int(input), "output_tokens": int(output)} if input > 0 and output >= 0:
+                return TokenCounts(input, output)
+        return None
 
 
-def read_text(body: str) -> str:
+def read_response(body: str) -> TranscriptionResponse:
     try:
-        return msgspec.json.decode(body, type=TranscriptionResponse).text
+        return msgspec.json.decode(body, type=TranscriptionResponse)
     except JSON_ERRORS as error:
         message = "The transcription server returned an invalid response."
         raise TranscriptionFailed("provider_error", message, 502, retryable=True) from error

@@ -46,6 +46,8 @@ class ModelRequest:
     max_tokens: int | None = None
     role: str | None = None
     """The role that the operator maps to a model; None for the default model."""
+    purpose: str = "answer"
+    """What the usage report has: `schema` if a response is requested again because it did not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ class RoleModelCaller:
         error: str | None = None
         has_begun = False
         try:
-            async with aclosing(stream_model(model, build_prompt(request))) as chunks:
+            async with aclosing(stream_model(model, build_prompt(request), purpose=request.purpose)) as chunks:
                 async for chunk in chunks:
                     if not has_begun and isinstance(chunk, TextChunk | ReasoningChunk | CallChunk):
                         has_begun = True

@@ -9,7 +9,16 @@ import msgspec
 from rightseat.core.ask import NamedTool, ToolChoice
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    NoteChunk,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    count_output,
+)
 from rightseat.core.tools import Tool
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
@@ -166,7 +175,7 @@ def _read_usage(usage: "_Usage") -> UsageChunk:
     prompt, completion = usage.prompt_tokens_details, usage.completion_tokens_details
     return UsageChunk(
         usage.prompt_tokens or 0,
-        usage.completion_tokens or 0,
+        count_output(usage.prompt_tokens or 0, usage.completion_tokens or 0, usage.total_tokens),
         read_count(prompt, "cached_tokens"),
         read_count(prompt, "cache_write_tokens"),
         read_count(completion, "reasoning_tokens"),
@@ -235,6 +244,7 @@ class _Choice(msgspec.Struct, gc=False):
 class _Usage(msgspec.Struct, gc=False):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    total_tokens: Any = None
     prompt_tokens_details: Any = None
     completion_tokens_details: Any = None
 

@@ -12,7 +12,16 @@ import msgspec
 from rightseat.core.ask import NamedTool, ToolChoice
 from rightseat.core.events import StopReason
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    NoteChunk,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    count_output,
+)
 from rightseat.core.tools import Tool
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.openai_chat import ANY_OBJECT, error_kind, read_count, write_file
@@ -191,7 +200,7 @@ class ResponseEventDecoder:
             chunks.append(
                 UsageChunk(
                     usage.input_tokens or 0,
-                    usage.output_tokens or 0,
+                    count_output(usage.input_tokens or 0, usage.output_tokens or 0, usage.total_tokens),
                     read_count(cached, "cached_tokens"),
                     read_count(cached, "cache_write_tokens"),
                     read_count(usage.output_tokens_details, "reasoning_tokens"),
@@ -224,6 +233,7 @@ class _Item(msgspec.Struct):
 class _Usage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
+    total_tokens: Any = None
     input_tokens_details: Any = None
     output_tokens_details: Any = None
 

@@ -35,6 +35,7 @@ from rightseat.core.model import (
 from rightseat.core.prices import Price, Prices
 from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.runtime import Runtime
+from rightseat.core.tools import Tool
 from rightseat.engines.local import LocalEngine
 from rightseat.guards.judge import Judge
 from rightseat.guards.judge import Options as JudgeOptions
@@ -70,7 +71,7 @@ class Served:
         self,
         model: Model,
         *rules: LimitRule,
-        tools: Sequence[Callable[[], str]] = (),
+        tools: Sequence[Callable[[], str] | Tool] = (),
         agents: Mapping[str, Agent] | None = None,
         guards: Sequence[Guard] = (),
         reserve: Mapping[str, int] | None = None,

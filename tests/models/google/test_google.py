@@ -111,6 +111,13 @@ def test_cached_tokens_are_reported() -> None:
     assert list(GeminiDecoder("m").read(json.dumps(event).encode())) == [StopChunk("stop"), UsageChunk(12, 9, 8)]
 
 
+def test_the_reported_total_wins_over_its_parts() -> None:
+    usage = {"promptTokenCount": 12, "candidatesTokenCount": 9, "totalTokenCount": 50}
+    event = {"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage}
+
+    assert list(GeminiDecoder("m").read(json.dumps(event).encode())) == [StopChunk("stop"), UsageChunk(12, 38)]
+
+
 @pytest.mark.parametrize(("name", "kind"), [("error-mid-stream", ModelBusy), ("broken-off", ModelUnreachable)])
 async def test_an_error_inside_a_response_comes_after_its_chunks(name: str, kind: type[ModelError]) -> None:
     chunks, error = await failure(once(played("google", name)))

@@ -7,6 +7,7 @@ lookup.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import cast
@@ -47,6 +48,7 @@ from rightseat.core.limits.rules import (
     LimitRule,
     Limits,
 )
+from rightseat.core.limits.single_call import SingleCall
 from rightseat.core.model import (
     CannotContinue,
     Chunk,
@@ -64,6 +66,10 @@ logger = logging.getLogger(__name__)
 TAKE_OVER_TIMEOUT_S = 60.0  # as long as the run itself waits for the store
 CUT_HEADER = "x-rightseat-warning"
 DOWNGRADED_HEADER = "x-rightseat-downgraded"
+ANSWER_PURPOSES = ("answer", "schema")
+"""Calls for the answer of a run, which another model can make."""
+REQUEST_PURPOSES = ("embeddings", "transcriptions")
+"""Requests that start no run."""
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
@@ -98,7 +104,7 @@ class RunMeter:
         self._purpose = ask.purpose
         self._ask = ask
         self.downgrade = ask.downgrade
-        self._requests = 1 if is_new and ask.purpose == "answer" else 0  # not counted yet
+        self._requests = 1 if is_new and ask.purpose in ("answer", *REQUEST_PURPOSES) else 0  # not counted yet
         self._slot: Hold | None = None
         self._counted: Outcome | None = None
         self._last: asyncio.Future[Outcome] | None = None
@@ -110,7 +116,9 @@ class RunMeter:
         """
         rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
-        if self._purpose != "answer":
+        if self._purpose in REQUEST_PURPOSES:
+            charges = [one for one in charges if one.rule.kind != "runs"]
+        elif self._purpose != "answer":
             charges = [one for one in charges if one.rule.kind != "requests"]
         if charges:
             await self._take(charges)
@@ -217,7 +225,7 @@ class RunMeter:
         call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
-        charges = self._charges(source, call, model if purpose == "answer" else None)
+        charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)
         admitted = await self._hold(charges, usage, call) if charges else None
         hold = admitted.hold if admitted else None
         if admitted and admitted.downgrade:
@@ -245,7 +253,24 @@ class RunMeter:
             counts = call.counts(is_reserved=hold is not None)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
-    def _charges(self, source: AskSource, call: ModelCharge, model: Model | None) -> list[Charge]:
+    @asynccontextmanager
+    async def reserve(self, call: SingleCall, purpose: str) -> AsyncIterator[None]:
+        """Count a call that is made in this block. One that fails costs nothing."""
+        call.prices = self._metering.prices
+        usage = self._usage_key(call.model_key, self._source.agent, purpose)
+        charges = self._charges(self._source, call, None)
+        admitted = await self._hold(charges, usage, call) if charges else None
+        hold = admitted.hold if admitted else None
+        try:
+            yield
+        except Exception:
+            call.has_failed = True
+            raise
+        finally:
+            counts = call.counts(is_reserved=hold is not None)
+            self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
+
+    def _charges(self, source: AskSource, call: ModelCharge | SingleCall, model: Model | None) -> list[Charge]:
         """Only a call for the answer can be downgraded, which has a `model`. No call waits in a queue."""
         ignored = self.downgrade.limits if self.downgrade else ()
         rules = self._metering.limits.rules_for(source, CALL_KINDS)
@@ -260,20 +285,20 @@ class RunMeter:
         is_usable = model is not None and isinstance(policy, DowngradePolicy) and self._can_downgrade(policy, model)
         return policy if is_usable else None
 
-    async def _hold(self, charges: list[Charge], usage: UsageKey, call: ModelCharge) -> Admitted:
+    async def _hold(self, charges: list[Charge], usage: UsageKey, call: ModelCharge | SingleCall) -> Admitted:
         for charge in charges:
             if charge.amount > charge.rule.most and charge.policy is None:
                 raise explain_too_large(charge, self._metering.prices.currency)
         wanted = Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
         return await self._reserve(wanted)
 
-    def _if_killed(self, usage: UsageKey, call: ModelCharge) -> UsageCounts:
+    def _if_killed(self, usage: UsageKey, call: ModelCharge | SingleCall) -> UsageCounts:
         """What another process counts for the call if this one dies."""
         requests = self._requests if usage.purpose == self._purpose else 0
         return msgspec.structs.replace(call.estimate(0), requests=requests)
 
     def _count_request(self, purpose: str) -> int:
-        if purpose != "answer":
+        if purpose not in ("answer", self._purpose):
             return 0
         found, self._requests = self._requests, 0
         return found

@@ -109,12 +109,12 @@ def cost_in_nanos(price: Price, fresh: int, cached: int, output: int) -> int:
     return round((fresh * price.input + cached * cached_price + output * price.output) * (NANO // TOKENS_PER_PRICE))
 
 
-def key_of(model: Model) -> str:
+def key_of(model: object) -> str:
     """The name of the model under `models`, or that of the provider."""
     return str(getattr(model, MODEL_KEY, "") or model_name(model))
 
 
-def provider_name(model: Model) -> str:
+def provider_name(model: object) -> str:
     return str(getattr(getattr(model, "options", None), "model", ""))
 
 

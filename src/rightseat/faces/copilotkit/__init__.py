@@ -126,7 +126,7 @@ def operations(runtime: Runtime, options: Options, auth: RouteAuth) -> Routes:
     return {
         **runs.routes(),
         **threads.routes(),
-        **TranscriptionOperations(options.transcription, runtime.text_guard).routes(),
+        **TranscriptionOperations(options.transcription, runtime).routes(),
     }
 
 

@@ -83,7 +83,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     for (method, path), endpoint in responses.items():
         add(path, method, endpoint)
     add("/embeddings", "POST", Embeddings(runtime, names).embed)
-    transcriptions = Transcriptions(options.transcription, runtime.text_guard)
+    transcriptions = Transcriptions(options.transcription, runtime)
     add("/audio/transcriptions", "POST", transcriptions.transcribe, forms=True)
     add("/files/{file}", "GET", file)
     add("/files/{file}/content", "GET", file)

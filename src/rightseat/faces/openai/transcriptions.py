@@ -8,22 +8,23 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from rightseat.core.ask import Principal
-from rightseat.core.guards.texts import TextGuard
+from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options, Recording, Transcriber, TranscriptionFailed
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.openai.errors import ErrorResponse, InvalidRequest
 
 FORWARDED_FIELDS = ("language", "prompt", "temperature")
 KNOWN_FIELDS = ("file", "model", "response_format", *FORWARDED_FIELDS)
-NAME = "transcription"  # its name in messages of guards
+NAME = "transcription"  # its name in messages of guards, and the agent that limits count
 MISSING = "Transcription is not configured: set `transcription` of this face."
 
 
 class Transcriptions:
     """The model is the configured one, whatever the client requests."""
 
-    def __init__(self, options: Options | None, texts: TextGuard) -> None:
-        self._texts = texts
+    def __init__(self, options: Options | None, runtime: Runtime) -> None:
+        self._texts = runtime.text_guard
+        self._admission = runtime.admission
         self._transcriber = Transcriber(options) if options else None
 
     async def transcribe(self, body: bytes, http: Request, principal: Principal) -> Response:
@@ -33,15 +34,17 @@ class Transcriptions:
         form = fields.pop("response_format", "json")
         if form not in ("json", "text"):
             raise InvalidRequest("`response_format` must be 'json' or 'text'.", "response_format", "unsupported_value")
-        await self._texts.check_input([name, *fields.values()], NAME, principal)
         try:
-            text = await self._transcriber.transcribe(Recording.of(data, kind_of(kind, name), name), fields)
+            recording = Recording.of(data, kind_of(kind, name), name)
+            async with self._admission.admit_request(principal, NAME, "transcriptions"):
+                await self._texts.check_input([name, *fields.values()], NAME, principal)
+                text = await self._transcriber.transcribe(recording, fields)
+                await self._texts.check_input([text], NAME, principal)
+                await self._texts.check_output(text, NAME, principal)
         except TranscriptionFailed as error:
             return ErrorResponse(
                 str(error), error.status, error.kind, "file" if error.status == 400 else None
             ).response()
-        await self._texts.check_input([text], NAME, principal)
-        await self._texts.check_output(text, NAME, principal)
         return json_response({"text": text}) if form == "json" else PlainTextResponse(text)
 
 

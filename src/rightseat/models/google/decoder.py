@@ -10,7 +10,16 @@ from typing import Any
 import msgspec
 
 from rightseat.core.events import StopReason
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    NoteChunk,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    count_output,
+)
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.wire.openai_chat import error_kind
 from rightseat.wire.sse import SHOWN_BYTES, UNREADABLE, StreamError
@@ -66,6 +75,7 @@ class GeminiDecoder:
             usage = event.usageMetadata
             input_tokens = (usage.promptTokenCount or 0) + (usage.toolUsePromptTokenCount or 0)
             output_tokens = (usage.candidatesTokenCount or 0) + (usage.thoughtsTokenCount or 0)
+            output_tokens = count_output(input_tokens, output_tokens, usage.totalTokenCount)
             yield UsageChunk(input_tokens, output_tokens, usage.cachedContentTokenCount or 0)
 
     def _part(self, part: "_Part") -> Iterable[Chunk]:
@@ -131,6 +141,7 @@ class _Usage(msgspec.Struct):
     toolUsePromptTokenCount: int | None = None
     candidatesTokenCount: int | None = None
     thoughtsTokenCount: int | None = None
+    totalTokenCount: Any = None
 
 
 class _Feedback(msgspec.Struct):

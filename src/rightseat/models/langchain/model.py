@@ -14,7 +14,17 @@ from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefu
 from rightseat.core.events import StopReason
 from rightseat.core.loop.tool_calls import read_arguments
 from rightseat.core.messages import Call, File, Image, Message, Result
-from rightseat.core.model import CallChunk, Chunk, NoteChunk, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.model import (
+    CallChunk,
+    Chunk,
+    NoteChunk,
+    Prompt,
+    ReasoningChunk,
+    StopChunk,
+    TextChunk,
+    UsageChunk,
+    count_output,
+)
 from rightseat.egress.redaction import Redactor
 from rightseat.wire.openai_chat import write_format, write_tool
 
@@ -195,7 +205,7 @@ class LangChainDecoder:
             details = usage.get("input_token_details", {})
             now = (
                 usage["input_tokens"],
-                usage["output_tokens"],
+                count_output(usage["input_tokens"], usage["output_tokens"], usage.get("total_tokens")),
                 details.get("cache_read"),
                 details.get("cache_creation"),
             )

@@ -59,6 +59,7 @@ class StepContext:
     timeout: float
     span: LazySpan
     key: str = ""
+    is_retry: bool = False
 
     @property
     def name(self) -> str:

@@ -5,11 +5,12 @@ import logging
 import random
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 import msgspec
 
-from rightseat.core.errors import ContextTooLong, ModelError
+from rightseat.core.errors import ContextTooLong, LimitExceeded, ModelError
 from rightseat.plugins.call_types import call_types
 from rightseat.plugins.definition import RetryPolicy, Step
 from rightseat.plugins.flows import events
@@ -29,7 +30,7 @@ DEFAULT_RETRY_CODES = frozenset(("timeout", "connect", "429", "5xx"))
 async def run_with_retries(
     context: StepContext, call: Callable[[StepContext], Awaitable[StepResult]], policy: RetryPolicy
 ) -> StepOutcome:
-    """Return the outcome of the last attempt. Raises only on cancellation."""
+    """Return the outcome of the last attempt. Raises on cancellation, and if a limit refuses a model call."""
     started = time.monotonic()
 
     async def work(context: StepContext) -> StepResult:
@@ -48,7 +49,9 @@ async def retry(
         with context.span.work() as span:
             try:
                 async with asyncio.timeout(context.timeout):
-                    return await work(context)
+                    return await work(context if attempt == 0 else replace(context, is_retry=True))
+            except LimitExceeded:
+                raise  # the run ends: no later step could call a model
             except Exception as error:
                 problem = events.redact_problem(to_problem(context, error), context.dependencies.redactor)
         if attempt == policy.times or not is_retryable(problem, policy):

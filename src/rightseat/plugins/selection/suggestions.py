@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from rightseat.core.errors import LimitExceeded
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Flow, Plugin
 from rightseat.plugins.expressions import prompts
@@ -63,10 +64,11 @@ async def write_questions(found: Sequence[Candidate], scope: Scope, model: Model
     listed = "\n".join(f"- {one.name}: {one.flow.description}" for one in found)
     filled = prompts.write(SYSTEM, "{question}\n\n{context}", scope, extra_text=listed)
     try:
-        response = await model.call(ModelRequest("suggestions", filled.system, f"{listed}\n\n{filled.user}", schema))
+        prompt = f"{listed}\n\n{filled.user}"
+        response = await model.call(ModelRequest("suggestions", filled.system, prompt, schema, purpose="suggestions"))
         value = response.value()
-    except (StepFailed, ValueError):
-        return {}
+    except (StepFailed, LimitExceeded, ValueError):
+        return {}  # the answer is complete without them
     if not isinstance(value, dict):
         return {}
     texts = {name: text.strip() for name, text in value.items() if isinstance(text, str)}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Schema
@@ -92,4 +93,4 @@ def build_repair(first: ModelRequest, answer: str, find_violations: Sequence[Sch
     text = (
         f"{first.user}\n\nYour last answer was:\n{answer}\n\nIt has mistakes:\n{mistakes}\n\nAnswer again without them."
     )
-    return ModelRequest(first.name, first.system, text, first.schema, first.temperature, first.max_tokens, first.role)
+    return replace(first, user=text, purpose="schema")

@@ -8,13 +8,13 @@ from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
-from rightseat.core.errors import BadRequest, GuardDenied, GuardFailed
-from rightseat.core.guards.texts import TextGuard
+from rightseat.core.errors import BadRequest, GuardDenied, GuardFailed, LimitExceeded
+from rightseat.core.runtime import Runtime
 from rightseat.egress.transcription import Options, Recording, Transcriber, TranscriptionFailed
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.copilotkit.current.routing import OperationRequest, Routes
 
-NAME = "transcription"  # its name in messages of guards
+NAME = "transcription"  # its name in messages of guards, and the agent that limits count
 
 
 class JsonRecording(msgspec.Struct):
@@ -24,8 +24,9 @@ class JsonRecording(msgspec.Struct):
 
 
 class TranscriptionOperations:
-    def __init__(self, options: Options | None, texts: TextGuard) -> None:
-        self._texts = texts
+    def __init__(self, options: Options | None, runtime: Runtime) -> None:
+        self._texts = runtime.text_guard
+        self._admission = runtime.admission
         self._transcriber = Transcriber(options) if options else None
 
     def routes(self) -> Routes:
@@ -36,10 +37,14 @@ class TranscriptionOperations:
             recording = await read_recording(request)
             if self._transcriber is None:
                 raise TranscriptionFailed("service_not_configured", "This server has no transcription configured.", 503)
-            await self._texts.check_input([recording.name], NAME, request.principal)
-            text = await self._transcriber.transcribe(recording)
-            await self._texts.check_input([text], NAME, request.principal)
-            await self._texts.check_output(text, NAME, request.principal)
+            async with self._admission.admit_request(request.principal, NAME, "transcriptions"):
+                await self._texts.check_input([recording.name], NAME, request.principal)
+                text = await self._transcriber.transcribe(recording)
+                await self._texts.check_input([text], NAME, request.principal)
+                await self._texts.check_output(text, NAME, request.principal)
+        except LimitExceeded as exceeded:
+            body = {"error": "rate_limited", "message": exceeded.message, "retryable": exceeded.status == 429}
+            return json_response(body, exceeded.status, headers={"retry-after": str(exceeded.retry_after)})
         except GuardDenied as denied:
             return json_response(
                 {"error": "invalid_request", "message": denied.message, "retryable": False}, denied.status

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rightseat.core.types import JsonValue
 from rightseat.parts import hint
@@ -125,6 +125,7 @@ async def vote(
         usage = add_usage(usage, response.usage)
         if name := read_choice(response, choices):
             return name, usage
+        request = replace(request, purpose="schema")
     return None, usage
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 import jsonschema_rs
 
 from rightseat.core.concurrency import aclosing
+from rightseat.core.errors import LimitExceeded
 from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
 from rightseat.core.json_schema import PATTERNS, check_schema
 from rightseat.core.stream.framer import frame
@@ -60,7 +61,7 @@ async def perform(context: StepContext) -> StepResult:
 
 
 async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Event]:
-    """Yield the text as it is generated, then the outcome. Raises only on cancellation."""
+    """Yield the text as it is generated, then the outcome. Raises on cancellation, and if a limit refuses it."""
     started = time.monotonic()
     redactor = context.dependencies.redactor
     problem: StepProblem | None = None
@@ -73,6 +74,8 @@ async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Eve
                 async with aclosing(attempt.stream()) as events:
                     async for event in events:
                         yield event
+            except LimitExceeded:
+                raise  # the run ends: no later step could call a model
             except Exception as error:
                 problem = flow_events.redact_problem(retry.to_problem(context, error), redactor)
             else:
@@ -136,6 +139,7 @@ def build_request(context: StepContext) -> ModelRequest:
         float_or_none(params.get("temperature")),
         int_or_none(params.get("max_tokens")),
         context.text("model") or None,
+        purpose="schema" if context.is_retry and isinstance(schema, Mapping) else "answer",
     )
 
 
