@@ -26,7 +26,7 @@ CANARIES = {
         *("CLAUDE", "GEMINI", "CHAIN", "BETA", "GUARD"),
         *("AZURE", "FOUNDRY", "AWS", "SESSION"),
         *("AGUI", "REMOTE", "GRAPH", "PLATFORM", "ACTIONS", "MCP", "PROGRAM"),
-        *("PROXY", "SIGN_IN"),
+        *("PROXY", "SIGN_IN", "HOOK", "HOOK_KEY"),
         *BACKENDS,
     )
 }
@@ -125,6 +125,10 @@ access:
     proxy: "http://me:${{PROXY}}@127.0.0.1:1"
     grants: [{{scopes: ["*"]}}]
 server: {{public_url: "http://localhost:8000"}}
+limits_webhook:
+  url: "http://127.0.0.1:1/${{HOOK}}"
+  api_key: "${{HOOK_KEY}}"
+  proxy: "http://me:${{PROXY}}@127.0.0.1:1"
 faces:
   - {{type: operator}}
   - {{type: console}}
@@ -138,7 +142,7 @@ PROXIED = (
     *("models.anthropic", "models.google", "models.openai", "models.completion.LlamaCppOptions"),
     *("models.completion.VllmOptions", "agents.agui", "agents.copilotkit", "agents.langgraph", "guards.copilotkit"),
     *("toolboxes.copilotkit", "toolboxes.mcp", "toolboxes.plugins", "faces.copilotkit.Options", "faces.openai.Options"),
-    "access.Oidc",
+    *("access.Oidc", "limits_webhook"),
 )
 
 
@@ -190,6 +194,8 @@ def test_every_secret_of_the_configuration_has_a_canary() -> None:
         "toolboxes.plugins.Binding.url",
         "access.ApiKey.key",
         "access.Oidc.client_secret",
+        "limits_webhook.api_key",
+        "limits_webhook.url",
         "faces.copilotkit.Options.api_key",
         "faces.openai.Options.api_key",
         "faces.openbb.secret",

@@ -314,3 +314,47 @@ agents: {helper: {model: main}}
         "Warning: models.main.limits.words is deprecated: use `tokens` instead.",
         "Warning: models.main.old_name is deprecated: use `name` instead.",
     ]
+
+
+def test_check_shows_each_limit_in_a_line(run: Run) -> None:
+    Path("rightseat.yaml").write_text(
+        """
+models: {big: {type: scripted}, small: {type: scripted}}
+agents: {support: {model: big}}
+access: {required: true}
+prices: {big: {input: 1, output: 2}, small: {input: 1, output: 2}}
+currency: EUR
+limits:
+  - {name: free, subject: user, match: "guest-*", concurrent_runs: 3, requests_per_minute: 20}
+  - {name: burst, subject: everyone, requests: {most: 5, per: 10s}, on_exceed: queue}
+  - {name: month, subject: key, agents: [support], cost_per_month: 50, on_exceed: downgrade, downgrade: small}
+"""
+    )
+
+    result = run("check")
+
+    assert [line for line in result.stdout.splitlines() if line.startswith("  limit ")] == [
+        "  limit    free  each user guest-*: 3 concurrent runs, 20 requests per minute",
+        "  limit    burst  everyone: 5 requests in 10s; others wait up to 30 s",
+        "  limit    month  each key at support: 50 EUR per month; then the model small",
+    ]
+
+
+def test_check_warns_of_a_webhook_that_is_never_called_and_of_transcriptions_without_a_price(run: Run) -> None:
+    text = """
+models: {big: {type: scripted}}
+prices: {big: {input: 1, output: 2}, hear-2: {input: 1, output: 2}}
+faces:
+  - {type: openai, transcription: {base_url: "http://127.0.0.1:1", model: hear-1}}
+  - {type: copilotkit, transcription: {base_url: "http://127.0.0.1:1", model: hear-2}}
+limits_webhook: {url: "http://127.0.0.1:1/canary"}
+"""
+    Path("rightseat.yaml").write_text(f"{text}limits: [{{name: a, subject: everyone, requests_per_day: 5}}]")
+    uncalled = run("check")
+    Path("rightseat.yaml").write_text(f"{text}limits: [{{name: a, subject: everyone, cost_per_day: 5}}]")
+    unpriced = run("check")
+
+    assert uncalled.stderr == "Warning: limits_webhook: no limit caps tokens or cost, so nothing is sent to it.\n"
+    assert unpriced.stderr == (
+        "Warning: limits: transcriptions by 'hear-1' cost nothing, because it has no price. Add it under `prices`.\n"
+    )

@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 
 from rightseat.config import Config, ConfiguredPart
+from rightseat.config.limits import LimitOptions
+from rightseat.core.limits.refusal import describe_rule
+from rightseat.core.limits.rules import DowngradePolicy, QueuePolicy
 
 NO_KEY = "no key: built-in demo model, set OPENAI_API_KEY or run `rightseat init`"
 
@@ -26,6 +29,8 @@ def summarize(config: Config, url: str, setup_code: str | None = None) -> Iterat
         yield _line("guard", f"{guard.type}{_on(guard)}")
     if config.access.is_set:
         yield _line("keys", ", ".join(_credentials(config)))
+    for limit in config.limits:
+        yield _line("limit", _limit(limit, config))
     yield _line("threads", _describe_store(config.threads))
     if getattr(config.log.options, "url", None):
         yield _line("log", _describe_store(config.log))
@@ -74,6 +79,20 @@ def _credentials(config: Config) -> Iterator[str]:
         yield f"tokens of {config.access.jwt.issuer}"
     if config.access.oidc:
         yield f"sign-in with {config.access.oidc.issuer}"
+
+
+def _limit(limit: LimitOptions, config: Config) -> str:
+    subject = "everyone" if limit.subject == "everyone" else f"each {limit.subject}"
+    subject += f" {limit.match}" if limit.match != "*" else ""
+    agents = f" at {', '.join(limit.agents)}" if limit.agents is not None else ""
+    numbers = ", ".join(describe_rule(rule, config.currency) for rule in limit.rules(config.timezone))
+    beyond = ""
+    match limit.policy:
+        case QueuePolicy(wait=wait):
+            beyond = f"; others wait up to {wait:g} s"
+        case DowngradePolicy(model=model):
+            beyond = f"; then the model {model}"
+    return f"{limit.name}  {subject}{agents}: {numbers}{beyond}"
 
 
 def _of(agent: ConfiguredPart) -> str:

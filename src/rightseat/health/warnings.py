@@ -61,10 +61,16 @@ def list_part_warnings(section: str, found: Mapping[str, ConfiguredPart]) -> Ite
 def _warn_about_prices(config: Config) -> Iterator[str]:
     """A price that no model uses is usually misspelt: the cost of its model would not be shown."""
     known = {*config.models, *(str(getattr(part.options, "model", "")) for part in config.models.values())}
+    known |= _transcription_models(config)
     for name in config.prices:
         if name not in known:
             meant = hint(name, known)
             yield f"prices.{name}: no model has this name, under `models` or at its provider.{meant} It is not used."
+
+
+def _transcription_models(config: Config) -> set[str]:
+    found = (getattr(face.options, "transcription", None) for face in config.faces)
+    return {str(one.model) for one in found if one is not None}
 
 
 def _warn_about_limits(config: Config) -> Iterator[str]:
@@ -73,6 +79,11 @@ def _warn_about_limits(config: Config) -> Iterator[str]:
             same = "never applies" if limit.subject == "key" else "counts all clients as one user"
             cause = f"limits: {limit.name!r} is for each {limit.subject}, but there are no keys, so it {same}."
             yield f"{cause} Use `subject: address`."
+    if any(limit.limits_cost for limit in config.limits):
+        for name in sorted(_transcription_models(config) - config.prices.keys()):
+            yield f"limits: transcriptions by {name!r} cost nothing, because it has no price. Add it under `prices`."
+    if config.limits_webhook is not None and not any(limit.limits_calls for limit in config.limits):
+        yield "limits_webhook: no limit caps tokens or cost, so nothing is sent to it."
     if any(limit.limits_calls for limit in config.limits):
         yield from _warn_about_reserve(config)
         for name, part in config.agents.items():

@@ -1,6 +1,7 @@
 """The error and the headers of an ask that a limit refuses, and the headers of one that it admits."""
 
 import math
+import random
 from collections.abc import Iterable
 from datetime import datetime
 
@@ -14,10 +15,11 @@ from rightseat.core.errors import (
     RequestTooLarge,
 )
 from rightseat.core.limits.book import LimitRefusal, Standing
-from rightseat.core.limits.rules import NANO, Charge, LimitRule
+from rightseat.core.limits.rules import EVERYONE, NANO, Charge, LimitRule
 from rightseat.core.limits.windows import CalendarWindow, find_zone, format_seconds
 
 NOUNS = {"requests": "requests", "runs": "concurrent runs", "tokens": "tokens", "cost": "cost"}
+MAX_SPREAD_S = 300.0
 HEADER_KINDS = {"requests": "requests", "runs": "requests", "tokens": "tokens"}
 
 
@@ -36,10 +38,17 @@ def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceed
         return ConcurrencyLimitExceeded(text, limit=name)
     if rule.is_budget:
         text = f"The budget {name!r} of {number} is used up. It opens again {format_opening(standing, wait)}."
-        return BudgetExceeded(text, limit=name, retry_after=wait)
+        return BudgetExceeded(text, limit=name, retry_after=spread_wait(standing, wait))
     kind = HEADER_KINDS.get(rule.kind, "requests")
     text = f"The limit {name!r} of {number} is reached. Try again in {format_seconds(wait)}."
-    return RateLimitExceeded(text, limit=name, retry_after=wait, counted=kind)
+    return RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=kind)
+
+
+def spread_wait(standing: Standing, wait: int) -> int:
+    """Up to a tenth longer if the counter is shared by everyone: otherwise all clients would return at once."""
+    if standing.key.subject != EVERYONE:
+        return wait
+    return wait + round(random.uniform(0, min(wait / 10, MAX_SPREAD_S)))  # noqa: S311  # not a secret
 
 
 def explain_too_large(charge: Charge, currency: str = "USD") -> RequestTooLarge:

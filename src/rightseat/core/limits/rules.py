@@ -14,6 +14,8 @@ ASK_KINDS: tuple[CountedKind, ...] = ("requests", "runs")
 CALL_KINDS: tuple[CountedKind, ...] = ("tokens", "cost")
 CONCURRENT_RUNS = "concurrent_runs"
 """The name of the rule of concurrent runs, whose counters have no window."""
+EVERYONE = "everyone"
+"""The subject of the one counter of a limit for everyone."""
 NANO = 10**9
 """Cost is counted in integers, in billionths of the currency."""
 
@@ -90,8 +92,8 @@ class Limit(msgspec.Struct, frozen=True):
         """The subject whose counter an ask counts for; None if the limit does not apply to it."""
         if self.agents is not None and source.agent not in self.agents:
             return None
-        if self.subject == "everyone":
-            return "everyone"
+        if self.subject == EVERYONE:
+            return EVERYONE
         found: str = getattr(source, self.subject)
         return found if found and fnmatchcase(found, self.match) else None
 
