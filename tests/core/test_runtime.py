@@ -548,7 +548,7 @@ async def test_the_artifact_of_a_run_is_stored_before_the_run_starts() -> None:
 
     threads = MemoryThreads()
     async with running(Doing(look), threads=threads, artifacts=threads.artifacts) as runtime:
-        await runtime.start(asking(), record("x_1"))
+        await runtime.start(asking(), lambda _: record("x_1"))
         await heard(runtime)
 
     assert found == [record("x_1")]
@@ -558,7 +558,7 @@ async def test_a_start_that_is_cancelled_leaves_no_artifact() -> None:
     threads = Unreliable()
     threads.may_begin.clear()
     async with running(saying(), threads=threads, artifacts=threads.artifacts) as runtime:
-        starting = asyncio.create_task(runtime.start(asking(), record("x_1")))
+        starting = asyncio.create_task(runtime.start(asking(), lambda _: record("x_1")))
         await threads.is_beginning.wait()
         starting.cancel()
         await until_all_wait()
@@ -578,7 +578,7 @@ async def test_the_artifact_of_a_run_is_stored_beside_a_store_without_artifacts(
 
     artifacts = MemoryArtifacts()
     async with running(saying(), threads=Plain(), artifacts=artifacts) as runtime:
-        await runtime.start(asking(), record("x_1"))
+        await runtime.start(asking(), lambda _: record("x_1"))
         await heard(runtime)
 
     assert await artifacts.get("x_1", ANNA) == record("x_1")

@@ -170,6 +170,11 @@ async def test_another_model_answers_beyond_a_limit_that_downgrades(serve: Serve
     async with serving(serve, tmp_path, limit) as client:
         first, second = [await client.post("/v1/chat/completions", json=PLAIN) for _ in range(2)]
         response = await client.post("/v1/responses", json={"model": "default", "input": "Hi"})
+        id = response.json()["id"]
+        stored = await client.get(f"/v1/responses/{id}")
+        streamed = await client.get(f"/v1/responses/{id}", params={"stream": "true"})
+        next_one = {"model": "default", "input": "And?", "previous_response_id": id}
+        continued = await client.post("/v1/responses", json=next_one)
         small = await client.post("/v1/chat/completions", json=PLAIN | {"model": "small"})
         started = await client.post("/operator/agents/default/runs", json={"text": "Hi"}, headers={"x-rightseat": "1"})
         run: dict[str, Any] = {"outcome": "running"}
@@ -180,6 +185,10 @@ async def test_another_model_answers_beyond_a_limit_that_downgrades(serve: Serve
     assert (first.json()["model"], first.headers.get("x-rightseat-downgraded")) == ("default", None)
     assert (second.json()["model"], second.headers["x-rightseat-downgraded"]) == ("small", "first")
     assert (response.json()["model"], response.headers["x-rightseat-downgraded"]) == ("small", "first")
+    assert stored.json()["model"] == "small"
+    assert '"model":"small"' in streamed.text
+    assert '"model":"default"' not in streamed.text
+    assert (continued.status_code, continued.json()["model"]) == (200, "small")
     assert (small.status_code, small.json()["error"]["code"]) == (429, "budget_exceeded")
     assert run["downgraded"] == {"model": "small", "limit": "first"}
     assert [span["name"] for span in run["spans"] if span["kind"] == "model"] == ["small"]

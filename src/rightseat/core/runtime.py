@@ -143,10 +143,10 @@ class Runtime:
         if seconds := self._threads.reap_every:
             self._housekeeping.append(asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)))
 
-    async def start(self, ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
+    async def start(self, ask: Ask, write_artifact: Callable[[Ask], StoredArtifact] | None = None) -> Ask:
         """Start the run, which continues with or without followers. Returns the ask that the run received.
 
-        The `artifact` is stored before the run starts, and only if it starts.
+        The artifact of the admitted ask is stored before the run starts, and only if it starts.
 
         Raises before the run starts: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadRequest`
         for an answer to an interrupt that is not pending, or any error of a `before_request` hook.
@@ -162,7 +162,7 @@ class Runtime:
         ask = self.admission.identify(ask)
         ask = await self._executor.admit(ask, self._find_model(ask.agent))
         try:
-            return await self._starter.start(ask, artifact)
+            return await self._starter.start(ask, write_artifact(ask) if write_artifact else None)
         except BaseException:
             self._executor.give_back(ask.run_id)
             raise

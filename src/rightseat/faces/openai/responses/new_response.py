@@ -155,7 +155,9 @@ class NewResponses:
 
     async def _start(self, record: ResponseRecord, ask: Ask) -> Ask:
         """The record is stored before the run starts, so a response has one even if the server is killed."""
-        return await self._runtime.start(ask, write_artifact(record) if record.store else None)
+        if not record.store:
+            return await self._runtime.start(ask)
+        return await self._runtime.start(ask, lambda ask: write_artifact(complete_record(record, ask)))
 
     def _instructions(self, request: ResponsesRequest) -> tuple[Message, ...]:
         text = request.body.instructions
@@ -195,5 +197,5 @@ class NewResponses:
 
 def complete_record(record: ResponseRecord, ask: Ask) -> ResponseRecord:
     """With what is known once the run has started: its thread, and the model that a limit has chosen."""
-    model = ask.downgrade.model if ask.downgrade else record.model
-    return msgspec.structs.replace(record, thread_id=ask.thread_id, model=model)
+    used = ask.downgrade.model if ask.downgrade else ""
+    return msgspec.structs.replace(record, thread_id=ask.thread_id, used_model=used)

@@ -26,12 +26,14 @@ class AnsweredCall(msgspec.Struct, frozen=True):
 class ResponseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`start` is the number of messages that the thread had before this response.
 
+    `model` is the one that was asked for. `used_model` is set if a limit made another one answer: clients see that one.
     `offers` are the client's tools and `namespaces` their namespaces, if any. A deleted response keeps only its place
     in the thread.
     """
 
     id: str
     model: str = ""
+    used_model: str = ""
     thread_id: str = ""
     start: int = 0
     created_at: int = 0
@@ -132,7 +134,7 @@ def write_response(
         "max_output_tokens": record.max_output_tokens,
         "max_tool_calls": None,
         "metadata": record.metadata,
-        "model": record.model,
+        "model": record.used_model or record.model,
         "output": list(output),
         "parallel_tool_calls": record.parallel_tool_calls,
         "previous_response_id": record.previous_response_id,
