@@ -8,6 +8,12 @@ const span = (kind: SpanLine["kind"], from: number, to: number | null): SpanLine
   name: kind,
   from,
   to,
+  parent: null,
+  about: null,
+  first: null,
+  usage: null,
+  reason: null,
+  error: null,
 });
 
 test("model calls and tool calls stand where they ran, models over tools", () => {

@@ -1,6 +1,5 @@
 /** Calls the face `operator`, which is beside the console at whatever path a proxy gives them. */
 import type { Entry } from "../log/events";
-import type { FlowGraph } from "../log/flowGraph";
 import type {
   Agent,
   Answer,
@@ -13,6 +12,7 @@ import type {
   RunDetails,
   RunPage,
   RunQuery,
+  ServerGraph,
   ThreadAnswer,
   ThreadPage,
   ThreadQuery,
@@ -131,7 +131,7 @@ export const getRun = (run: string) => call<RunDetails>(`runs/${id(run)}`);
 export const getFlows = () => call<FlowLine[]>("flows");
 /** Without a digest the current version. */
 export const getFlow = (plugin: string, flow: string, digest?: string) =>
-  call<FlowGraph>(`flows/${id(plugin)}/${id(flow)}?${encodeQuery({ digest })}`);
+  call<ServerGraph>(`flows/${id(plugin)}/${id(flow)}?${encodeQuery({ digest })}`);
 
 export const getApprovals = (owner: string) => call<Approval[]>(`approvals?${encodeQuery({ owner })}`);
 export const stopRun = (run: string) =>

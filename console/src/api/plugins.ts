@@ -1,43 +1,15 @@
 /** The plugins of the server, and drafts of their files. */
 import type { LogEvent } from "../log/events";
-import type { FlowGraph } from "../log/flowGraph";
 import { ApiError, call, send } from "./client";
+import type * as Api from "./schema";
+import type { Narrow, ServerGraph } from "./types";
 
-export interface PluginReport {
-  id: string;
-  name: string;
-  version: string;
-  digest: string;
-  /** `outdated`: the files have errors, and an earlier version stays active. */
-  state: "active" | "outdated" | "broken";
-  contacts: string[];
-  private: { target: string; allowed: boolean }[];
-  secrets: { name: string; set: boolean }[];
-  users: string[] | null;
-  lib: { digest: string; allowed: boolean } | null;
-  files: PluginFile[];
-  problems: Problem[];
-}
+/** `outdated`: the files have errors, and an earlier version stays active. */
+type PluginState = "active" | "outdated" | "broken";
 
-export interface PluginFile {
-  path: string;
-  size: number;
-  editable: boolean;
-}
-
-export interface Problem {
-  code: string;
-  severity: "error" | "warning" | "information";
-  file: string;
-  /** From 1; 0 for a whole file. */
-  line: number;
-  column: number;
-  message: string;
-  hint: string;
-  /** The text at that place, and what it should probably be. */
-  found: string;
-  suggestion: string;
-}
+export type PluginReport = Narrow<Api.PluginReport, { state: PluginState; problems: Problem[] }>;
+export type PluginFile = Api.PluginFile;
+export type Problem = Narrow<Api.PluginProblem, { severity: "error" | "warning" | "information" }>;
 
 export interface FileText {
   text: string;
@@ -48,18 +20,11 @@ export interface FileText {
 /** Texts by path. */
 export type DraftFiles = Record<string, string>;
 
-export interface DraftReport {
-  problems: Problem[];
-  /** Empty if the draft has errors. `file` is empty for a flow that was made of an operation. */
-  flows: { file: string; graph: FlowGraph }[];
-  milliseconds: number;
-}
-
-export interface CaseOutcome {
-  name: string;
-  passed: boolean;
-  differences: string[];
-}
+export type DraftReport = Narrow<
+  Api.DraftReport,
+  { problems: Problem[]; flows: { file: string; graph: ServerGraph }[] }
+>;
+export type CaseOutcome = Api.CaseOutcome;
 
 const id = encodeURIComponent;
 const fileRoute = (plugin: string, path: string) =>
@@ -95,7 +60,7 @@ export async function saveFile(
 
 /** The plugin, and what is hard for a model in its document. Without a document it is a starter plugin. */
 export const createPlugin = (plugin: { id: string; openapi?: string }) =>
-  call<{ plugin: PluginReport; advice: string[] }>("plugins", { method: "POST", body: plugin });
+  call<Narrow<Api.NewPlugin, { plugin: PluginReport }>>("plugins", { method: "POST", body: plugin });
 
 export const checkDraft = (plugin: string, files: DraftFiles, signal: AbortSignal) =>
   call<DraftReport>("drafts/check", { method: "POST", body: { plugin, files }, signal });

@@ -1,33 +1,12 @@
 /** The faces that clients connect to, and code for each. */
 import { useQuery } from "@tanstack/react-query";
 import { API_URL, call } from "../../api/client";
+import type * as Api from "../../api/schema";
 
-export interface FaceLine {
-  face: string;
-  /** Of its clients. */
-  name: string;
-  configured: boolean;
-  requires_key: boolean;
-  agents: string[];
-  /** The lines that add it to the configuration. */
-  yaml: string;
-}
-
-export interface SnippetRequest {
-  method: "GET" | "POST";
-  /** Relative to the address of the server. */
-  path: string;
-  headers: Record<string, string>;
-  body: string | null;
-}
-
-export interface Snippet {
-  title: string;
-  language: string;
-  /** Holds `YOUR_KEY` where a key belongs. */
-  code: string;
-  request: SnippetRequest | null;
-}
+export type FaceLine = Api.FaceLine;
+export type SnippetRequest = Api.SnippetRequest;
+/** The code holds `YOUR_KEY` where a key belongs. */
+export type Snippet = Api.Snippet;
 
 /** The address of the server as this page reaches it, with the prefix of a proxy. */
 export const SERVER_URL = new URL("..", API_URL).href.replace(/\/$/, "");

@@ -1,6 +1,8 @@
 /** What was used in the last days, and the state of the limits. */
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/client";
+import type * as Api from "../../api/schema";
+import type { Narrow } from "../../api/types";
 import type { Counts } from "./sums";
 
 export const GROUPS = ["user", "agent", "model", "key", "purpose"] as const;
@@ -8,26 +10,18 @@ export type Group = (typeof GROUPS)[number];
 export const PERIODS = ["7", "30", "90", "365"] as const;
 export type Days = (typeof PERIODS)[number];
 
-export interface UsageAnswer {
-  /** Whether the server counts usage at all. */
-  is_counted: boolean;
-  /** Whether the usage of other users is included. */
-  is_everyone: boolean;
-  currency: string;
-  timezone: string;
-  /** The first and the last day, as 2026-11-16. */
-  since: string;
-  until: string;
-  by: Group;
-  /** A day without usage is not in it. */
-  days: (Counts & { day: string })[];
-  /** The largest first. */
-  groups: (Counts & Partial<Record<Group, string>>)[];
-  /** How many groups with less usage are not in it. */
-  left_out: number;
-}
+export type UsageAnswer = Narrow<
+  Api.UsageLine,
+  {
+    by: Group;
+    /** A day without usage is not in it. */
+    days: (Counts & { day: string })[];
+    /** The largest first. */
+    groups: (Counts & Partial<Record<Group, string>>)[];
+  }
+>;
 
-export interface LimitState {
+export type LimitState = {
   limit: string;
   subject: string;
   kind: "runs" | "requests" | "tokens" | "cost";
@@ -40,13 +34,10 @@ export interface LimitState {
   waiting?: number;
   /** Not for concurrent runs. */
   resets_at?: string;
-}
+};
 
-export interface LimitsAnswer {
-  /** Those of which the least is left come first. */
-  limits: LimitState[];
-  left_out: number;
-}
+/** Those of which the least is left come first. */
+export type LimitsAnswer = Narrow<Api.LimitsLine, { limits: LimitState[] }>;
 
 const REFRESH_MS = 10_000;
 

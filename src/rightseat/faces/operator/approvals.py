@@ -1,7 +1,7 @@
 """Questions of runs to a person, and the answers."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from starlette.responses import Response
@@ -18,11 +18,36 @@ from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.permissions import Permissions, VisibleThread, forbid
 from rightseat.faces.operator.queries import read_owner
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.run_line import StartedRun
 
 
 class Decision(msgspec.Struct):
     status: Literal["resolved", "cancelled"]
     payload: JsonValue = None
+
+
+class ApprovalCall(msgspec.Struct, frozen=True):
+    """`arguments` are JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ApprovalLine(msgspec.Struct, frozen=True):
+    """A question that waits for a person. `schema` is the JSON Schema of its answer, `about` what it is about."""
+
+    id: str
+    thread: str
+    run: str
+    agent: str
+    owner: str
+    reason: str
+    message: str
+    schema: JsonValue
+    expires_at: str | None
+    call: ApprovalCall | None
+    about: JsonValue
 
 
 class AnsweredElsewhere(RightseatError):
@@ -87,7 +112,7 @@ class ApprovalRoutes:
             raise
         if not found.is_own:
             write_line("%s answered question %s of %s", request.principal.id, question.interrupt.id, found.principal.id)
-        return json_response({"thread": ask.thread_id, "run": ask.run_id}, 202)
+        return json_response(StartedRun(ask.thread_id, ask.run_id), 202)
 
     async def _find(self, request: OperatorRequest) -> tuple[VisibleThread, Pending]:
         """Raises `OperatorNotFound`, or `InsufficientScope` if the request may see the thread and not act in it."""
@@ -109,20 +134,20 @@ class ApprovalRoutes:
         return None
 
 
-def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> dict[str, Any]:
+def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> ApprovalLine:
     """Without `has_words` it has neither the text of the question nor the arguments of the call."""
     interrupt = one.interrupt
-    call = {"id": one.call.id, "name": one.call.name, "arguments": one.call.arguments} if one.call else None
-    return {
-        "id": interrupt.id,
-        "thread": one.thread_id,
-        "run": one.run_id,
-        "agent": one.agent,
-        "owner": owner,
-        "reason": interrupt.reason if has_words else "",
-        "message": interrupt.message if has_words else "",
-        "schema": interrupt.schema if has_words else None,
-        "expires_at": interrupt.expires_at,
-        "call": call if has_words else None,
-        "about": interrupt.subject,
-    }
+    call = ApprovalCall(one.call.id, one.call.name, one.call.arguments) if one.call and has_words else None
+    return ApprovalLine(
+        id=interrupt.id,
+        thread=one.thread_id,
+        run=one.run_id,
+        agent=one.agent,
+        owner=owner,
+        reason=interrupt.reason if has_words else "",
+        message=interrupt.message if has_words else "",
+        schema=interrupt.schema if has_words else None,
+        expires_at=interrupt.expires_at,
+        call=call,
+        about=interrupt.subject,
+    )

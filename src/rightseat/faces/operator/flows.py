@@ -1,7 +1,6 @@
 """The flows of agents: a list, and the graph of each."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from starlette.responses import Response
@@ -12,6 +11,12 @@ from rightseat.core.flows import FlowGraph, FlowSummary, ListsFlows
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+
+
+class FlowLine(FlowSummary, frozen=True):
+    """A flow, with the agents that run it."""
+
+    agents: Sequence[str]
 
 
 class FlowNotFound(OperatorNotFound):
@@ -50,8 +55,8 @@ class FlowRoutes:
                 yield name, agent
 
 
-def describe_flow(flow: FlowSummary, agents: list[str]) -> dict[str, Any]:
-    return {**msgspec.to_builtins(flow), "agents": agents}
+def describe_flow(flow: FlowSummary, agents: list[str]) -> FlowLine:
+    return FlowLine(**msgspec.structs.asdict(flow), agents=agents)
 
 
 def may_read_definitions(request: OperatorRequest, agent: str) -> bool:

@@ -52,6 +52,13 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     downgraded: DowngradedRun | None = None
 
 
+class StartedRun(msgspec.Struct, frozen=True):
+    """The ids of a run that was started, and of its thread."""
+
+    thread: str
+    run: str
+
+
 def build_run_line(
     run: RunRecord, prices: Prices, failure: RunFailed | None = None, *, is_kept: bool = True
 ) -> RunLine:

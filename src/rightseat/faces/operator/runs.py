@@ -25,9 +25,9 @@ from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.queries import read_run_query
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
-from rightseat.faces.operator.run_line import RunLine, build_run_line
+from rightseat.faces.operator.run_line import RunLine, StartedRun, build_run_line
 from rightseat.faces.operator.run_pages import list_runs
-from rightseat.faces.operator.span_line import TotalsLine, build_span_lines, build_totals
+from rightseat.faces.operator.span_line import SpanLine, TotalsLine, build_span_lines, build_totals
 
 MAX_ENTRIES = 5000  # in one page
 MAX_QUESTIONS = 6  # of an agent
@@ -53,6 +53,29 @@ class NewRun(msgspec.Struct):
     parts: tuple[Attachment, ...] = ()
 
 
+class AgentLine(msgspec.Struct, frozen=True):
+    """`questions` are examples."""
+
+    name: str
+    description: str
+    durable: bool
+    questions: Sequence[str]
+
+
+class RunPage(msgspec.Struct, frozen=True):
+    """`next` is the `after` of the next page."""
+
+    runs: Sequence[RunLine]
+    next: str | None
+
+
+class RunDetails(RunLine, frozen=True, kw_only=True):
+    """A run with its timeline, and the sums over it."""
+
+    spans: Sequence[SpanLine]
+    totals: TotalsLine
+
+
 class RunRoutes:
     def __init__(self, runtime: Runtime, auth: RouteAuth, permissions: Permissions) -> None:
         self._runtime = runtime
@@ -75,12 +98,12 @@ class RunRoutes:
         language = request.http.query_params.get("language")
         return json_response(
             [
-                {
-                    "name": name,
-                    "description": agent.description,
-                    "durable": is_durable(agent),
-                    "questions": list_questions(agent, request.principal, language),
-                }
+                AgentLine(
+                    name,
+                    agent.description,
+                    is_durable(agent),
+                    list_questions(agent, request.principal, language),
+                )
                 for name, agent in self._list_agents(request.principal).items()
             ]
         )
@@ -111,7 +134,7 @@ class RunRoutes:
             truncate_at=wanted.replaces,
         )
         await start_connected(self._runtime, request.http, self._runtime.start(ask))
-        return json_response({"thread": thread_id, "run": ask.run_id}, 202)
+        return json_response(StartedRun(thread_id, ask.run_id), 202)
 
     async def list(self, request: OperatorRequest) -> Response:
         """Stored runs, and the last transient runs of this process."""
@@ -121,7 +144,7 @@ class RunRoutes:
             build_run_line(run, self._runtime.prices, is_kept=transient is None or transient.find(run.id) is None)
             for run in page.rows
         ]
-        return json_response({"runs": lines, "next": page.next})
+        return json_response(RunPage(lines, page.next))
 
     async def show(self, request: OperatorRequest) -> Response:
         """The run with its spans, and the sums over them. Of a run in progress, those so far."""
@@ -138,8 +161,8 @@ class RunRoutes:
 
     def _describe(self, line: RunLine, events: Iterable[Event], history: SpanHistory) -> Response:
         totals = build_totals(history, self._runtime.prices)
-        known = msgspec.to_builtins(add_totals(line, totals))
-        return json_response({**known, "spans": build_span_lines(events), "totals": totals})
+        known = msgspec.structs.asdict(add_totals(line, totals))
+        return json_response(RunDetails(**known, spans=build_span_lines(events), totals=totals))
 
     async def entries(self, request: OperatorRequest) -> Response:
         found, run = await self._permissions.find_run(request, request.id("run"))

@@ -1,9 +1,12 @@
 """Who is signed in, and signing in and out."""
 
 import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from typing import Literal
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,6 +25,34 @@ logger = logging.getLogger(__name__)
 
 LANGUAGES = ("en", "zh-CN")
 ALL = ("*",)
+
+
+class SignInOffer(msgspec.Struct, frozen=True):
+    """An identity provider, and the address of this server that leads to it."""
+
+    name: str
+    url: str
+
+
+class MissingFile(msgspec.Struct, frozen=True):
+    file: str
+
+
+class SignedInUser(msgspec.Struct, frozen=True):
+    """Each of `rights` is a list of agents, `*` for all of them, or null. `setup` names the file that is missing.
+
+    `currency` is that of all costs.
+    """
+
+    user: str
+    rights: Mapping[str, Sequence[str] | None]
+    edit: bool
+    access: Literal["open", "keys"]
+    version: str
+    currency: str
+    languages: Sequence[str]
+    setup: MissingFile | None
+    sign_in: SignInOffer | None
 
 
 class SessionRoutes:
@@ -44,24 +75,20 @@ class SessionRoutes:
         return {("GET", "me"): self.me, ("POST", "session"): self.sign_in, ("DELETE", "session"): self.sign_out}
 
     async def me(self, request: OperatorRequest) -> Response:
-        """Each right is a list of agents, `*` for all of them, or null. `setup` names the file that is missing.
-
-        `currency` is that of all costs.
-        """
         can_be_set_up = self._own_server is not None and self._own_server.can_be_set_up
         rights = {"use": request.principal.agents, **asdict(request.rights)}
         return json_response(
-            {
-                "user": request.principal.id,
-                "rights": {right: ALL if agents is None else agents or None for right, agents in rights.items()},
-                "edit": self._is_editing,
-                "access": "open" if self._auth.is_open else "keys",
-                "version": version("rightseat"),
-                "currency": self._currency,
-                "languages": LANGUAGES,
-                "setup": {"file": FILE} if can_be_set_up else None,
-                "sign_in": describe_sign_in(self._sign_in),
-            }
+            SignedInUser(
+                user=request.principal.id,
+                rights={right: ALL if agents is None else agents or None for right, agents in rights.items()},
+                edit=self._is_editing,
+                access="open" if self._auth.is_open else "keys",
+                version=version("rightseat"),
+                currency=self._currency,
+                languages=LANGUAGES,
+                setup=MissingFile(str(FILE)) if can_be_set_up else None,
+                sign_in=describe_sign_in(self._sign_in),
+            )
         )
 
     async def sign_in(self, request: OperatorRequest) -> Response:
@@ -92,8 +119,8 @@ class SessionRoutes:
             return None
 
 
-def describe_sign_in(sign_in: SignIn | None) -> dict[str, str] | None:
-    return None if sign_in is None else {"name": sign_in.name, "url": sign_in.addresses.start_url}
+def describe_sign_in(sign_in: SignIn | None) -> SignInOffer | None:
+    return None if sign_in is None else SignInOffer(sign_in.name, sign_in.addresses.start_url)
 
 
 def is_secure(request: Request) -> bool:

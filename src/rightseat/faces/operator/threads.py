@@ -1,21 +1,22 @@
 """Lists threads, shows one with its messages, runs, questions and files, and renames, archives and deletes one."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 from starlette.responses import Response
 
 from rightseat.core.ask import includes_agent
 from rightseat.core.errors import ThreadNotFound
-from rightseat.core.records import MAX_TOTAL, RunQuery, RunRecord, ThreadRow
+from rightseat.core.messages import Message
+from rightseat.core.records import MAX_TOTAL, FileRow, RunQuery, RunRecord, ThreadRow
 from rightseat.core.runtime import Runtime
+from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.approvals import describe_approval
+from rightseat.faces.operator.approvals import ApprovalLine, describe_approval
 from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.queries import MAX_ROWS, read_thread_query
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
-from rightseat.faces.operator.run_line import RunTokens, build_run_line
+from rightseat.faces.operator.run_line import RunLine, RunTokens, build_run_line
 
 
 class ThreadChange(msgspec.Struct):
@@ -43,6 +44,27 @@ class ThreadLine(msgspec.Struct, frozen=True, kw_only=True):
     archived: bool
 
 
+class ThreadPage(msgspec.Struct, frozen=True):
+    """`next` is the `after` of the next page. `total` stops at a maximum, or is null if it is not counted."""
+
+    threads: Sequence[ThreadLine]
+    next: str | None
+    total: int | None
+    total_is_exact: bool
+
+
+class ThreadDetails(msgspec.Struct, frozen=True):
+    """Without the right to read, `readable` is false, and `messages`, `state` and `files` are empty."""
+
+    thread: ThreadLine
+    readable: bool
+    messages: Sequence[Message]
+    state: JsonValue
+    runs: Sequence[RunLine]
+    pending: Sequence[ApprovalLine]
+    files: Sequence[FileRow]
+
+
 class ThreadRoutes:
     def __init__(self, runtime: Runtime, permissions: Permissions) -> None:
         self._runtime = runtime
@@ -60,7 +82,7 @@ class ThreadRoutes:
         page = await self._permissions.records.threads(read_thread_query(request))
         lines = [build_thread_line(row, has_words=may_read(request, row)) for row in page.rows]
         is_exact = page.total is not None and page.total < MAX_TOTAL
-        return json_response({"threads": lines, "next": page.next, "total": page.total, "total_is_exact": is_exact})
+        return json_response(ThreadPage(lines, page.next, page.total, is_exact))
 
     async def show(self, request: OperatorRequest) -> Response:
         """Without the right to read it has neither name nor messages, state, files or texts of questions."""
@@ -70,15 +92,15 @@ class ThreadRoutes:
         if row is None:
             raise OperatorNotFound("There is no such thread.")
         return json_response(
-            {
-                "thread": build_thread_line(row, has_words=has_words),
-                "readable": has_words,
-                "messages": thread.messages if has_words else (),
-                "state": thread.state if has_words else None,
-                "runs": [build_run_line(run, self._runtime.prices) for run in await self._list_runs(thread.id)],
-                "pending": await self._describe_pending(request, found),
-                "files": await self._permissions.records.files(thread.id) if has_words else (),
-            }
+            ThreadDetails(
+                thread=build_thread_line(row, has_words=has_words),
+                readable=has_words,
+                messages=thread.messages if has_words else (),
+                state=thread.state if has_words else None,
+                runs=[build_run_line(run, self._runtime.prices) for run in await self._list_runs(thread.id)],
+                pending=await self._describe_pending(request, found),
+                files=await self._permissions.records.files(thread.id) if has_words else (),
+            )
         )
 
     async def _list_runs(self, thread_id: str) -> Sequence[RunRecord]:
@@ -90,7 +112,7 @@ class ThreadRoutes:
             found += page.rows
         return found[::-1]
 
-    async def _describe_pending(self, request: OperatorRequest, found: VisibleThread) -> Sequence[dict[str, Any]]:
+    async def _describe_pending(self, request: OperatorRequest, found: VisibleThread) -> Sequence[ApprovalLine]:
         pending = await self._runtime.pending(found.principal, found.thread.id)
         return [
             describe_approval(
