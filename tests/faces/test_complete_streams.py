@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
-from rightseat import app, config
+from rightseat import app, config, sqlite_writer
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask
 from rightseat.faces._shared import queued_start, run_response
 from rightseat.faces.openbb import query
-from rightseat.logs.sqlite import database
-from rightseat.stores import databases
 from tests.access.examples import run_input
 from tests.conftest import Serve
 from tests.faces.copilotkit.serving import chat
@@ -124,8 +122,7 @@ async def test_a_stream_waits_while_another_connection_locks_the_file(serve: Ser
 async def test_a_stream_ends_with_an_error_if_the_file_is_locked_for_too_long(
     name: str, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(databases, "BUSY_TIMEOUT_S", 0.3)
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(sqlite_writer, "BUSY_TIMEOUT_S", 0.3)
     stream = STREAMS[name]
     async with serving(serve, tmp_path) as client:
         body = await read_while_locked(client, stream, tmp_path / "rightseat.db", seconds=3)

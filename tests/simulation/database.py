@@ -104,6 +104,9 @@ class Connected:
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self._once(self.server.transact, work, *args, **kwargs)  # type: ignore[arg-type]  # a ParamSpec through two functions
 
+    async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.write(work, *args, **kwargs)
+
     async def run_script(self, script: Script[T]) -> T:
         return await self.write(run_script, script)
 

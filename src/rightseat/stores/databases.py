@@ -1,7 +1,7 @@
 """The databases that the store supports, and their differences. The queries are the same for all.
 
 One process at a time owns a SQLite file. A transaction is one call to one thread, however many statements it has
-(`stores.sqlite_thread`): a driver that switches threads for each statement (aiosqlite) costs twice as much.
+(`sqlite_writer`): a driver that switches threads for each statement (aiosqlite) costs twice as much.
 """
 
 import asyncio
@@ -13,20 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
-from sqlalchemy import Connection, create_engine, event
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
 from rightseat.core.errors import ConfigError
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
 from rightseat.parts import private_file, private_folder
+from rightseat.sqlite_writer import BUSY_TIMEOUT_S, SqliteWriter
 from rightseat.stores.migrations import upgrade
 from rightseat.stores.scripts import Script, run_script
-from rightseat.stores.sqlite_thread import SqliteThread
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Work = Callable[Concatenate[Connection, P], T]
 
-BUSY_TIMEOUT_S = 60.0  # while another connection writes to the file: a run waits rather than fails
+PART = "store"
 
 
 class DatabaseInUse(ConfigError):
@@ -47,6 +47,12 @@ class StoreDatabase(Protocol):
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work` with a connection, in a transaction of its own."""
+        ...
+
+    async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Like `write`. If the log of the run is open in the same file, it may return before the commit: what the run
+        appends to its log next, and the end of the log, become part of the transaction.
+        """
         ...
 
     async def run_script(self, script: Script[T]) -> T:
@@ -110,31 +116,53 @@ class Sqlite:
         if self._is_owner and was_killed:  # perhaps between deleting and erasing
             self._eraser.request()
         self._scan_thread = ThreadPoolExecutor(1, "rightseat store scan")  # WAL: readers do not wait for writers
-        options = {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
-        self._engine = create_engine(f"sqlite:///{self._path}", connect_args=options)
-        self._reading = self._engine.execution_options(reading=True)
+        self._writer = SqliteWriter.share(self._path, PART) if self._is_owner else SqliteWriter(self._path)
+        url, options = f"sqlite:///{self._path}", {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
+        writing = create_engine(url, creator=lambda: self._writer.connection, poolclass=StaticPool)
+        event.listen(writing, "connect", configure)
+        self._engine = create_engine(url, connect_args=options)
         event.listen(self._engine, "connect", configure)
         event.listen(self._engine, "begin", begin)
-        connect = asyncio.to_thread
-        self._thread = SqliteThread(await connect(self._engine.connect), await connect(self._reading.connect))
-        await self.write(upgrade)
+        self._reading = self._engine.execution_options(reading=True)
+        self._reader = await asyncio.to_thread(self._reading.connect)
+        await self._writer.read(lambda: self._connect(writing))
+        try:
+            await self.write(upgrade)
+        except BaseException:
+            await self.close()
+            raise
+
+    def _connect(self, engine: Engine) -> None:
+        """SQLAlchemy's own transaction never ends: the thread begins and commits those of the file."""
+        self._writing = engine.connect()
+        self._writing.begin()
 
     async def close(self) -> None:
         await asyncio.to_thread(self._scan_thread.shutdown)
-        await self._thread.close()
+        await self._writer.read(self._writing.close)
+        await self._writer.close(PART)
+        self._reader.close()
         self._engine.dispose()
         await self._eraser.close()
         if self._lock is not None:
             self._lock.close()
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._thread.write(lambda connection: work(connection, *args, **kwargs))
+        return await self._writer.write(lambda: work(self._writing, *args, **kwargs))
+
+    async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        is_early = run_id in self._writer.open_logs
+        return await self._writer.write(lambda: work(self._writing, *args, **kwargs), is_early=is_early)
 
     async def run_script(self, script: Script[T]) -> T:
         return await self.write(run_script, script)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._thread.read(lambda connection: work(connection, *args, **kwargs))
+        def read() -> T:
+            with self._reader.begin():
+                return work(self._reader, *args, **kwargs)
+
+        return await self._writer.read(read)
 
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def read() -> T:

@@ -96,6 +96,9 @@ class Postgres:
         with reporting_outages():
             return await self._transact(work, *args, **kwargs)
 
+    async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.write(work, *args, **kwargs)
+
     async def _transact(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._engine.begin() as connection:
             return await connection.run_sync(work, *args, **kwargs)

@@ -146,7 +146,9 @@ class SqlThreads:
         if epoch is None:
             return
         try:
-            await self._database.write(run_queries.finish, ask, epoch, messages, state, last, totals)
+            await self._database.write_run_end(
+                ask.run_id, run_queries.finish, ask, epoch, messages, state, last, totals
+            )
         except StaleWriter:
             del self._epochs[ask.run_id]
             raise

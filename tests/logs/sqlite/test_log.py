@@ -236,7 +236,7 @@ async def test_a_run_that_cannot_be_stored_ends_with_an_error(path: Path) -> Non
             await writer.append(TextDelta("m", "kept"))
             await log.read("r")
             following = asyncio.create_task(events_of(log, "r"))
-            await log._commit_thread.execute(lambda database: database.execute("PRAGMA max_page_count = 1"))
+            await log._commits.execute(lambda database: database.execute("PRAGMA max_page_count = 1"))
             with pytest.raises(LogWriteFailed, match="full"):
                 await write_on(writer, "x" * 100_000)
             await writer.append(TextEnded("m", complete=False))
@@ -267,7 +267,7 @@ def test_a_file_that_is_no_database_is_refused_with_one_clear_line(path: Path) -
     path.write_text("This is a shopping list, and quite a long one at that." * 100)
 
     with pytest.raises(ConfigError, match=r"log\.db cannot be opened: file is not a database"):
-        LogDatabase(path)
+        LogDatabase.open(path)
 
 
 async def test_a_file_of_a_newer_version_is_refused(path: Path) -> None:
@@ -567,7 +567,7 @@ async def test_the_log_uses_little_disk_space(path: Path) -> None:
 
 
 def test_a_connection_reads_what_another_connection_has_committed(path: Path) -> None:
-    one, two = LogDatabase(path), LogDatabase(path)
+    one, two = LogDatabase.open(path), LogDatabase.open(path)
     with one.transaction():
         one.create("r", 1)
         assert not two.has("r")

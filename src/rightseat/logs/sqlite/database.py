@@ -11,18 +11,19 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from rightseat.core.errors import ConfigError, RunExists, RunNotFound, StaleWriter, UnreadableEvent
 from rightseat.core.log import Entry
 from rightseat.core.stream import codec
 from rightseat.erasure import overwrite_deleted
 from rightseat.logs.sqlite import compaction
+from rightseat.sqlite_writer import BUSY_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
 VERSION = 1
 NEVER_COMPACTED = 1e12  # as `ended_at`: a time in the far future
-BUSY_TIMEOUT_S = 60.0  # while another connection writes: a run waits rather than fails
 
 SCHEMA = """
 BEGIN IMMEDIATE;
@@ -88,24 +89,26 @@ EntryRow = tuple[int, int, int, str]
 class LogDatabase:
     """One connection. Each read is one statement, and so never sees half of a change."""
 
-    def __init__(self, path: Path) -> None:
-        try:
-            self._connection = sqlite3.connect(
-                path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-            )
-            self._set_up()
-        except sqlite3.DatabaseError as error:
-            raise ConfigError(f"The log {path} cannot be opened: {error}.") from error
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
         self.execute = self._connection.execute
         self._version = -1
         self._current_epochs: set[tuple[int, int]] = set()  # (run key, epoch) pairs that were current when last checked
 
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Create the tables if the file has none. Raises `ConfigError`."""
+        try:
+            connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode = WAL")
+            found = cls(connection)
+            found._set_up()
+        except sqlite3.DatabaseError as error:
+            raise ConfigError(f"The log {path} cannot be opened: {error}.") from error
+        return found
+
     def _set_up(self) -> None:
         connection = self._connection
-        connection.execute("PRAGMA journal_mode = WAL")
-        # The operating system has a commit when it returns: killing the process loses nothing. A power cut may lose
-        # the last seconds, but does not corrupt the file.
-        connection.execute("PRAGMA synchronous = NORMAL")
         overwrite_deleted(connection)
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > VERSION:
@@ -122,15 +125,19 @@ class LogDatabase:
     def transaction(self) -> Iterator[None]:
         self.execute("BEGIN IMMEDIATE")
         try:
-            self._check_version()
+            self.check_version()
             yield
             self.execute("COMMIT")
         finally:
             if self._connection.in_transaction:
-                self._current_epochs.clear()
+                self.forget_epochs()
                 self.execute("ROLLBACK")
 
-    def _check_version(self) -> None:
+    def forget_epochs(self) -> None:
+        """Call this after a rollback."""
+        self._current_epochs.clear()
+
+    def check_version(self) -> None:
         """An epoch that is current stays so until another connection has written to the file."""
         (version,) = self.execute("PRAGMA data_version").fetchone()
         if version != self._version:

@@ -1,6 +1,6 @@
 """The log in one SQLite file: every published entry survives a kill of the process.
 
-A run that is being written is followed in memory (`logs.run_buffer`), and written to the file by one thread
+A run that is being written is followed in memory (`logs.run_buffer`), and written to the file by the thread of the file
 (`logs.sqlite.writer`). Runs that have ended, and those of an earlier process, are read from the file.
 Transient runs never touch the file.
 """
@@ -22,11 +22,13 @@ from rightseat.erasure import Eraser, clean_file
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.run_buffer import RunBuffer
 from rightseat.logs.sqlite.database import LogDatabase
-from rightseat.logs.sqlite.writer import CommitThread, SqliteRunWriter
+from rightseat.logs.sqlite.writer import CommitQueue, SqliteRunWriter
 from rightseat.parts import StatePath, private_file, private_folder
+from rightseat.sqlite_writer import SqliteWriter
 
 logger = logging.getLogger(__name__)
 
+PART = "log"
 COMPACTION_INTERVAL_S = 10.0
 NOT_OPEN = (
     "The log is not open. A server opens it; a program without a server does so with `async with copilot.opened():`."
@@ -53,27 +55,30 @@ class SqliteLog:
         self._transient = MemoryLog()
         self._active_runs: dict[str, RunBuffer] = {}
         self._unwritten: set[str] = set()  # active runs that the file gets with their first entries
-        self._opened: tuple[CommitThread, LogDatabase] | None = None
+        self._opened: tuple[CommitQueue, LogDatabase] | None = None
 
     async def __aenter__(self) -> Self:
         private_folder(self._path.parent)
         private_file(self._path)
         await asyncio.to_thread(clean_file, self._path)
         self._eraser = Eraser(self._path)
-        self._opened = CommitThread(self._path), LogDatabase(self._path)
+        reader = LogDatabase.open(self._path)
+        self._writer = SqliteWriter.share(self._path, PART)
+        self._opened = CommitQueue(self._writer), reader
         self._compaction_task = asyncio.create_task(self._compact_forever())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._compaction_task.cancel()
         await asyncio.wait((self._compaction_task,))
-        await self._commit_thread.close()
+        await self._commits.close()
+        await self._writer.close(PART)
         self._reader.close()
         await self._eraser.close()
         self._opened = None
 
     @property
-    def _commit_thread(self) -> CommitThread:
+    def _commits(self) -> CommitQueue:
         if self._opened is None:
             raise NotConfigured(NOT_OPEN)
         return self._opened[0]
@@ -121,7 +126,7 @@ class SqliteLog:
             return await self._transient.read(run_id, after)
         if run_id in self._unwritten:
             return ()
-        await self._commit_thread.execute(
+        await self._commits.execute(
             lambda _: None
         )  # so that the file has all entries that were appended before, also of a run that has ended
         return await self._read(run_id, seq(after) if after else 0)
@@ -133,7 +138,7 @@ class SqliteLog:
             self._unwritten.discard(run_id)
             self._active_runs.pop(run_id).end()
         if written := [run_id for run_id in run_ids if run_id not in unwritten]:
-            await self._commit_thread.execute(lambda database: database.delete(written))
+            await self._commits.execute(lambda database: database.delete(written))
             self._eraser.request()
 
     async def expect_writer(self, run_ids: Sequence[str]) -> None:
@@ -146,7 +151,7 @@ class SqliteLog:
         """Does nothing: there is no other process."""
 
     async def unfinished_runs(self) -> Sequence[tuple[str, int]]:
-        found = await self._commit_thread.execute(LogDatabase.list_unended)
+        found = await self._commits.execute(LogDatabase.list_unended)
         return [(run_id, epoch) for run_id, epoch in found if run_id not in self._active_runs]
 
     def follow(
@@ -172,23 +177,23 @@ class SqliteLog:
         run = self._active_runs[run_id]
         run.fence(epoch)
         self._unwritten.discard(run_id)
-        return self._commit_thread.open_new_writer(run, epoch)
+        return self._commits.open_new_writer(run, epoch)
 
     async def _claim(self, run_id: str, epoch: int) -> SqliteRunWriter:
         run = self._active_runs.get(run_id)
         if run:
             run.fence(epoch)  # now, not after the entries that the old writer appends meanwhile
-        key, last = await self._commit_thread.execute(lambda database: database.claim(run_id, epoch))
+        key, last = await self._commits.execute(lambda database: database.claim(run_id, epoch))
         if run is None:
             run = self._active_runs.setdefault(run_id, self._run(run_id, last))
             run.fence(epoch)
-        return self._commit_thread.open_writer(run, key, epoch)
+        return self._commits.open_writer(run, key, epoch)
 
     async def _end(self, writer: SqliteRunWriter) -> None:
         """Write the end after the last entry. Followers come to an end even if this fails."""
         run = writer.run
         try:
-            await self._commit_thread.execute(lambda database: database.end(writer.key, writer.epoch, time.time()))
+            await self._commits.end(writer, lambda database: database.end(writer.key, writer.epoch, time.time()))
         except RightseatError as error:
             logger.error("cannot write the end of run %s: %s", run.id, error)
         if run.epoch == writer.epoch:
@@ -217,4 +222,4 @@ class SqliteLog:
     async def compact(self) -> int:
         """Join the records of some runs that ended long enough ago. Returns how many runs."""
         before = time.time() - self._compact_after_seconds
-        return await self._commit_thread.execute(lambda database: database.compact(before, COMPACTION_BATCH_RUNS))
+        return await self._commits.execute(lambda database: database.compact(before, COMPACTION_BATCH_RUNS))

@@ -1,31 +1,33 @@
-"""The one thread that writes to the SQLite file, a few milliseconds' worth per transaction.
+"""Collects the entries of all runs in this process, and passes them to the thread that writes the SQLite file.
 
-Entries that are queued while it sleeps or writes become the next transaction. An entry is published once its
-transaction is committed, not before: so whatever a reader has received survives a kill of the process. When there is
-little to write, the next entry is committed almost at once.
+Entries that are appended within a few milliseconds become one transaction, together with whatever else is written to
+the file at that moment. An entry is published once its transaction is committed, not before: so whatever a reader has
+received survives a kill of the process. When there is little to write, the next entry is committed almost at once.
 """
 
 import asyncio
 import logging
-import threading
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
-from pathlib import Path
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, NamedTuple, TypeVar, final
 
 from rightseat.core.errors import LogWriteFailed, RightseatError, RunExists, StaleWriter
-from rightseat.core.events import Event
+from rightseat.core.events import Event, RunStarted, SpanEnded, SpanStarted
 from rightseat.core.log import Entry
 from rightseat.core.stream import codec
 from rightseat.logs.run_buffer import END_EVENTS, LARGE_ENTRY_BYTES, MAX_READER_LAG, MAX_UNCOMMITTED_ENTRIES, RunBuffer
 from rightseat.logs.sqlite.database import EntryRow, LogDatabase
+from rightseat.sqlite_writer import Job, SqliteWriter
 
 logger = logging.getLogger(__name__)
 
-MAX_COMMIT_INTERVAL_S = 0.02  # what is appended within it is committed together, and no reader sees the difference
-COMMIT_INTERVAL_PER_RUN_S = 0.002  # a single run is committed at once, many runs wait for each other
+MIN_COMMIT_INTERVAL_S, MAX_COMMIT_INTERVAL_S = 0.01, 0.02
+"""What is appended within it is committed together, and no reader sees the difference."""
+COMMIT_INTERVAL_PER_RUN_S = 0.002  # many runs wait for each other
+QUIET_DELAY_S = 0.02
+QUIET_EVENTS = (RunStarted, SpanStarted, SpanEnded)
+"""No client shows these. They are committed with the next entry, if one follows soon."""
 
 T = TypeVar("T")
 Execute = Callable[[Callable[[LogDatabase], None]], Coroutine[Any, Any, None]]
@@ -39,41 +41,49 @@ class PendingEntry(NamedTuple):
 
 
 @final
-class PendingRun(NamedTuple):
-    """The row of a run that this process has created, for the transaction of its first entries."""
-
-    writer: "SqliteRunWriter"
-
-
-@final
-class Job(NamedTuple):
-    work: Callable[[LogDatabase], Any]
+class PendingWork(NamedTuple):
+    do: Callable[[LogDatabase], Any]
     future: "asyncio.Future[Any]"
 
 
 @dataclass(slots=True)
 class CommitBatch:
-    """The work of one transaction, and its results."""
+    """Entries and work for one transaction, and its results. `new_runs` are created with their first entries."""
 
     new_runs: "list[SqliteRunWriter]" = field(default_factory=list)
     entries: "dict[SqliteRunWriter, list[PendingEntry]]" = field(default_factory=dict)
-    jobs: list[Job] = field(default_factory=list)
+    work: list[PendingWork] = field(default_factory=list)
+    ended_runs: int = 0
     failures: "dict[SqliteRunWriter, RightseatError]" = field(default_factory=dict)
     results: list[Any] = field(default_factory=list)
-    is_last: bool = False
 
-    def add(self, item: PendingEntry | PendingRun | Job | None) -> None:
-        if type(item) is PendingEntry:
-            if not item.writer.has_failed:  # else there would be a gap
-                self.entries.setdefault(item.writer, []).append(item)
-        elif type(item) is Job:
-            self.jobs.append(item)
-        elif type(item) is PendingRun:
-            self.new_runs.append(item.writer)
-        else:
-            self.is_last = True
+    # In the thread
 
-    def rows(self) -> list[EntryRow]:
+    def commit(self, database: LogDatabase) -> None:
+        """New runs, then entries, then the work, which may write the end of a run."""
+        database.check_version()
+        for writer in [writer for writer in self.entries if writer.has_failed]:
+            del self.entries[writer]  # else there would be a gap
+        for writer in self.new_runs:
+            self._create(database, writer)
+        stale = database.append(self._rows())
+        for writer in self.entries:
+            if writer.key in stale:
+                self._fail(writer, StaleWriter(writer.run.id, writer.epoch, stale[writer.key]))
+        self.results = [self._execute(database, one.do) for one in self.work]
+
+    def undo(self, database: LogDatabase) -> None:
+        database.forget_epochs()
+        for writer in (*self.new_runs, *self.entries):
+            writer.has_failed = True
+
+    def _create(self, database: LogDatabase, writer: "SqliteRunWriter") -> None:
+        try:
+            writer.key = database.create(writer.run.id, writer.epoch)
+        except RunExists:  # another process has created it meanwhile
+            self._fail(writer, StaleWriter(writer.run.id, writer.epoch, writer.epoch))
+
+    def _rows(self) -> list[EntryRow]:
         """One row for each writer, with all its entries of this batch."""
         return [
             (writer.key, writer.epoch, entries[0].entry.seq, f"[{b','.join([item.text for item in entries]).decode()}]")
@@ -81,18 +91,30 @@ class CommitBatch:
             if writer not in self.failures
         ]
 
-    def fail(self, writer: "SqliteRunWriter", error: RightseatError) -> None:
+    def _execute(self, database: LogDatabase, do: Callable[[LogDatabase], Any]) -> Any:
+        try:
+            return do(database)
+        except RightseatError as error:
+            return error  # of this work alone
+
+    def _fail(self, writer: "SqliteRunWriter", error: RightseatError) -> None:
         writer.has_failed = True
         self.failures[writer] = error
 
-    def deliver(self) -> None:
-        """Called in the event loop: publish committed entries, and complete the futures of the jobs."""
-        for writer, error in self.failures.items():
-            writer.fail(error)
+    # In the event loop
+
+    def deliver(self, problem: Exception | None) -> None:
+        """Publish committed entries, and complete the futures of the work. With a problem nothing was committed."""
+        if problem is not None:
+            error = LogWriteFailed(str(problem))
+            self.failures = dict.fromkeys((*self.new_runs, *self.entries), error)
+            self.results = [error] * len(self.work)
+        for writer, failure in self.failures.items():
+            writer.fail(failure)
         for writer, entries in self.entries.items():
             if writer not in self.failures:
                 writer.publish(entries)
-        for (_, future), result in zip(self.jobs, self.results, strict=True):
+        for (_, future), result in zip(self.work, self.results, strict=True):
             if future.done():
                 continue  # its caller was cancelled
             if isinstance(result, Exception):
@@ -101,86 +123,99 @@ class CommitBatch:
                 future.set_result(result)
 
 
-class CommitThread:
-    def __init__(self, path: Path) -> None:
-        self._queue: SimpleQueue[PendingEntry | PendingRun | Job | None] = SimpleQueue()
+class CommitQueue:
+    def __init__(self, writer: SqliteWriter) -> None:
+        self._writer = writer
+        self._database = LogDatabase(writer.connection)
         self._loop = asyncio.get_running_loop()
-        self._database = LogDatabase(path)
-        self._thread = threading.Thread(target=self._run, name="rightseat log", daemon=True)
-        self._thread.start()
+        self._batch = CommitBatch()
+        self._is_empty = True
+        self._in_flight = 0  # batches that the thread has not written yet
+        self._next_flush = 0.0
+        self._timer: asyncio.Handle | None = None
+        self._is_quiet = False  # the timer waits for an entry that a client shows
+        writer.take_pending = self._take_pending
 
     def open_writer(self, run: RunBuffer, key: int, epoch: int) -> "SqliteRunWriter":
-        return SqliteRunWriter(run, key, epoch, self._queue.put, self.execute)
+        self._writer.open_logs.add(run.id)
+        return SqliteRunWriter(run, key, epoch, self._enqueue, self.execute)
 
     def open_new_writer(self, run: RunBuffer, epoch: int) -> "SqliteRunWriter":
         """For a run that the file does not have yet. It is written with its first entries."""
         writer = self.open_writer(run, 0, epoch)
-        self._queue.put(PendingRun(writer))
+        self._batch.new_runs.append(writer)
+        self._is_empty = False
+        self._schedule(is_quiet=True)
         return writer
 
-    async def execute(self, work: Callable[[LogDatabase], T]) -> T:
-        """Do the work after everything that was queued before. Returns when it is committed."""
+    async def end(self, writer: "SqliteRunWriter", do: Callable[[LogDatabase], None]) -> None:
+        """Write the end of a run, in the transaction in which the store has finished it."""
+        self._writer.open_logs.discard(writer.run.id)
+        self._batch.ended_runs += 1
+        await self.execute(do)
+
+    async def execute(self, do: Callable[[LogDatabase], T]) -> T:
+        """Do the work after everything that was appended before. Returns when it is committed."""
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put(Job(work, future))
+        self._batch.work.append(PendingWork(do, future))
+        self._flush()
         return await future
 
     async def close(self) -> None:
-        """Writes everything that is queued first."""
-        self._queue.put(None)
-        await asyncio.to_thread(self._thread.join)
+        """Writes everything that is pending first."""
+        await self.execute(lambda _: None)
+        self._writer.take_pending = None
 
-    # Everything below runs in the thread.
+    def _enqueue(self, item: PendingEntry) -> None:
+        self._is_empty = False
+        self._batch.entries.setdefault(item.writer, []).append(item)
+        if self._timer is None or self._is_quiet:
+            self._schedule(is_quiet=isinstance(item.entry.event, QUIET_EVENTS))
 
-    def _run(self) -> None:
-        is_open = True
-        while is_open:
-            batch = self._take_batch()
-            self._commit(batch)
-            self._loop.call_soon_threadsafe(batch.deliver)
-            is_open = not batch.is_last
-            if batch.entries and is_open:
-                time.sleep(min(MAX_COMMIT_INTERVAL_S, COMMIT_INTERVAL_PER_RUN_S * len(batch.entries)))
-        self._database.close()
+    def _schedule(self, *, is_quiet: bool) -> None:
+        if self._timer is not None:
+            if is_quiet:
+                return
+            self._timer.cancel()
+        now = self._loop.time()
+        at = now + QUIET_DELAY_S if is_quiet else now if self._batch.new_runs else self._next_flush
+        # Entries of the same iteration of the loop are committed together.
+        self._timer = self._loop.call_at(at, self._flush_due) if at > now else self._loop.call_soon(self._flush_due)
+        self._is_quiet = is_quiet
 
-    def _take_batch(self) -> CommitBatch:
-        batch = CommitBatch()
-        batch.add(self._queue.get())
-        while not self._queue.empty():
-            batch.add(self._queue.get())
-        return batch
+    def _flush_due(self) -> None:
+        self._timer = None
+        if not self._in_flight and not self._is_empty:
+            self._flush()  # else `_deliver` does: a slow disk gets fewer and larger transactions
 
-    def _commit(self, batch: CommitBatch) -> None:
-        """All in one transaction: new runs, then entries, then the jobs, which may write the end of a run."""
-        try:
-            with self._database.transaction():
-                for writer in batch.new_runs:
-                    self._create(batch, writer)
-                stale = self._database.append(batch.rows())
-                batch.results = [self._execute(job) for job in batch.jobs]
-        except Exception as error:  # whatever it is: waiting callers must fail, and the thread must continue
-            logger.exception("cannot write the log")
-            self._fail_batch(batch, LogWriteFailed(str(error)))
-            return
-        for writer in batch.entries:
-            if writer.key in stale:
-                batch.fail(writer, StaleWriter(writer.run.id, writer.epoch, stale[writer.key]))
+    def _flush(self) -> None:
+        self._writer.submit(self._take())
 
-    def _create(self, batch: CommitBatch, writer: "SqliteRunWriter") -> None:
-        try:
-            writer.key = self._database.create(writer.run.id, writer.epoch)
-        except RunExists:  # another process has created it meanwhile
-            batch.fail(writer, StaleWriter(writer.run.id, writer.epoch, writer.epoch))
+    def _take_pending(self) -> Job | None:
+        return None if self._is_empty else self._take()
 
-    def _execute(self, job: Job) -> Any:
-        try:
-            return job.work(self._database)
-        except RightseatError as error:
-            return error  # of this job alone
+    def _take(self) -> Job:
+        batch, self._batch, self._is_empty = self._batch, CommitBatch(), True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        interval = max(MIN_COMMIT_INTERVAL_S, COMMIT_INTERVAL_PER_RUN_S * len(batch.entries))
+        self._next_flush = self._loop.time() + min(MAX_COMMIT_INTERVAL_S, interval)
+        self._in_flight += 1
+        return Job(
+            partial(batch.commit, self._database),
+            partial(self._deliver, batch),
+            follow_ups=batch.ended_runs,
+            undone=partial(batch.undo, self._database),
+        )
 
-    def _fail_batch(self, batch: CommitBatch, error: LogWriteFailed) -> None:
-        for writer in (*batch.new_runs, *batch.entries):
-            batch.fail(writer, error)
-        batch.results = [error] * len(batch.jobs)
+    def _deliver(self, batch: CommitBatch, result: Exception | None) -> None:
+        self._in_flight -= 1
+        if result is not None:
+            logger.error("cannot write the log", exc_info=result)
+        batch.deliver(result)
+        if not self._is_empty and self._timer is None:
+            self._schedule(is_quiet=False)
 
 
 class SqliteRunWriter:

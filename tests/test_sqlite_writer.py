@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection, text
 
+from rightseat.sqlite_writer import MAX_BATCH
 from rightseat.stores.databases import Sqlite
-from rightseat.stores.sqlite_thread import MAX_BATCH
 
 
 @pytest.fixture
