@@ -61,9 +61,10 @@ class RequestCost(NamedTuple):
 
 async def request(metering: Metering) -> None:
     meter = RunMeter(metering, Ask(messages=PROMPT.messages, principal=Principal("anna")))
-    await meter.admit()
+    model = Answering()
+    await meter.admit(model)
     METER.set(meter)
-    async for _ in stream_model(Answering(), PROMPT):
+    async for _ in stream_model(model, PROMPT):
         pass
     meter.release()
     await meter.flush()

@@ -24,6 +24,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
+from tests.services import schema
 
 THREE = [
     Limit("runs", "user", [LimitRule("runs", 10)]),
@@ -32,9 +33,9 @@ THREE = [
 ]
 STORED_RUN = 8
 """Statements of a stored run without limits."""
-THREE_LIMITS = 10
-"""Admission and reservation read and write the counters and add a hold; the settlement deletes both holds, changes
-the counters, and adds the usage."""
+THREE_LIMITS = 7
+"""The admission reads and writes the counters and adds two holds; the settlement reads the counters, deletes both
+holds, writes the counters, and adds the usage."""
 OTHERS = [Limit(one.name, "user", one.rules, match="bob") for one in THREE]
 
 
@@ -54,8 +55,7 @@ def record_statements(database: Any) -> Iterator[list[str]]:
         found.append(args[2])
 
     def record_script(sent: Any) -> None:
-        if sent.query not in ("BEGIN;", "COMMIT;"):
-            found.append(sent.query)
+        found.append(sent.query)
 
     scripts = getattr(getattr(database, "_scripts", None), "_connection", None)
     event.listen(Engine, "before_cursor_execute", record)
@@ -95,15 +95,20 @@ async def run_once(runtime: Runtime, *, transient: bool) -> None:
             pass
 
 
+def without_transactions(statements: list[str]) -> list[str]:
+    return [one for one in statements if one not in ("BEGIN;", "COMMIT;")]
+
+
 def is_of_limits(statement: str) -> bool:
     return "limit_" in statement or "INTO usage" in statement or "clock_timestamp" in statement
 
 
 @pytest.mark.parametrize("transient", [True, False])
-async def test_limits_add_ten_statements_to_a_run_and_none_without_limits(where: Path | str, transient: bool) -> None:
-    without = await list_statements(where, None, transient=transient)
-    unmatched = await list_statements(where, OTHERS, transient=transient)
-    limited = await list_statements(where, THREE, transient=transient)
+async def test_limits_add_seven_statements_to_a_run_and_none_without_limits(where: Path | str, transient: bool) -> None:
+    without, unmatched, limited = [
+        without_transactions(await list_statements(where, limits, transient=transient))
+        for limits in (None, OTHERS, THREE)
+    ]
 
     assert len(without) <= (0 if transient else STORED_RUN)
     assert not [one for one in without if is_of_limits(one)]
@@ -112,3 +117,14 @@ async def test_limits_add_ten_statements_to_a_run_and_none_without_limits(where:
     assert not [one for one in unmatched if "limit_" in one]
     assert len(limited) - len(without) <= THREE_LIMITS
     assert any("limit_holds" in one for one in limited)
+
+
+@pytest.mark.parametrize("transient", [True, False])
+async def test_limits_add_two_transactions_to_a_run_on_postgresql(transient: bool) -> None:
+    """One admits the run and reserves its first call, one settles the call and gives back the slot."""
+    async with schema() as url:
+        found = await list_statements(url, THREE, transient=transient)
+
+    of_limits = [one for one in found if is_of_limits(one)]
+    assert found.count("BEGIN;") == found.count("COMMIT;") == 2
+    assert len(of_limits) == (4 if transient else 5)  # the claim of a stored run finds its slot

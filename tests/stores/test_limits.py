@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
+import msgspec
 import pytest
 from sqlalchemy import event
 
@@ -121,15 +122,16 @@ async def test_a_run_that_does_not_start_gives_its_request_back(limits: LimitSto
     assert await totals(limits) == {"requests/3600s": (0, 0)}
 
 
-async def test_a_caller_that_is_cancelled_gives_its_slot_back(limits: LimitStore) -> None:
+async def test_a_caller_that_is_cancelled_gives_its_slot_and_its_first_call_back(limits: LimitStore) -> None:
     async with asyncio.timeout(60), Ledger(limits) as ledger:
-        waiting = asyncio.create_task(ledger.reserve(reserve("h", RUNS)))
+        asked = msgspec.structs.replace(reserve("h", RUNS), call=reserve("call", TOKENS))
+        waiting = asyncio.create_task(ledger.reserve(asked))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     # closing waits until all is written
 
-    assert await totals(limits) == {"concurrent_runs": (0, 0)}
+    assert await totals(limits) == {"concurrent_runs": (0, 0), "tokens/day": (0, 0)}
 
 
 async def test_replicas_count_together(where: Path | str) -> None:

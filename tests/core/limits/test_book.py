@@ -35,6 +35,25 @@ def test_a_request_that_one_limit_refuses_takes_nothing_from_another() -> None:
     assert book.usage == {USAGE: UsageCounts(refused=1)}
 
 
+def test_a_call_is_reserved_with_its_ask_only_if_it_fits() -> None:
+    runs, tokens = CounterKey("a", "concurrent_runs", "alice"), CounterKey("b", "tokens/day", "everyone")
+    book = Book({runs: {}, tokens: {}}, NOW)
+    call = Reserve("call", "run", [Charge(tokens, LimitRule("tokens", 150, DAY), 100)], USAGE)
+    asks = [Reserve(f"slot{n}", "run", [Charge(runs, LimitRule("runs", 2), 1)], USAGE, call=call) for n in range(3)]
+
+    first, second, third = [book.apply(one) for one in asks]
+
+    assert isinstance(first, Admitted)
+    assert first.call is not None
+    assert first.call.hold is not None
+    assert (first.call.hold.id, [one.amount for one in first.call.hold.amounts]) == ("call", [100])
+    assert isinstance(second, Admitted)
+    assert second.call is None
+    assert isinstance(third, LimitRefusal)
+    assert [one.id for one in book.holds] == ["slot0", "call", "slot1"]
+    assert book.counters[tokens] == {DAY.bucket(NOW): (0, 100)}
+
+
 def test_a_hold_is_settled_once_in_the_window_in_which_it_was_reserved() -> None:
     key, today = CounterKey("a", "tokens/day", "alice"), DAY.bucket(NOW)
     hold = Hold("h", "run", [HeldAmount(key, "tokens", today, 100)], USAGE)

@@ -9,10 +9,12 @@ import pytest
 
 from rightseat.core.admission import Admission
 from rightseat.core.agent import Agent
-from rightseat.core.ask import Ask, Parameters, Principal
+from rightseat.core.ask import Answer, Ask, Parameters, Principal
 from rightseat.core.errors import BudgetExceeded, ModelUnreachable
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFailed, RunFinished
 from rightseat.core.guard import Guard
+from rightseat.core.limits import meter
+from rightseat.core.limits.book import Operation, Outcome, Reserve
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter import Metering
 from rightseat.core.limits.rules import NANO, CounterKey, DowngradePolicy, Limit, LimitRule, Limits
@@ -83,7 +85,7 @@ class Served:
         self.store, limits = threads.limits, Limits([limit] if rules else [])
         prices = Prices({"big": Price(10, 30, 1), "small": Price(1, 3)})
         models = {"small": small} if small else {}
-        metering = Metering(limits, Ledger(self.store), prices, reserve=reserve or {}, models=models)
+        self.metering = metering = Metering(limits, Ledger(self.store), prices, reserve=reserve or {}, models=models)
         self.runtime = Runtime(
             {"default": Loop(model, [FunctionToolbox(tools), AgentToolbox(agents or {})])},
             log=MemoryLog(),
@@ -401,3 +403,112 @@ async def test_a_model_that_is_already_the_other_one_is_refused() -> None:
 
     with pytest.raises(BudgetExceeded):
         await served.ask()
+
+
+def record_batches(served: Served) -> list[list[str]]:
+    """The operations of each transaction from now on. A reservation that has its first call is `Reserve+call`."""
+    found: list[list[str]] = []
+    apply = served.store.apply
+
+    async def record(operations: Sequence[Operation]) -> Sequence[Outcome]:
+        has_call = [isinstance(one, Reserve) and one.call is not None for one in operations]
+        names = [type(one).__name__ for one in operations]
+        found.append([f"{name}+call" if has else name for name, has in zip(names, has_call, strict=True)])
+        return await apply(operations)
+
+    served.store.apply = record  # type: ignore[method-assign]  # as a spy
+    return found
+
+
+RUNS_AND_TOKENS = (LimitRule("runs", 5), LimitRule("tokens", 10_000, DAY))
+
+
+async def test_the_first_call_is_reserved_with_its_ask_as_the_last_run_of_the_agent_made_it() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), *RUNS_AND_TOKENS)
+    batches = record_batches(served)
+
+    for _ in range(2):
+        await served.ask(500)
+
+    assert batches == [["Reserve"], ["Reserve"], ["Settle", "Settle"], ["Reserve+call"], ["Settle", "Settle"]]
+    assert await served.used() == (84, 0)
+    assert await served.used("concurrent_runs") == (0, 0)
+    assert await served.usage() == {"big": (2, 60, 24, (60 * 10 + 24 * 30) * 1000)}
+
+
+@pytest.mark.parametrize("added_bytes", [-100, 9_000], ids=["too small", "too large"])
+async def test_a_call_that_was_predicted_wrongly_replaces_its_reservation_in_one_transaction(added_bytes: int) -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), *RUNS_AND_TOKENS)
+    served.metering.first_calls.record("default", added_bytes)
+    batches = record_batches(served)
+
+    await served.ask(500)
+
+    assert batches == [["Reserve+call"], ["Settle", "Reserve"], ["Settle", "Settle"]]
+    assert await served.used() == (42, 0)
+
+
+async def test_a_call_that_is_predicted_beyond_the_budget_is_made_if_it_fits() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule("tokens", 600, DAY))
+    served.metering.first_calls.record("default", 9_000)
+
+    assert isinstance(await served.ask(500), RunFinished)
+    assert await served.used() == (42, 0)
+
+
+async def test_the_first_call_does_not_take_the_budget_of_a_judge_that_is_called_before() -> None:
+    verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
+    judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
+    guards = [Judge(judge, JudgeOptions(deny=("pets",)))]
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 5_000, DAY), guards=guards)
+    served.metering.first_calls.record("default", 0)
+    batches = record_batches(served)
+
+    for _ in range(2):
+        assert isinstance(await served.ask(500), RunFinished)
+
+    assert [one for batch in batches for one in batch].count("Reserve+call") == 1  # the second is not predicted
+    assert await served.used() == (190, 0)
+
+
+@pytest.mark.parametrize("starts", [True, False])
+async def test_a_run_that_makes_no_call_gives_its_reservation_back(starts: bool) -> None:
+    model = Scripted(SAID)
+    served = Served(model, *RUNS_AND_TOKENS)
+    served.metering.first_calls.record("default", 0)
+
+    slot = await served.runtime.admission.admit(Ask(messages=(user("Hi"),), principal=ANNA), model)
+    assert (await served.used())[1] > 4096
+    if not starts:
+        slot.give_back()
+    await slot.close()
+
+    assert await served.used() == (0, 0)
+    assert (served.metering.first_calls.find("default") is None) == starts
+
+
+async def test_an_ask_that_answers_a_question_reserves_no_call_before_its_tool_has_run() -> None:
+    model = Scripted(SAID)
+    served = Served(model, *RUNS_AND_TOKENS)
+    served.metering.first_calls.record("default", 0)
+
+    ask = Ask(messages=(user("Hi"),), principal=ANNA, answers=(Answer("i1", "resolved"),))
+    slot = await served.runtime.admission.admit(ask, model)
+
+    assert await served.used() == (0, 0)
+    await slot.close()
+
+
+async def test_a_first_call_that_comes_late_is_reserved_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may have settled the reservation of the admission."""
+    monkeypatch.setattr(meter, "MAX_WAIT_S", -1.0)
+    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), *RUNS_AND_TOKENS)
+    served.metering.first_calls.record("default", 0)
+    batches = record_batches(served)
+
+    for _ in range(2):
+        await served.ask(500)
+
+    assert batches[:3] == [["Reserve+call"], ["Settle", "Reserve"], ["Settle", "Settle"]]
+    assert batches[3:] == [["Reserve"], ["Reserve"], ["Settle", "Settle"]]
+    assert await served.used() == (84, 0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+import msgspec
 from sqlalchemy import Connection, select
 
 from rightseat.core.limits.book import Admitted, Book, Buckets, Operation, Outcome, Reserve, Settle
@@ -53,6 +54,18 @@ def start_without_slot(threads: SqlThreads, database: Connected) -> LimitStore:
     """A run starts although its slot was given back after its admission."""
     threads.limits = TrustingLimits(database)
     return threads.limits
+
+
+def forget_calls(threads: SqlThreads, database: Connected) -> LimitStore:
+    """The process does not learn that the first call was reserved with its ask."""
+    threads.limits = ForgetfulLimits(database)
+    return threads.limits
+
+
+class ForgetfulLimits(SqlLimits):
+    async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        outcomes = await super().apply(operations)
+        return [msgspec.structs.replace(one, call=None) if isinstance(one, Admitted) else one for one in outcomes]
 
 
 class TrustingLimits(SqlLimits):

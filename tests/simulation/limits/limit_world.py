@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from unittest.mock import patch
 
-from rightseat.core.ask import Ask, Principal
+from rightseat.core.ask import Ask, Parameters, Principal
 from rightseat.core.limits.rules import Limit, LimitRule, Limits
 from rightseat.core.limits.store import UsageQuery
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
@@ -17,13 +17,17 @@ from tests.simulation.database import LEASE
 from tests.simulation.limits.counted_database import CountedDatabase
 from tests.simulation.limits.flaws import OpenLimits, without_flaw
 from tests.simulation.limits.metered_replica import Fleet, MeteredReplica
-from tests.simulation.limits.provider import RESERVED_TOKENS, Provider
+from tests.simulation.limits.provider import MAX_TOKENS, RESERVED_TOKENS, Provider
 from tests.simulation.world import Verdict, mute
 
 NOON = 1_700_049_600.0
 """Unix time at which a schedule starts: far from the end of a day."""
 ASKS = 6
+ASK_MAX_TOKENS = (MAX_TOKENS, MAX_TOKENS, MAX_TOKENS + 5, 3 * MAX_TOKENS, MAX_TOKENS // 2)
+"""With these the first call of an ask is predicted as it is, slightly too large, much too large, or too small."""
 BURST_S = 0.3
+PAUSES_ONCE_ADMITTED = 0.1
+"""How often a process stands still between the admission and the claim of a durable run: other faults rarely hit it."""
 STORM_S = 5.0  # within which asks and faults start
 CALM_S = STORM_S + 8 * LEASE  # after which nothing may be reserved any more
 AFTERMATH_S = 1.0  # in which a process that was paused continues
@@ -88,12 +92,14 @@ class LimitWorld:
             thread_id=f"t{number}",
             run_id=f"r{number}",
             principal=Principal(self.random.choice(("alice", "bob"))),
+            parameters=Parameters(max_tokens=self.random.choice(ASK_MAX_TOKENS)),
             durable=is_durable,
             transient=not is_durable,
         )
         kind = "durable" if is_durable else "transient"
         self._note(f"process {replica.process} receives {kind} {ask.run_id} of {ask.principal.id}")
-        replica.accept(ask, self.random.uniform(0.1, 6.0))
+        is_pausing = is_durable and self.random.random() < PAUSES_ONCE_ADMITTED
+        replica.accept(ask, self.random.uniform(0.1, 6.0), partial(self._pause, replica) if is_pausing else None)
 
     # Faults
 

@@ -1,7 +1,9 @@
 """One process: admission, metering and the store are real; a run is some model calls in a row."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from rightseat.core.admission import Admission, RunSlot
 from rightseat.core.ask import Ask, Parameters
@@ -9,9 +11,11 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelError, RightseatError
 from rightseat.core.events import RunFinished
+from rightseat.core.limits.estimate import measure_prompt
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter import Metering, stream_model
 from rightseat.core.limits.rules import Limits
+from rightseat.core.messages import user
 from rightseat.core.model import Prompt
 from rightseat.core.prices import Prices
 from rightseat.core.run.durable import reclaim_run, retry_store
@@ -20,10 +24,11 @@ from tests.simulation.clock import Clock, Loop
 from tests.simulation.engine import PlayedEngine
 from tests.simulation.limits.counted_database import CountedConnection, CountedDatabase
 from tests.simulation.limits.flaws import OpenLimits, without_flaw
-from tests.simulation.limits.provider import MAX_TOKENS, PROMPT, Provider
+from tests.simulation.limits.provider import ESTIMATED_INPUT, MAX_TOKENS, PROMPT, Provider, ProviderModel
 from tests.simulation.network import Link
 
 CALLS = 2  # of the model, in each run
+ASK_BYTES = measure_prompt(Prompt((user("Hi"),))).size
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +51,14 @@ class MeteredReplica:
         """Runs that are executed here."""
         self._fleet = fleet
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and not performed yet
+        self._models: dict[str, ProviderModel] = {}  # of the first calls of these runs
         database = CountedConnection(fleet.database, self.link, self.process, buries_first=False)
         self._engine = PlayedEngine(self.loop, database)
         self._threads = SqlThreads(database)
         store = fleet.open_limits(self._threads, database)
-        self._admission = Admission(None, Metering(fleet.limits, Ledger(store), Prices()))
+        metering = Metering(fleet.limits, Ledger(store), Prices())
+        metering.first_calls.record("default", measure_prompt(PROMPT).size - ASK_BYTES)
+        self._admission = Admission(None, metering)
         self._opening = self.loop.create_task(self._open())
 
     def failures(self) -> list[str]:
@@ -72,18 +80,22 @@ class MeteredReplica:
             except (RightseatError, OSError):
                 continue
 
-    def accept(self, ask: Ask, seconds: float) -> None:
-        """The client of a transient run disconnects after these seconds."""
-        task = self.loop.create_task(self._serve(ask))
+    def accept(self, ask: Ask, seconds: float, pause: Callable[[], None] | None = None) -> None:
+        """The client of a transient run disconnects after these seconds. `pause` is called once the ask is admitted."""
+        task = self.loop.create_task(self._serve(ask, pause))
         if ask.transient:
             self.loop.call_later(seconds, task.cancel)
 
-    async def _serve(self, ask: Ask) -> None:
+    async def _serve(self, ask: Ask, pause: Callable[[], None] | None) -> None:
         """As `Runtime.start` and `RunExecutor` do."""
+        model = self._models[ask.run_id] = self._fleet.provider.call()
         try:
-            self._slots[ask.run_id] = await self._admission.admit(ask)
+            self._slots[ask.run_id] = await self._admission.admit(ask, model)
         except RightseatError:
             return  # refused, or the store could not be reached
+        if pause is not None:
+            pause()
+            await asyncio.sleep(0)  # until the process continues
         if ask.transient:
             await self._perform(ask, None)
             return
@@ -116,7 +128,9 @@ class MeteredReplica:
             return  # it has ended
         try:
             for number in range(CALLS):
-                await (steps.do(f"call:{number}", int, self._call) if steps else self._call())
+                first = self._models.pop(ask.run_id, None) if is_new else None
+                call = partial(self._call, first or self._fleet.provider.call(), slot if first else None)
+                await (steps.do(f"call:{number}", int, call) if steps else call())
         except (ModelError, RightseatError):
             pass
         self._check_slot(ask, slot)
@@ -124,13 +138,23 @@ class MeteredReplica:
         if not ask.transient:
             await retry_store(ask, lambda: self._threads.finish(ask, (), None, RunFinished("done")))
 
-    async def _call(self) -> int:
+    async def _call(self, model: ProviderModel, slot: RunSlot | None) -> int:
+        """The first call of a run that was admitted here has the run's `slot`."""
+        if slot is not None:
+            self._note_settled(model, slot)
         prompt = Prompt(PROMPT.messages, parameters=Parameters(max_tokens=MAX_TOKENS))
         chunks = 0
-        async with aclosing(stream_model(self._fleet.provider.call(), prompt)) as stream:
+        async with aclosing(stream_model(model, prompt)) as stream:
             async for _ in stream:
                 chunks += 1
         return chunks
+
+    def _note_settled(self, model: ProviderModel, slot: RunSlot) -> None:
+        """A process that was taken for dead between an admission and its first call reserves the call once more."""
+        if slot.meter is None or (call := slot.meter._call) is None or call.hold is None or not slot.meter._is_late:
+            return
+        if all(one.id != call.hold.id for one in self._fleet.database.holds):
+            model.record.before = ESTIMATED_INPUT
 
     def _check_slot(self, ask: Ask, slot: RunSlot) -> None:
         """A run that is executed here holds its slot until its end, unless this process was taken for dead."""

@@ -23,13 +23,18 @@ RESERVED_TOKENS = RESERVED_INPUT + MAX_TOKENS
 
 @dataclass(slots=True)
 class ProviderCall:
-    """One call. `possible` are the totals for which it may be settled, once."""
+    """One call. `possible` are the totals for which it may be settled, once.
+
+    `before` is what was counted for a reservation of the call that another process settled before the call was made.
+    """
 
     possible: set[int] = field(default_factory=lambda: {0, ESTIMATED_INPUT})
     words: int = 0
+    before: int = 0
 
     def is_settled_by(self, tokens: int) -> bool:
-        return tokens in self.possible and (tokens > 0 or not self.words)
+        own = tokens - self.before
+        return own in self.possible and (own > 0 or not self.words)
 
 
 class Provider:
@@ -48,12 +53,12 @@ class Provider:
 class ProviderModel:
     def __init__(self, random: Random, record: ProviderCall, name: str) -> None:
         self._random = random
-        self._record = record
+        self.record = record
         set_model_key(self, name)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         assert prompt.parameters.max_tokens == MAX_TOKENS, "the bound is not sent"
-        random, record = self._random, self._record
+        random, record = self._random, self.record
         await asyncio.sleep(random.uniform(0.01, 0.6))
         if random.random() < 0.1:
             raise ModelUnreachable("down")

@@ -7,7 +7,7 @@ from tests.simulation.limits.flaws import OpenLimits
 from tests.simulation.limits.limit_world import play_many_limits
 
 ENOUGH = 1_000
-"""Schedules within which a flaw has to show; all but the last one do in the first few dozen."""
+"""Schedules within which a flaw has to show; those about slots need some hundred."""
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ ENOUGH = 1_000
         pytest.param(flaws.never_reap, "is still reserved", id="never settles for dead processes"),
         pytest.param(flaws.release_for_others, "has lost its slot", id="gives back slots of other processes"),
         pytest.param(flaws.start_without_slot, "has lost its slot", id="starts a run whose slot was given back"),
+        pytest.param(flaws.forget_calls, "is still reserved", id="forgets calls that are reserved with their asks"),
     ],
 )
 def test_a_flaw_in_limits_is_noticed(flaw: OpenLimits, noticed: str) -> None:

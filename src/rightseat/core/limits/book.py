@@ -78,6 +78,9 @@ class Reserve(msgspec.Struct, frozen=True):
 
     `is_forced` counts in every case, for a run that was admitted by another process. `has_ticket` means that the ask
     waits in a queue; `is_continuation` that it continues a run after a person's answer, before others that wait.
+
+    `call` is the first model call of the ask, as it is predicted. If the ask is admitted with its own model, the call
+    is reserved as well, provided that it fits.
     """
 
     id: str
@@ -88,10 +91,16 @@ class Reserve(msgspec.Struct, frozen=True):
     is_forced: bool = False
     has_ticket: bool = False
     is_continuation: bool = False
+    call: "Reserve | None" = None
+
+    @property
+    def all_charges(self) -> Sequence[Charge]:
+        """Also those of the call."""
+        return self.charges if self.call is None else (*self.charges, *self.call.charges)
 
     @property
     def keys(self) -> Iterable[CounterKey]:
-        return (one.key for one in self.charges)
+        return (one.key for one in self.all_charges)
 
     @property
     def queues(self) -> list[CounterKey]:
@@ -133,7 +142,8 @@ class Standing(msgspec.Struct, frozen=True):
 class Admitted(msgspec.Struct, frozen=True):
     """`hold` is None if nothing has to be given back. `counted` are the requests that were counted.
 
-    `downgrade` has the limits that are exceeded and let the ask run with another model.
+    `downgrade` has the limits that are exceeded and let the ask run with another model. `call` is None if no call was
+    reserved with the ask.
     """
 
     hold: Hold | None
@@ -141,6 +151,7 @@ class Admitted(msgspec.Struct, frozen=True):
     now: float
     counted: Sequence[HeldAmount] = ()
     downgrade: Downgrade | None = None
+    call: "Admitted | None" = None
 
 
 RefusalCause = Literal["exceeded", "queue_full", "queue_timeout"]
@@ -213,7 +224,7 @@ class Book:
         return max(ends, default=self.now) + IDLE_SECONDS
 
     def _reserve(self, wanted: Reserve) -> Outcome:
-        for charge in wanted.charges:
+        for charge in wanted.all_charges:
             self._rules[charge.key] = charge.rule
             self._drop_expired(charge.key, charge.rule)
         downgrade: Downgrade | None = None
@@ -244,9 +255,15 @@ class Book:
         if hold is not None:
             self.holds.append(hold)
             self.waiting.running[hold.usage.user] += is_slot(hold)
+        call = self._reserve_call(wanted.call) if wanted.call is not None and downgrade is None else None
         standings = [self.stand(charge.key, charge.rule, 1) for charge in charges]
         requests = [one for one in counted if one.kind == "requests"]
-        return Admitted(hold, standings, self.now, requests, downgrade)
+        return Admitted(hold, standings, self.now, requests, downgrade, call)
+
+    def _reserve_call(self, call: Reserve) -> Admitted | None:
+        """None if it does not fit. Nothing is refused: the call may be smaller, or find more left when it is made."""
+        fits = all(self.stand(one.key, one.rule, one.wanted).left >= one.wanted for one in call.charges)
+        return self._admit(call, None) if fits else None
 
     def _refuse(
         self, wanted: Reserve, charge: Charge, standing: Standing, cause: RefusalCause = "exceeded"

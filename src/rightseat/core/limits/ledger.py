@@ -82,6 +82,8 @@ class Ledger:
         outcome = done.result()
         if isinstance(outcome, Admitted):
             _ = self.settle(Settle(outcome.hold, wanted.usage, refunds=outcome.counted))
+            if outcome.call is not None:
+                _ = self.settle(Settle(outcome.call.hold, wanted.usage))
         elif isinstance(outcome, Queued):
             _ = self.settle(Settle(None, wanted.usage, ticket_id=outcome.ticket.id))
 
@@ -120,7 +122,7 @@ class Ledger:
         try:
             outcomes = await self.store.apply([one.operation for one in batch])
         except StoreUnreachable as error:
-            return [again for one in batch if (again := refuse_or_repeat(one, error)) is not None]
+            return [again for one in batch for again in refuse_or_repeat(one, error)]
         except Exception as error:
             if len(batch) > 1:
                 return [again for one in batch for again in await self._apply((one,))]
@@ -132,7 +134,7 @@ class Ledger:
         return []
 
 
-def refuse_or_repeat(waiting: _Waiting, error: StoreUnreachable) -> _Waiting | None:
+def refuse_or_repeat(waiting: _Waiting, error: StoreUnreachable) -> list[_Waiting]:
     """A reservation is refused; what was used is written later.
 
     Whether the refused reservation took effect is unknown, so a settlement follows that removes it.
@@ -140,9 +142,10 @@ def refuse_or_repeat(waiting: _Waiting, error: StoreUnreachable) -> _Waiting | N
     operation = waiting.operation
     if isinstance(operation, Settle):
         resolve(waiting, Settled(is_counted=False))
-        return waiting
+        return [waiting]
     resolve(waiting, error=error)
-    return _Waiting(undo(operation), asyncio.get_running_loop().create_future()) if needs_hold(operation) else None
+    reservations = [one for one in (operation, operation.call) if one is not None and needs_hold(one)]
+    return [_Waiting(undo(one), asyncio.get_running_loop().create_future()) for one in reservations]
 
 
 def needs_hold(wanted: Reserve) -> bool:

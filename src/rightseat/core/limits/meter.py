@@ -30,6 +30,7 @@ from rightseat.core.limits.book import (
     UsageKey,
 )
 from rightseat.core.limits.budget_watch import BudgetWatch, Notify
+from rightseat.core.limits.first_call import MAX_WAIT_S, FirstCalls, is_fitting
 from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S, Ledger
 from rightseat.core.limits.model_charge import ModelCharge, key_of
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
@@ -86,6 +87,7 @@ class Metering:
     reserve: Mapping[str, int] = field(default_factory=dict)
     """By the name of a model: the output tokens that are reserved for a call whose ask has no bound."""
     models: Mapping[str, Model] = field(default_factory=dict)
+    first_calls: FirstCalls = field(default_factory=FirstCalls)
     queue: AskQueue = field(init=False)
     watch: BudgetWatch = field(init=False)
 
@@ -107,6 +109,9 @@ class RunMeter:
         self._requests = 1 if is_new and ask.purpose in ("answer", *REQUEST_PURPOSES) else 0  # not counted yet
         self._slot: Hold | None = None
         self._counted: Outcome | None = None
+        self._expected: ModelCharge | None = None  # the first call, which has not been made yet
+        self._call: Admitted | None = None  # its reservation, made with the admission
+        self._call_until = 0.0  # when the reservation is too old for a call
         self._last: asyncio.Future[Outcome] | None = None
 
     async def admit(self, model: Model | None = None) -> None:
@@ -121,7 +126,24 @@ class RunMeter:
         elif self._purpose != "answer":
             charges = [one for one in charges if one.rule.kind != "requests"]
         if charges:
-            await self._take(charges)
+            await self._take(charges, call=self._expect_call(model) if model is not None else None)
+
+    def _expect_call(self, model: Model) -> Reserve | None:
+        """The first call, if its size can be predicted. An ask that answers a question calls tools before the model."""
+        if self._purpose != "answer" or self._ask.answers or self.downgrade is not None:
+            return None
+        added = self._metering.first_calls.find(self._source.agent)
+        self._expected = call = self._charge_ask(model, added or 0)
+        charges = self._charges(self._source, call, None)
+        if added is None or not charges:
+            return None
+        usage = self._usage_key(call.model_key, self._source.agent)
+        return Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
+
+    def _charge_ask(self, model: Model, added_bytes: int = 0) -> ModelCharge:
+        """A call with the messages of the ask, and with what the agent adds to them."""
+        prompt = Prompt(self._ask.messages, (), self._ask.parameters)
+        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_bytes)
 
     def _ask_charge(self, key: CounterKey, rule: LimitRule, model: Model | None) -> Charge:
         """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
@@ -132,10 +154,7 @@ class RunMeter:
             return Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0)
         if rule.kind in ASK_KINDS:
             return Charge(key, rule, 1, policy=policy)
-        call = ModelCharge(
-            self._metering.prices, self._metering.reserve, model, Prompt(self._ask.messages, (), self._ask.parameters)
-        )
-        return Charge(key, rule, 0, call.amount(rule), policy)
+        return Charge(key, rule, 0, self._charge_ask(model).amount(rule), policy)
 
     def _can_downgrade(self, policy: DowngradePolicy, model: Model) -> bool:
         """A run that has another model keeps it; further limits then have no effect on the model."""
@@ -159,13 +178,16 @@ class RunMeter:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_RETRY_DELAY_S)
 
-    async def _take(self, charges: list[Charge], *, is_forced: bool = False) -> None:
+    async def _take(self, charges: list[Charge], *, is_forced: bool = False, call: Reserve | None = None) -> None:
         usage = self._usage_key("", self._source.agent)
         is_continuation = bool(self._ask.answers)
         id = f"{self._run_id}:slot"
-        wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation)
+        wanted = Reserve(
+            id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation, call=call
+        )
         admitted = await self._reserve(wanted)
-        self._slot, self._counted = admitted.hold, admitted
+        self._slot, self._counted, self._call = admitted.hold, admitted, admitted.call
+        self._call_until = asyncio.get_running_loop().time() + MAX_WAIT_S
         if admitted.downgrade:
             self._switch_model(admitted.downgrade)
 
@@ -189,15 +211,24 @@ class RunMeter:
             shared.observer.refuse(error.limit, error.code)
             shared.watch.record_refusal(outcome.standing, outcome.now, self._source.user, currency)
             raise error
-        if outcome.hold is not None:
-            shared.observer.hold(outcome.hold.amounts)
-        shared.watch.warn(outcome.standings, outcome.now, currency)
-        add_response_headers(headers_of(outcome.standings, outcome.now))
+        for one in (outcome, outcome.call):
+            if one is not None:
+                self._report(one)
         return outcome
+
+    def _report(self, admitted: Admitted) -> None:
+        shared = self._metering
+        if admitted.hold is not None:
+            shared.observer.hold(admitted.hold.amounts)
+        shared.watch.warn(admitted.standings, admitted.now, shared.prices.currency)
+        add_response_headers(headers_of(admitted.standings, admitted.now))
 
     def release(self) -> None:
         """Give the slots back. A second call has no effect."""
         slot, self._slot = self._slot, None
+        if self._call is not None:
+            self._metering.first_calls.forget(self._source.agent)
+            self._drop_call()
         if slot is not None or self._requests:
             self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(requests=self._requests))
             self._requests = 0
@@ -206,8 +237,15 @@ class RunMeter:
         """The run did not start: as if it had not been asked for."""
         counted = self._counted.counted if isinstance(self._counted, Admitted) else ()
         slot, self._slot, self._counted, self._requests = self._slot, None, None, 0
+        self._drop_call()
         if slot is not None or counted:
             self._settle(slot, self._usage_key("", self._source.agent), UsageCounts(), counted)
+
+    def _drop_call(self) -> None:
+        """Give back the reservation of a call that was not made."""
+        call, self._call = self._call, None
+        if call is not None:
+            self._settle(call.hold, self._usage_key("", self._source.agent), UsageCounts())
 
     @property
     def has_slot(self) -> bool:
@@ -226,6 +264,7 @@ class RunMeter:
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
         charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)
+        self._learn(call, source, purpose)
         admitted = await self._hold(charges, usage, call) if charges else None
         hold = admitted.hold if admitted else None
         if admitted and admitted.downgrade:
@@ -289,8 +328,28 @@ class RunMeter:
         for charge in charges:
             if charge.amount > charge.rule.most and charge.policy is None:
                 raise explain_too_large(charge, self._metering.prices.currency)
+        first = self._call
+        if first is not None and first.hold is not None and not self._is_late and is_fitting(first.hold, charges):
+            self._call = None
+            return first
+        self._drop_call()  # in the transaction of the reservation
         wanted = Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
         return await self._reserve(wanted)
+
+    @property
+    def _is_late(self) -> bool:
+        return asyncio.get_running_loop().time() > self._call_until
+
+    def _learn(self, call: ModelCharge, source: AskSource, purpose: str) -> None:
+        """Remember the first call of the run, if the agent calls its own model for the answer at once."""
+        expected, self._expected = self._expected, None
+        if expected is None:
+            return
+        is_own = purpose == "answer" and source == self._source and call.model_key == expected.model_key
+        if is_own and not self._is_late:
+            self._metering.first_calls.record(source.agent, call.prompt_bytes - expected.ask_bytes)
+        else:
+            self._metering.first_calls.forget(self._source.agent)
 
     def _if_killed(self, usage: UsageKey, call: ModelCharge | SingleCall) -> UsageCounts:
         """What another process counts for the call if this one dies."""

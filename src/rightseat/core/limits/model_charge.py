@@ -31,11 +31,16 @@ from rightseat.core.prices import TOKENS_PER_PRICE, Price, Prices
 class ModelCharge:
     """One model call: how much to reserve for it, and what it used."""
 
-    def __init__(self, prices: Prices, reserve: Mapping[str, int], model: Model, prompt: Prompt) -> None:
-        """`reserve` has the bounds of answers, by the name of the model."""
+    def __init__(
+        self, prices: Prices, reserve: Mapping[str, int], model: Model, prompt: Prompt, added_bytes: int = 0
+    ) -> None:
+        """`reserve` has the bounds of answers, by the name of the model. `added_bytes` are not in the prompt yet."""
         self.model_key = key_of(model)
         self._price = prices.find(self.model_key, provider_name(model))
-        self._size: PromptSize = measure_prompt(prompt)
+        asked = measure_prompt(prompt)
+        self.ask_bytes = asked.size
+        self.prompt_bytes = max(0, asked.size + added_bytes)
+        self._size = PromptSize(self.prompt_bytes, asked.images)
         self._bound = output_bound(prompt, model, reserve.get(self.model_key, DEFAULT_RESERVE_TOKENS))
         self._is_own_bound = prompt.parameters.max_tokens != self._bound
         self.tokens = self._size.reserved_tokens + self._bound
