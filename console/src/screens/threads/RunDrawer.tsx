@@ -3,6 +3,7 @@ import type { RunDetails } from "../../api/types";
 import { useFormat } from "../../format";
 import { useWords } from "../../words";
 import { Drawer } from "./Drawer";
+import { nameFace } from "./faces";
 import { SpanBar, useRun } from "./RunCard";
 import { useListWords } from "./words";
 
@@ -49,7 +50,7 @@ function Details({ run }: { run: RunDetails }) {
       {run.through && (
         <>
           <h3>{own("drawer.faces")}</h3>
-          <p>{run.through}</p>
+          <p>{nameFace(run.through, own("drawer.console"))}</p>
         </>
       )}
       <p className="drawer-note" role="note">

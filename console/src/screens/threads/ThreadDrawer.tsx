@@ -7,6 +7,7 @@ import { useFormat } from "../../format";
 import { Icon } from "../../parts/Icon";
 import { useWords } from "../../words";
 import { Drawer } from "./Drawer";
+import { nameFace } from "./faces";
 import { setArchived } from "./removal";
 import { RunCard } from "./RunCard";
 import { useListWords } from "./words";
@@ -88,7 +89,7 @@ function Details({ answer, onRename, onClose }: DetailsProps) {
       {faces.length > 0 && (
         <>
           <h3>{own("drawer.faces")}</h3>
-          <p>{faces.join(", ")}</p>
+          <p>{faces.map((face) => nameFace(face, own("drawer.console"))).join(", ")}</p>
         </>
       )}
       {!isOwn && (
