@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from rightseat.core.limits.book import (
+    Admitted,
     Book,
     Buckets,
     Hold,
@@ -89,9 +90,15 @@ class MemoryLimits:
         waiting = self._read_waiting() if any(isinstance(one, Reserve) and one.queues for one in operations) else None
         deleted = {id: hold for id in settled if (hold := self._holds.pop(id, None)) is not None}
         book = Book(self._counters, self._clock(), deleted, waiting)
-        outcomes = [book.apply(one) for one in operations]
+        outcomes = [self._find_moved(one, book.now) or book.apply(one) for one in operations]
         self._save(book)
         return outcomes
+
+    def _find_moved(self, operation: Operation, now: float) -> Admitted | None:
+        """The slot that a taken-over run already has."""
+        if isinstance(operation, Reserve) and operation.is_forced and (hold := self._holds.get(operation.id)):
+            return Admitted(hold, (), now)
+        return None
 
     def _read_waiting(self) -> WaitingTickets:
         running = Counter(one.usage.user for one in self._holds.values() if is_slot(one))

@@ -64,12 +64,16 @@ class Ledger:
             await asyncio.sleep(0)  # callbacks of its last reservations may settle them
 
     async def reserve(self, wanted: Reserve) -> Admitted | LimitRefusal | Queued:
-        """Raises `StoreUnreachable`. If the caller is cancelled meanwhile, the reservation is given back."""
+        """Raises `StoreUnreachable`. If the caller is cancelled meanwhile, the reservation is given back.
+
+        A forced one is not: it is for a run that goes on, perhaps in this process, and has the same slot then.
+        """
         done = self._add(wanted)
         try:
             return cast(Admitted | LimitRefusal | Queued, await asyncio.shield(done))
         except asyncio.CancelledError:
-            done.add_done_callback(lambda _: self._give_back(wanted, done))
+            if not wanted.is_forced:
+                done.add_done_callback(lambda _: self._give_back(wanted, done))
             raise
 
     def settle(self, settled: Settle) -> "asyncio.Future[Outcome]":
