@@ -43,7 +43,14 @@ export const useRun = (run: string, outcome?: string) =>
   useQuery({ queryKey: ["run", run, outcome], queryFn: () => getRun(run) });
 
 function RunBar({ run }: { run: RunLine }) {
-  return <SpanBar run={run} spans={useRun(run.id, run.outcome).data?.spans ?? []} />;
+  const own = useListWords();
+  const { data } = useRun(run.id, run.outcome);
+  return (
+    <>
+      <SpanBar run={run} spans={data?.spans ?? []} />
+      {data?.downgraded && <span className="muted">{own("drawer.downgraded", data.downgraded)}</span>}
+    </>
+  );
 }
 
 export function SpanBar({ run, spans }: { run: RunLine; spans: readonly SpanLine[] }) {
