@@ -1,6 +1,7 @@
 """Keys of the store: accepted without a statement per request, revoked on all servers while they run."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
@@ -249,6 +250,36 @@ async def test_two_servers_refuse_a_revoked_key_and_its_sessions_without_a_resta
 
     assert before == [200, 200, 200]
     assert without == [401, 401]
+
+
+async def test_two_servers_cancel_the_runs_of_a_revoked_key_if_asked_to(serve: Serve, tmp_path: Path) -> None:
+    async with schema() as url, SqlThreads(connect(url)) as threads:
+        keys = {name: generate() for name in ("alice", "bob")}
+        for name, key in keys.items():
+            await threads.api_keys.add(StoredKey(name, name, ("*",), (secret_of(key),), format_time(0)))
+        slow = CONFIGURATION.replace("chunk_delay: 0", "chunk_delay: 0.2").format(url=url, folder=tmp_path)
+        found = config.parse(slow, environ={})
+        one, two = (app.build(found) for _ in range(2))
+        async with serve(one) as first, serve(two) as second, httpx2.AsyncClient(timeout=60) as client:
+            pairs = [(base, key) for base in (first, second) for key in keys.values()]
+            asks = [asyncio.create_task(stream_answer(client, base, key)) for base, key in pairs]
+            await asyncio.sleep(1)
+            await threads.api_keys.revoke("alice", cancels_runs=True)
+            answers = await asyncio.wait_for(asyncio.gather(*asks), 60)
+
+    cut, whole, cut_too, whole_too = answers
+    assert whole == whole_too
+    assert whole.endswith("or set OPENAI_API_KEY and use no file.")
+    assert all(0 < len(text) < len(whole) and whole.startswith(text) for text in (cut, cut_too))
+
+
+async def stream_answer(client: httpx2.AsyncClient, base: str, key: str) -> str:
+    """The text of the answer as far as it was sent."""
+    body = {"model": "default", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+    answer = await client.post(f"{base}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {key}"})
+    answer.raise_for_status()
+    chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
+    return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks if chunk.get("choices"))
 
 
 async def is_refused(request: Callable[[], Awaitable[httpx2.Response]]) -> bool:

@@ -7,7 +7,7 @@ refuses the keys of the store: one of them may have been revoked meanwhile.
 import asyncio
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
@@ -38,12 +38,15 @@ class StoredKeys:
         write_interval: float = WRITE_INTERVAL_S,
     ) -> None:
         self.store = store
+        self.cancel_runs: Callable[[str], Awaitable[object]] | None = None
+        """Called with the name of a key that was revoked together with its runs."""
         self._poll_interval = poll_interval
         self._max_unconfirmed = max_unconfirmed
         self._write_interval = write_interval
         self._keys = Keys()
         self._names: frozenset[str] = frozenset()
         self._revoked: frozenset[str] = frozenset()
+        self._cancelling: list[str] = []
         self._revision = -1
         self._confirmed_at = 0.0
         self._uses: dict[str, float] = {}  # name → seconds since 1970, not written yet
@@ -97,6 +100,9 @@ class StoredKeys:
             if await self.store.revision() != self._revision:
                 await self._load()
         self._confirmed_at = asked_at
+        if self.cancel_runs is not None:
+            for name in self._cancelling:  # each time: a run may have waited for a limit, or been taken over
+                await self.cancel_runs(name)
 
     async def _load(self) -> None:
         found = await self.store.load()
@@ -104,6 +110,7 @@ class StoredKeys:
         self._names = frozenset(key.name for key in found.keys if key.secrets)
         self._revoked = frozenset(key.name for key in found.keys if key.revoked_at is not None)
         self._revision = found.revision
+        self._cancelling = [key.name for key in found.keys if key.revoked_at is not None and key.cancels_runs]
 
     async def _poll(self) -> None:
         write_at = time.monotonic() + self._write_interval

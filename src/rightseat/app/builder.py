@@ -116,6 +116,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         audit=threads.audit if isinstance(threads, StoresAudit) else None,
         transient_runs=TransientRuns() if has_operators else None,
     )
+    if authenticator is not None and authenticator.stored is not None:
+        authenticator.stored.cancel_runs = runtime.cancel_runs_of_key
     inner_parts = (
         *registry.models.values(),
         *registry.named.values(),

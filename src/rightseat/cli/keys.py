@@ -129,17 +129,21 @@ def list_(path: Path | None, as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 @setup.file_option
-def revoke(name: str, path: Path | None) -> None:
+@click.option("--now", "cancels_runs", is_flag=True, help="Cancel the runs that were started with it, too.")
+def revoke(name: str, path: Path | None, cancels_runs: bool) -> None:
     """Refuse the key called NAME, on all servers of the store and within 5 seconds.
 
-    Sessions of the web console that were opened with it end too; responses that are being streamed go on. A key of the
-    configuration file can be revoked too.
+    Sessions of the web console that were opened with it end too; runs that have started go on unless you use --now. A
+    key of the configuration file can be revoked too.
     """
     config = setup.load(path)
     run_in_store(
-        config, lambda store: store.revoke(name, is_in_file=name in names_in_file(config)), f"revoked the key {name}"
+        config,
+        lambda store: store.revoke(name, is_in_file=name in names_in_file(config), cancels_runs=cancels_runs),
+        f"revoked the key {name}" + " and cancelled its runs" * cancels_runs,
     )
-    click.echo(f"Revoked the key {name!r}. Running servers refuse it within 5 seconds.")
+    also = " and cancel its runs" if cancels_runs else ""
+    click.echo(f"Revoked the key {name!r}. Running servers refuse it{also} within 5 seconds.")
 
 
 @command.command()

@@ -45,7 +45,8 @@ class KeySecret(msgspec.Struct, frozen=True):
 class StoredKey(msgspec.Struct, frozen=True):
     """A key, its newest secret first. Times are ISO 8601, in UTC.
 
-    A key without secrets is one of the configuration file that was revoked, or restored, in the store.
+    A key without secrets is one of the configuration file that was revoked, or restored, in the store. With
+    `cancels_runs`, servers cancel the runs of the revoked key.
     """
 
     name: str
@@ -56,6 +57,7 @@ class StoredKey(msgspec.Struct, frozen=True):
     expires_at: str | None = None
     revoked_at: str | None = None
     last_used_at: str | None = None
+    cancels_runs: bool = False
 
     def state_at(self, now: datetime) -> KeyState:
         if self.revoked_at is not None:
@@ -85,8 +87,11 @@ class ApiKeyStore(Protocol):
         """Raises `ApiKeyExists`."""
         ...
 
-    async def revoke(self, name: str, *, is_in_file: bool = False) -> None:
-        """`is_in_file`: the configuration file has a key of this name. Raises `ApiKeyNotFound` without any key."""
+    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool = False) -> None:
+        """`is_in_file`: the configuration file has a key of this name. Raises `ApiKeyNotFound` without any key.
+
+        With `cancels_runs` servers also cancel the runs that were started with the key.
+        """
         ...
 
     async def restore(self, name: str) -> None:

@@ -189,6 +189,12 @@ class Runtime:
     async def cancel(self, run_id: str) -> bool:
         return await self._engine.cancel(run_id)
 
+    async def cancel_runs_of_key(self, name: str) -> None:
+        """Cancel the runs of this process that were started with the API key."""
+        for run_id in self._executor.runs_of_key(name):
+            logger.warning("run %s is cancelled: its API key %r was revoked", run_id, name)
+            await self.cancel(run_id)
+
     async def stop(self, thread_id: str, principal: Principal, run_id: str | None = None) -> bool:
         """Cancel the thread's current run, or only the run with this id, which may be the client's id for it."""
         thread = await self._threads.load(thread_id, principal)

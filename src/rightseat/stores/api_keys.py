@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import msgspec
-from sqlalchemy import Connection, Text, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Boolean, Connection, Text, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.api_keys import (
@@ -28,9 +28,15 @@ NEXT_REVISION = api_keys.c.revision + 1
 REVOKE = (
     update(api_keys)
     .where(api_keys.c.name == NAME)
-    .values(revoked_at=func.coalesce(api_keys.c.revoked_at, NOW), revision=NEXT_REVISION)
+    .values(
+        revoked_at=func.coalesce(api_keys.c.revoked_at, NOW),
+        cancels_runs=bindparam("to_cancels_runs", type_=Boolean),
+        revision=NEXT_REVISION,
+    )
 )
-RESTORE = update(api_keys).where(api_keys.c.name == NAME).values(revoked_at=None, revision=NEXT_REVISION)
+RESTORE = (
+    update(api_keys).where(api_keys.c.name == NAME).values(revoked_at=None, cancels_runs=None, revision=NEXT_REVISION)
+)
 TOUCH = update(api_keys).where(api_keys.c.name == NAME).values(revision=NEXT_REVISION)
 SET_EXPIRY = update(api_keys).where(api_keys.c.name == NAME).values(expires_at=bindparam("of_expiry"))
 END_SECRETS = (
@@ -65,11 +71,11 @@ class SqlApiKeys:
         except IntegrityError:
             raise ApiKeyExists(key.name) from None
 
-    async def revoke(self, name: str, *, is_in_file: bool = False) -> None:
+    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool = False) -> None:
         try:
-            await self._database.write(revoke, name, is_in_file)
+            await self._database.write(revoke, name, is_in_file, cancels_runs)
         except IntegrityError:  # another process revokes it at the same moment
-            await self._database.write(revoke, name, is_in_file)
+            await self._database.write(revoke, name, is_in_file, cancels_runs)
 
     async def restore(self, name: str) -> None:
         await self._database.write(restore, name)
@@ -103,6 +109,7 @@ def load(connection: Connection) -> StoredKeySet:
             row.expires_at,
             row.revoked_at,
             row.last_used_at,
+            bool(row.cancels_runs),
         )
         for row in connection.execute(KEYS)
     ]
@@ -125,6 +132,7 @@ def add(connection: Connection, key: StoredKey) -> None:
         "created_at": key.created_at,
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
+        "cancels_runs": key.cancels_runs,
         "revision": 1,
     }
     connection.execute(insert(api_keys), row)
@@ -137,12 +145,12 @@ def add_secret(connection: Connection, name: str, secret: KeySecret) -> None:
     connection.execute(insert(api_key_secrets), row)
 
 
-def revoke(connection: Connection, name: str, is_in_file: bool) -> None:
-    if connection.execute(REVOKE, {"of_name": name, "now": rows.now()}).rowcount:
+def revoke(connection: Connection, name: str, is_in_file: bool, cancels_runs: bool) -> None:
+    if connection.execute(REVOKE, {"of_name": name, "now": rows.now(), "to_cancels_runs": cancels_runs}).rowcount:
         return
     if not is_in_file:
         raise ApiKeyNotFound(name)
-    add(connection, StoredKey(name, "", (), (), rows.now(), revoked_at=rows.now()))
+    add(connection, StoredKey(name, "", (), (), rows.now(), revoked_at=rows.now(), cancels_runs=cancels_runs))
 
 
 def restore(connection: Connection, name: str) -> None:

@@ -177,6 +177,7 @@ api_keys = Table(
     Column("revoked_at", Text),
     Column("last_used_at", Text),
     Column("revision", Integer, nullable=False),
+    Column("cancels_runs", Boolean),
 )
 """Every change of a key, except a last use, increments its `revision`, and rows are never deleted: the sum of all
 revisions tells servers whether anything has changed. A key without a secret is one of the configuration file."""

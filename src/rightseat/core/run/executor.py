@@ -10,6 +10,7 @@ import msgspec
 from rightseat.core.admission import Admission, RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
+from rightseat.core.caller import CALLER
 from rightseat.core.concurrency import aclosing, raise_if_cancelled, run_to_completion
 from rightseat.core.engine import Steps
 from rightseat.core.errors import RunExists, StaleWriter
@@ -48,6 +49,7 @@ class RunExecutor:
         self._admission = admission
         self._activity = activity or Activity()
         self._transient_runs = transient_runs
+        self._keys: dict[str, str] = {}  # the run that is executed here → the name of the API key that started it
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and the engine has not performed yet
         self._log = log
         self._threads = threads
@@ -69,6 +71,10 @@ class RunExecutor:
             del self._slots[ask.run_id]
             raise
         return slot.mark(ask)
+
+    def runs_of_key(self, name: str) -> list[str]:
+        """The runs that are executed here and were started with the API key."""
+        return [run_id for run_id, key in self._keys.items() if key == name]
 
     def has_slot(self, run_id: str) -> bool:
         """Whether limits hold a slot in the store for a run that was admitted."""
@@ -133,6 +139,9 @@ class RunExecutor:
         slot.activate()
         if task := asyncio.current_task():
             task.add_done_callback(lambda _: slot.release())  # in every case, even if the task fails
+            if key := ask.caller.key or CALLER.get().key:
+                self._keys[ask.run_id] = key
+                task.add_done_callback(lambda _: self._keys.pop(ask.run_id, None))
         reducer = Reducer(ask.state)
         failures = FailureRecorder(ask, reducer)
         begun = self.begun.pop(ask.run_id, None)
