@@ -33,6 +33,7 @@ class Slow:
         return Starlette(routes=[Route("/page", self.page)])
 
     async def page(self, request: Request) -> Response:
+        await request.body()  # from now on `receive` waits for the disconnect
         self.is_asked.set()
         leaving = asyncio.ensure_future(request.receive())
         going = asyncio.ensure_future(self.may_answer.wait())
