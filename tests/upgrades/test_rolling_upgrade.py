@@ -142,12 +142,14 @@ class Load:
         kinds = []
         with suppress(httpx2.TransportError):
             async with http.stream("POST", url, json=question(thread)) as response:
-                if response.status_code != 200:
-                    assert response.status_code == 503, await response.aread()
+                if response.status_code == 503:
                     return False
+                assert response.status_code in (200, 409), await response.aread()
                 if thread not in self.threads:
                     self.threads.append(thread)
                     self._accepted.set()
+                if response.status_code == 409:
+                    return False  # the server was killed before it responded, and the run has begun
                 async for line in response.aiter_lines():
                     if match := TYPE.match(line):
                         kinds.append(match[1])  # noqa: PERF401  # those before an error count
