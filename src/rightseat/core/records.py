@@ -105,7 +105,7 @@ class RunQuery(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """A stored run. Transient runs are not stored.
+    """A run that is stored, or a transient one that the server remembers.
 
     `outcome` is that of the last event, `failed`, or None while it runs. `code` is the error of a failed run.
     `has_questions` means that the run ended with questions to a person, `is_waiting` that one of them is still open.
@@ -120,13 +120,13 @@ class RunRecord(msgspec.Struct, frozen=True):
     agent: str
     face: str | None
     started_at: str
-    ended_at: str | None
-    outcome: str | None
-    code: str | None
-    has_questions: bool
-    is_waiting: bool
-    input_tokens: int | None
-    output_tokens: int | None
+    ended_at: str | None = None
+    outcome: str | None = None
+    code: str | None = None
+    has_questions: bool = False
+    is_waiting: bool = False
+    input_tokens: int | None = None
+    output_tokens: int | None = None
     cache_read_tokens: int | None = None
     model_calls: int | None = None
     tool_calls: int | None = None

@@ -1,4 +1,4 @@
-"""Stores, finds and deletes files. Functions of a connection, like `queries`."""
+"""Stores, finds and deletes files. Functions of a connection, like `run_queries`."""
 
 import msgspec
 from sqlalchemy import Connection, bindparam, delete, insert, select

@@ -60,13 +60,6 @@ class StoredThread:
             agent=ask.agent,
             face=ask.face or None,
             started_at=rows.now(),
-            ended_at=None,
-            outcome=None,
-            code=None,
-            has_questions=False,
-            is_waiting=False,
-            input_tokens=None,
-            output_tokens=None,
             asked_at=self._find_question_time(ask),
         )
         self.records.setdefault(ask.run_id, run)

@@ -1,4 +1,4 @@
-"""Finds the unfinished runs of processes, and adopts those of a dead one. Functions of a connection, like `queries`."""
+"""Finds the unfinished runs of processes, and adopts those of a dead one, by functions like those of `run_queries`."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Reads threads and runs of all users, for operators. Functions of a connection, like `queries`.
+"""Reads threads and runs of all users, for operators. Functions of a connection, like `run_queries`.
 
 Pages begin after the last row of the page before, which an index finds; an OFFSET would read all rows before it.
 """

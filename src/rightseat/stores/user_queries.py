@@ -1,4 +1,4 @@
-"""Finds and deletes all data of one user in the database. Functions of a connection, like `queries`."""
+"""Finds and deletes all data of one user in the database. Functions of a connection, like `run_queries`."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -73,13 +73,6 @@ class TransientRuns:
             agent=ask.agent,
             face=ask.face or None,
             started_at=format_now(),
-            ended_at=None,
-            outcome=None,
-            code=None,
-            has_questions=False,
-            is_waiting=False,
-            input_tokens=None,
-            output_tokens=None,
         )
         run = TransientRun(record, SpanRecorder(observer))
         run.recorder.attach(run)

@@ -23,6 +23,7 @@ from rightseat.core.run.activity import Announcement, Closed, PluginActivity, Th
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunRow, Thread
+from rightseat.faces._shared.connection import wait_for_disconnect
 from rightseat.faces._shared.lost_log import read_entries, restore_run
 from rightseat.faces._shared.responses import encode
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, ClientStream, KeepAlive, Write
@@ -92,11 +93,6 @@ class LiveResponse(Response):
         if relay in done:
             relay.result()
             await send({"type": "http.response.body", "body": b""})
-
-
-async def wait_for_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class LiveStream:
