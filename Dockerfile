@@ -3,8 +3,8 @@ FROM python:3.13-slim AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/rightseat
 COPY requirements/fleet.txt requirements/build.txt ./
-RUN /opt/rightseat/bin/pip install --require-hashes -r fleet.txt
-RUN pip install --require-hashes -r build.txt
+RUN /opt/rightseat/bin/pip install --no-deps --require-hashes -r fleet.txt
+RUN pip install --no-deps --require-hashes -r build.txt
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY src src

@@ -12,7 +12,8 @@ default:
 # Make .venv and install everything that is pinned
 setup:
     {{ python }} -m venv .venv
-    {{ bin }}/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
+    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/pip.txt
+    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
     {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 
 # Say whether the code is fit to commit: lint, format, types, layers, fast tests
@@ -75,6 +76,7 @@ lock *ARGS:
     {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
     {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
     {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
+    {{ compile }} {{ ARGS }} requirements/pip.in --output-file requirements/pip.txt
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
     {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
 

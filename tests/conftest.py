@@ -1,17 +1,22 @@
 """Fixtures for every test: the event loop's kind, and a real HTTP server."""
 
 import asyncio
+import inspect
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import httpx2
 import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
 Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
 """`async with serve(app) as url:` runs an application on a free port and ends it again."""
+
+CLIENT_TIMEOUT_S = 30.0
+"""How long clients of tests wait that name no timeout: httpx's own 5 s are too short for a busy machine."""
 
 GRACE = 0.2  # seconds that a request has to notice that its client is gone
 
@@ -30,6 +35,11 @@ WHOLE = (
     "stores",
 )
 """Folders whose tests start servers, databases or processes, and take their time."""
+
+
+def pytest_configure() -> None:
+    default: httpx2.Timeout = inspect.signature(httpx2.AsyncClient).parameters["timeout"].default
+    default.connect = default.read = default.write = default.pool = CLIENT_TIMEOUT_S
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -118,7 +118,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self.port = 0
         self.is_mute = False  # what the server says does not arrive
-        self.mute_after: tuple[bytes, ...] = ()  # nor what it says once it was told one of these
+        self.mute_after: Iterable[bytes] = ()  # nor what it says once it was told one of these
         self.swallowed = asyncio.Event()  # something did not
         self.target = port
         self._is_cut = False

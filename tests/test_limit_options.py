@@ -97,5 +97,15 @@ def test_a_limit_for_users_without_keys_is_warned_about() -> None:
     ]
 
 
+def test_a_budget_over_a_model_that_reports_no_usage_is_warned_about() -> None:
+    model = "{type: openai, model: gpt, api_key: k, include_usage: false}"
+    parsed = config.parse(
+        f"models: {{default: {model}}}\nlimits: [{{name: a, subject: everyone, tokens_per_day: 1}}]", environ={}
+    )
+
+    (line,) = (line for line in warnings(parsed) if line.startswith("models"))
+    assert line.startswith("models.default: `include_usage` is false, so limits of tokens and cost count an estimate")
+
+
 def test_a_configuration_with_limits_can_be_built() -> None:
     app.build(parse("limits: [{name: a, subject: everyone, concurrent_runs: 1}]"))

@@ -297,14 +297,16 @@ def private_folder(path: Path) -> None:
 
 
 def private_file(path: Path) -> None:
-    """Create the file if it is missing. Only this user can read it, regardless of the umask and the folder."""
+    """Create the file if it is missing. Only this user can read it, regardless of the umask and the folder.
+
+    An existing file is not opened: closing it would release the locks that SQLite holds on it in this process, and
+    another process could then delete the write-ahead log.
+    """
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        try:
-            if os.name == "posix" and stat.S_IMODE(os.fstat(handle).st_mode) & 0o077:
-                os.fchmod(handle, 0o600)
-        finally:
-            os.close(handle)
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600))
+        if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(0o600)
     except PermissionError as error:
         if not path.exists():
             raise ConfigError(f"Cannot create the file {path}: {error.strerror}.") from error

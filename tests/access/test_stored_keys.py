@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -22,6 +23,7 @@ from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.core.api_keys import KeySecret, StoredKey
 from rightseat.core.errors import ConfigError, KeysUnconfirmed, Unauthenticated
 from rightseat.stores.databases import connect
+from rightseat.stores.prepared import Parameters, PreparedStatement
 from rightseat.stores.sql import SqlThreads
 from tests.conftest import Serve
 from tests.services import proxy, schema, until
@@ -66,24 +68,32 @@ def carried(key: str) -> Headers:
 
 
 @contextmanager
-def counted() -> Iterator[list[str]]:
-    """The statements of all databases meanwhile."""
+def counted(threads: SqlThreads) -> Iterator[list[str]]:
+    """The statements of all databases meanwhile, and the polls of this one."""
     statements: list[str] = []
+    database: Any = threads._database
+    poll = database.poll
+
+    def record_poll(statement: PreparedStatement, parameters: Parameters) -> Any:
+        statements.append(str(statement.bind_numbered(parameters)[0]))
+        return poll(statement, parameters)
 
     def record(connection: object, cursor: object, statement: str, *_: object) -> None:
         statements.append(statement)
 
     event.listen(Engine, "before_cursor_execute", record)
+    database.poll = record_poll
     try:
         yield statements
     finally:
+        database.poll = poll
         event.remove(Engine, "before_cursor_execute", record)
 
 
 async def test_a_request_with_a_key_of_the_store_needs_no_statement(threads: SqlThreads) -> None:
     key = await add(threads)
     async with opened(threads) as (authenticator, stored):
-        with counted() as statements:
+        with counted(threads) as statements:
             users = {(await authenticator.authenticate(carried(key))).id for _ in range(100)}
             with pytest.raises(Unauthenticated, match="Unknown API key"):
                 await authenticator.authenticate(carried(generate()))
@@ -171,7 +181,7 @@ async def test_last_uses_are_written_together_in_the_background(threads: SqlThre
         for key in keys[:2] * 50:
             await authenticator.authenticate(carried(key))
         before = {key.name: key.last_used_at for key in (await threads.api_keys.load()).keys}
-        with counted() as statements:
+        with counted(threads) as statements:
             await authenticator.__aexit__(None, None, None)
 
     after = {key.name: key.last_used_at for key in (await threads.api_keys.load()).keys}

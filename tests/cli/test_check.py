@@ -325,7 +325,7 @@ access: {required: true}
 prices: {big: {input: 1, output: 2}, small: {input: 1, output: 2}}
 currency: EUR
 limits:
-  - {name: free, subject: user, match: "guest-*", concurrent_runs: 3, requests_per_minute: 20}
+  - {name: free, subject: user, match: "guest-*", concurrent_runs: 1, requests_per_minute: 20}
   - {name: burst, subject: everyone, requests: {most: 5, per: 10s}, on_exceed: queue}
   - {name: month, subject: key, agents: [support], cost_per_month: 50, on_exceed: downgrade, downgrade: small}
 """
@@ -334,7 +334,7 @@ limits:
     result = run("check")
 
     assert [line for line in result.stdout.splitlines() if line.startswith("  limit ")] == [
-        "  limit    free  each user guest-*: 3 concurrent runs, 20 requests per minute",
+        "  limit    free  each user guest-*: 1 concurrent run, 20 requests per minute",
         "  limit    burst  everyone: 5 requests in 10s; others wait up to 30 s",
         "  limit    month  each key at support: 50 EUR per month; then the model small",
     ]

@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from rightseat.access.request_limits import MAX_HEAD_BYTES
-from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol
+from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol, WakeEvent
 from rightseat.faces._shared.run_response import WRITE_NOW
 from tests.conftest import stop
 
@@ -320,3 +320,21 @@ async def test_a_chunk_of_a_response_is_not_written_into_the_response_to_a_pipel
     assert pipelined == [1, 0]
     assert first.endswith(b"6\r\n/first\r\n0\r\n\r\n")
     assert second.endswith(b"7\r\n/second\r\n0\r\n\r\n")
+
+
+async def test_an_event_wakes_all_waiters_but_not_one_that_was_cancelled() -> None:
+    event = WakeEvent()
+    first, second, cancelled = (asyncio.create_task(event.wait()) for _ in range(3))
+    await asyncio.sleep(0)
+    cancelled.cancel()
+    await asyncio.wait((cancelled,))
+
+    event.set()
+    async with asyncio.timeout(5):
+        await asyncio.gather(first, second, event.wait())
+    event.clear()
+    third = asyncio.create_task(event.wait())
+    await asyncio.sleep(0)
+
+    assert not third.done()
+    third.cancel()

@@ -1,15 +1,21 @@
-"""`rightseat serve --workers`, as a program, on PostgreSQL and Redis."""
+"""`rightseat serve --workers`, as a program, on PostgreSQL and Redis, and on one SQLite file."""
 
+import asyncio
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import aiohttp
 import httpx2
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -19,23 +25,34 @@ from tests.services import REDIS, keys, schema
 
 pytestmark = pytest.mark.whole
 
+LISTENING = "0A"
+"""The state of a listening socket in /proc/net/tcp."""
+
 QUESTION = {"messages": [{"role": "user", "content": "Hello"}], "model": "default"}
 
 
 @pytest.fixture
-def configuration(folder: Path) -> Iterator[dict[str, object]]:
+def on_sqlite(folder: Path) -> dict[str, object]:
+    """For what the supervisor does, whatever the database."""
+    return {
+        "models": {"default": {"type": "scripted", "chunk_delay": 0}},
+        "faces": [{"type": "openai"}, {"type": "copilotkit"}, {"type": "metrics"}],
+        "server": {"shutdown_timeout": 20},
+    }
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def configuration(request: pytest.FixtureRequest, on_sqlite: dict[str, object]) -> Iterator[dict[str, object]]:
+    if request.param == "sqlite":
+        yield on_sqlite
+        return
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(schema()) as database,
         portal.wrap_async_context_manager(keys()) as prefix,
     ):
-        yield {
-            "models": {"default": {"type": "scripted", "chunk_delay": 0}},
-            "threads": {"type": "sql", "url": database},
-            "log": {"type": "redis", "url": REDIS, "prefix": prefix},
-            "faces": [{"type": "openai"}, {"type": "copilotkit"}, {"type": "metrics"}],
-            "server": {"shutdown_timeout": 20},
-        }
+        threads = {"type": "sql", "url": database}
+        yield on_sqlite | {"threads": threads, "log": {"type": "redis", "url": REDIS, "prefix": prefix}}
 
 
 @contextmanager
@@ -45,7 +62,13 @@ def serving(configuration: dict[str, object], *options: str) -> Iterator[tuple[S
     command = [sys.executable, "-m", "rightseat", "serve", "--workers", "2", "--port", "0", *options]
     environ = os.environ | {"TMPDIR": str(Path.cwd())}
     with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environ
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environ,
+        process_group=0,
     ) as process:
         server = ServerProcess(process)
         try:
@@ -111,6 +134,58 @@ def test_a_killed_worker_is_replaced_and_no_request_is_refused(configuration: di
     assert runs == 12
 
 
+def test_no_connection_waits_for_a_worker_that_is_started_again_later(on_sqlite: dict[str, object]) -> None:
+    with serving(on_sqlite) as (server, url, pids):
+        os.kill(pids[0], signal.SIGKILL)
+        server.wait_for("Starting another now.")
+        os.kill(wait_for_worker(server.process.pid, other_than=pids), signal.SIGKILL)
+        server.wait_for("Starting another in 1 s.")
+        is_closed = happens(lambda: count_listeners(url) == 1)
+        answer = ask(url)
+
+    assert is_closed
+    assert answer
+
+
+def happens(is_so: Callable[[], bool]) -> bool:
+    """Whether it is so in time."""
+    until = time.monotonic() + WAIT_S
+    while not is_so():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def count_listeners(url: str) -> int:
+    """The sockets that listen at this port. The kernel distributes connections between them."""
+    port = int(url.rpartition(":")[2])
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return sum(row[1].endswith(f":{port:04X}") and row[3] == LISTENING for row in rows)
+
+
+def test_ctrl_c_while_the_workers_start_prints_no_traceback(folder: Path) -> None:
+    command = [sys.executable, "-m", "rightseat", "serve", "--workers", "2", "--port", "0"]
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
+    ) as process:
+        wait_for_worker(process.pid, other_than=())
+        os.killpg(process.pid, signal.SIGINT)
+        printed, _ = process.communicate(timeout=WAIT_S)
+
+    assert printed.strip() == "Aborted!"
+    assert process.returncode == 1
+
+
+def wait_for_worker(supervisor: int, other_than: Sequence[int]) -> int:
+    """The process of a worker that was just started."""
+    while True:
+        children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+        for pid in {int(child) for child in children} - set(other_than):
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                return pid
+
+
 def test_sighup_replaces_the_workers_and_open_streams_end_first(configuration: dict[str, object]) -> None:
     configuration["models"] = {"default": {"type": "scripted", "chunk_delay": 0.1}}
     body = QUESTION | {"stream": True}
@@ -127,8 +202,63 @@ def test_sighup_replaces_the_workers_and_open_streams_end_first(configuration: d
     assert answer
 
 
-def test_a_new_configuration_that_does_not_load_keeps_the_old_workers(configuration: dict[str, object]) -> None:
-    with serving(configuration) as (server, url, _):
+@pytest.mark.parametrize("send", [os.kill, os.killpg])
+def test_a_server_that_stops_refuses_connections_while_open_streams_end(
+    on_sqlite: dict[str, object], send: Callable[[int, int], None]
+) -> None:
+    on_sqlite["models"] = {"default": {"type": "scripted", "chunk_delay": 0.3}}
+    body = QUESTION | {"stream": True}
+    with (
+        serving(on_sqlite) as (server, url, _),
+        httpx2.Client(timeout=WAIT_S) as client,
+        client.stream("POST", f"{url}/v1/chat/completions", json=body) as response,
+    ):
+        lines = response.iter_lines()
+        next(lines)
+        began = time.monotonic()
+        send(server.process.pid, signal.SIGTERM)
+        wait_until_refused(url)
+        refused_at = time.monotonic()
+        rest = "".join(lines)
+        ended_at = time.monotonic()
+
+    assert rest.endswith("data: [DONE]")
+    assert refused_at - began < (ended_at - began) / 2
+
+
+def wait_until_refused(url: str) -> None:
+    """Each connection until then gets a response, and none is reset."""
+    with suppress(httpx2.ConnectError):
+        while True:
+            httpx2.get(f"{url}/health", timeout=WAIT_S)
+
+
+def test_no_connection_waits_for_a_worker_that_is_still_starting(on_sqlite: dict[str, object]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(find_first_count, url)
+        with serving(on_sqlite, "--port", str(port)):
+            last = count_listeners(url)
+
+    assert (first.result(), last) == (1, 2)
+
+
+def find_first_count(url: str) -> int:
+    """How many sockets listen as soon as one does."""
+    counts: list[int] = []
+
+    def is_open() -> bool:
+        counts.append(count_listeners(url))
+        return counts[-1] > 0
+
+    happens(is_open)
+    return counts[-1]
+
+
+def test_a_new_configuration_that_does_not_load_keeps_the_old_workers(on_sqlite: dict[str, object]) -> None:
+    with serving(on_sqlite) as (server, url, _):
         Path("rightseat.yaml").write_text("modles: {}")
         server.process.send_signal(signal.SIGHUP)
         server.wait_for("modles: unknown key.")
@@ -138,9 +268,30 @@ def test_a_new_configuration_that_does_not_load_keeps_the_old_workers(configurat
     assert answer
 
 
-def test_a_server_that_cannot_start_ends(configuration: dict[str, object]) -> None:
-    configuration["threads"] = {"type": "sql", "url": "postgresql://127.0.0.1:1/nothing"}
-    Path("rightseat.yaml").write_text(json.dumps(configuration))
+def test_a_limit_holds_for_all_workers_together(configuration: dict[str, object]) -> None:
+    configuration["limits"] = [{"name": "all", "subject": "everyone", "requests": {"most": 100, "per": "1h"}}]
+
+    async def ask_often(url: str) -> Counter[int]:
+        connector = aiohttp.TCPConnector(force_close=True, limit=50)
+        timeout = aiohttp.ClientTimeout(WAIT_S)
+        async with aiohttp.ClientSession(connector=connector, timeout=timeout) as session:
+            return Counter(await asyncio.gather(*(ask_once(session, url) for _ in range(500))))
+
+    with serving(configuration) as (_, url, _):
+        statuses = asyncio.run(ask_often(url))
+
+    assert statuses == {200: 100, 429: 400}
+
+
+async def ask_once(session: aiohttp.ClientSession, url: str) -> int:
+    async with session.post(f"{url}/v1/chat/completions", json=QUESTION) as response:
+        await response.read()
+        return response.status
+
+
+def test_a_server_that_cannot_start_ends(on_sqlite: dict[str, object]) -> None:
+    on_sqlite["threads"] = {"type": "sql", "url": "postgresql://127.0.0.1:1/nothing"}
+    Path("rightseat.yaml").write_text(json.dumps(on_sqlite))
 
     ended = run_serve("--workers", "2", "--port", "0")
 
@@ -149,8 +300,8 @@ def test_a_server_that_cannot_start_ends(configuration: dict[str, object]) -> No
     assert "Traceback" not in ended.stderr
 
 
-def test_a_port_that_another_server_has_is_refused(configuration: dict[str, object]) -> None:
-    with serving(configuration) as (_, url, _):
+def test_a_port_that_another_server_has_is_refused(on_sqlite: dict[str, object]) -> None:
+    with serving(on_sqlite) as (_, url, _):
         ended = run_serve("--workers", "2", "--port", url.rpartition(":")[2])
 
     assert ended.returncode == 1
@@ -160,11 +311,13 @@ def test_a_port_that_another_server_has_is_refused(configuration: dict[str, obje
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--workers", "2"], "but `threads` and `log` can be used by one process only."),
+        (["--workers", "2"], "but `threads` and `log` would be in the memory of each process."),
         (["--workers", "2", "--reload"], "Use either --reload or --workers"),
     ],
 )
 def test_workers_need_shared_state(folder: Path, arguments: list[str], message: str) -> None:
+    Path("rightseat.yaml").write_text("{threads: {type: memory}, log: {type: memory}}")
+
     ended = run_serve(*arguments)
 
     assert ended.returncode == 1

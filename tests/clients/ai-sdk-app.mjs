@@ -3,26 +3,34 @@ import { open, text } from "./browser.mjs";
 
 const [folder, url] = process.argv.slice(2);
 const { browser, page, complaints } = await open(folder, { width: 900, height: 700 });
-const seen = { growing: [] };
+const seen = {};
 
-const shown = async () => (await page.locator(".messages > li:not(.end)").allInnerTexts()).map(text);
+const messages = ".messages > li:not(.end)";
+
+const shown = async () => (await page.locator(messages).allInnerTexts()).map(text);
 const ready = () => page.getByRole("button", { name: "Send" }).waitFor();
 const ask = async (words) => {
   await page.getByLabel("Message").fill(words);
   await page.getByLabel("Message").press("Enter");
 };
-const sees = (words) => page.locator(".messages > li:not(.end)").last().getByText(words).waitFor();
+// From now on, the page notes each text that its last message has.
+const watchLast = () =>
+  page.evaluate((selector) => {
+    window.growing = [];
+    const note = () => window.growing.push([...document.querySelectorAll(selector)].at(-1)?.innerText ?? "");
+    new MutationObserver(note).observe(document.body, { childList: true, characterData: true, subtree: true });
+  }, messages);
+const sees = (words) => page.locator(messages).last().getByText(words).waitFor();
 
 try {
   await page.goto(url);
   await ready();
   seen.first = await shown();
+  await watchLast();
   await ask("Who are you?");
   await page.getByRole("button", { name: "Stop" }).waitFor();
-  while (!(await page.getByRole("button", { name: "Send" }).isVisible())) {
-    seen.growing.push((await shown()).at(-1));
-    await page.waitForTimeout(30);
-  }
+  await ready();
+  seen.growing = (await page.evaluate(() => window.growing)).map(text);
   await ask("Which notes do I have?");
   await sees("Water the plants");
   await ready();

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import path from "node:path";
 
 export const ANSWER = '[data-testid="copilot-assistant-message"]';
-export const PATIENCE = 15_000;
+export const PATIENCE = 60_000;
 const FLAGS = [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
   "--disable-component-update", "--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",

@@ -7,6 +7,7 @@ The workflow newest-clients.yml then runs the suite. Clients that stay at a vers
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -27,6 +28,8 @@ def main() -> None:
     before = {file: read_lock(file) for file, _ in followed}
     for file, names in followed:
         update_npm(file, names) if file.suffix == ".json" else update_pip(file, names)
+    for folder in {file.parent for file, _ in followed if file.suffix == ".json"}:
+        lock_npm(folder)
     read_lock.cache_clear()
     sys.stdout.write(f"### {suite}\n\n| client | locked | newest |\n|---|---|---|\n")
     for file, names in followed:
@@ -46,6 +49,17 @@ def update_npm(file: Path, names: Iterable[str], newest: Newest | None = None) -
     file.write_text(json.dumps(content, indent=2) + "\n")
 
 
+def lock_npm(folder: Path) -> None:
+    """Compute package-lock.json anew, which `npm ci` installs. An `.npmrc` in the folder applies."""
+    subprocess.run(
+        ["npm", "install", "--package-lock-only", "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=folder,
+        check=True,
+        stdout=sys.stderr,
+        timeout=900,
+    )
+
+
 def newest_npm(package: str) -> str:
     return subprocess.run(
         ["npm", "view", package, "version"], check=True, capture_output=True, text=True, timeout=120
@@ -53,12 +67,10 @@ def newest_npm(package: str) -> str:
 
 
 def update_pip(file: Path, names: Iterable[str]) -> None:
-    """Compile the packages that the file is made from; without such a file, its own lines without their versions."""
-    source = file.with_suffix(".in")
-    wanted = source.read_text() if source.exists() else unpin(file.read_text(), names)
+    """Compile the file that the lock file is made from, without the versions of these packages."""
     subprocess.run(
         [*COMPILE, *UNPINNED, "--upgrade", "-", "--output-file", str(file)],
-        input=wanted,
+        input=unpin(file.with_suffix(".in").read_text(), names),
         check=True,
         text=True,
         timeout=600,
@@ -67,13 +79,8 @@ def update_pip(file: Path, names: Iterable[str]) -> None:
 
 def unpin(text: str, names: Iterable[str]) -> str:
     for name in names:
-        text = text.replace(f"{name}=={read_version(text, name)}", name)
+        text = re.sub(rf"^({re.escape(name)})==\S+", r"\1", text, flags=re.MULTILINE)
     return text
-
-
-def read_version(text: str, name: str) -> str:
-    (line,) = [line for line in text.splitlines() if line.startswith(f"{name}==")]
-    return line.partition("==")[2]
 
 
 if __name__ == "__main__":

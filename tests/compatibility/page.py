@@ -62,19 +62,18 @@ def day_of(log: Path) -> str:
 
 def read_ci(text: str, date: str) -> Results:
     """The results of the sections of .ci/run: the tests, and each suite in its quick form if it has one."""
-    found: Results = {}
+    ends: dict[str, list[str]] = {}
     starts = [*SECTION.finditer(text)]
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         name, section = start[1], text[start.end() : following.start() if following else len(text)]
-        ends = [match[1] for match in TESTS_END.finditer(section)] if name == TESTS else SUITE_END.findall(section)
-        if ends:
-            line = join_repetition(ends) if name == TESTS else ends[-1]
-            found[name] = {"date": date, "form": form_of(name), "line": line}
-    return found
+        found = [match[1] for match in TESTS_END.finditer(section)] if name == TESTS else SUITE_END.findall(section)
+        if found:
+            ends.setdefault(name, []).extend(found)
+    return {name: {"date": date, "form": form_of(name), "line": join_repetition(lines)} for name, lines in ends.items()}
 
 
 def join_repetition(ends: Sequence[str]) -> str:
-    """The line of all tests. If failed ones were repeated alone, the repetition has its own line, with only those."""
+    """The line of all tests, or of a suite. If failed ones were repeated alone, the repetition has its own line."""
     if len(ends) == 1:
         return ends[0]
     first, again = ({word: int(count) for count, word in COUNT.findall(end)} for end in (ends[0], ends[-1]))

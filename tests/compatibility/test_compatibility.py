@@ -109,6 +109,13 @@ def test_requirements_of_a_suite_lose_only_the_versions_that_are_followed() -> N
     assert newest.unpin("httpx>=0.27,<1\nopenbb-ai==2.2.0\n", ("openbb-ai",)) == "httpx>=0.27,<1\nopenbb-ai\n"
 
 
+def test_every_lock_file_of_pip_that_is_followed_is_compiled_from_another_file() -> None:
+    locks = [ROOT / one.lock for one in CLIENTS if one.follows and one.lock.endswith(".txt")]
+
+    assert locks
+    assert all(lock.with_suffix(".in").exists() for lock in locks)
+
+
 def test_the_workflow_tries_every_suite_that_follows_a_client() -> None:
     jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 
@@ -41,6 +42,9 @@ async def one_log(kind: str, folder: Path) -> AsyncIterator[Log]:
 async def sharing(kind: str, port: int | None = None) -> AsyncIterator[Fleet]:
     """`port` leads to the server too; processes take it unless they go the direct way."""
     async with AsyncExitStack() as stack:
+        if kind == "sqlite":
+            yield await stack.enter_async_context(sharing_file())
+            return
         prefix = await stack.enter_async_context(keys()) if kind == "redis" else ""
         url = REDIS if kind == "redis" else await stack.enter_async_context(schema())
 
@@ -51,6 +55,20 @@ async def sharing(kind: str, port: int | None = None) -> AsyncIterator[Fleet]:
             else:
                 log = postgres.build(postgres.Options(url=SecretStr(there)))
             assert isinstance(log, SharedLog)
+            return await stack.enter_async_context(log)
+
+        yield one_more
+
+
+@asynccontextmanager
+async def sharing_file() -> AsyncIterator[Fleet]:
+    """Workers of one server on one file."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+
+        async def one_more(*, direct: bool = True) -> Log:
+            log = SqliteLog(folder / "log.db")
+            log.share_file()
             return await stack.enter_async_context(log)
 
         yield one_more
@@ -113,5 +131,7 @@ async def write_on(writer: Writer) -> None:
 
 
 async def is_known(log: Log, run_id: str = "r") -> bool:
+    if isinstance(log, SqliteLog):
+        return run_id in log._active_runs or (log._tail is not None and log._tail.find(run_id) is not None)
     assert isinstance(log, SharedLog)
     return run_id in log._runs

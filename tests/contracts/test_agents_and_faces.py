@@ -29,6 +29,9 @@ __all__ = ["start"]
 pytestmark = pytest.mark.servers
 
 FACES = ("CopilotKit, GraphQL", "CopilotKit, AG-UI", "OpenBB", "OpenAI")
+WAIT_S = 90.0
+"""Some of these agents import for many seconds at their first request."""
+
 DOCUMENT = Path(__file__).parent.parent.parent / "docs" / "reference" / "agents-and-faces.md"
 DONE: dict[tuple[str, str], dict[str, str]] = {}
 """What was run: agent and face → what of it came about."""
@@ -156,7 +159,7 @@ def face(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 async def client(subject: Subject, server: Server, face: str, serve: Serve, tmp_path: Path) -> AsyncIterator[Client]:
-    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient(timeout=30) as http:
+    async with running(subject, server, serve, tmp_path) as url, httpx2.AsyncClient(timeout=WAIT_S) as http:
         yield CLIENTS[face](url, http)
 
 
@@ -181,7 +184,7 @@ def note(named: str, face: str, what: str, came: str) -> None:
 
 
 async def test_a_tool_is_called_and_the_answer_comes(client: Client, named: str, face: str) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         text, _ = await client.ask("weather")
 
     assert text == "Done: sunny in Paris"
@@ -192,7 +195,7 @@ async def test_a_question_is_asked_and_answered(client: Client, named: str, face
     if subject.answer is None:
         note(named, face, "question", "not tried")
         return
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         text, asked = await client.ask("ask")
         if face not in ANSWERS:
             assert "What is your name?" in text or "approved" in text or "needs approval" in text
@@ -211,7 +214,7 @@ async def test_a_stop_reaches_the_agent(
 ) -> None:
     earlier = server.notes().count(subject.stops)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(WAIT_S):
         await client.stop("slow")
         await server.notes_more(subject.stops, earlier)
 

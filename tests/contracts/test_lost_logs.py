@@ -82,6 +82,24 @@ async def test_a_lost_log_is_restarted_after_its_base(fleet: Fleet) -> None:
             assert [entry.id for entry in await log.read("r", "2-5")] == ["2-6"]
 
 
+async def test_a_log_that_is_lost_before_it_is_opened_is_created_again_under_the_same_epoch(fleet: Fleet) -> None:
+    """Otherwise its run would wait until it is taken for one whose process died."""
+    here, there = await fleet(), await fleet()
+    await here.create("r")
+    await there.delete(("r",))
+
+    async with asyncio.timeout(20):
+        with pytest.raises(RunNotFound):
+            async with here.open("r", 1):
+                pass
+        async with here.open("r", 1, base=0) as writer:
+            await writer.append(TextDelta("m", "one"))
+
+    with pytest.raises(LogTruncated) as gone:
+        await there.read("r")
+    assert [entry.id for entry in await there.read("r", gone.value.resume)] == ["1-1"]
+
+
 async def test_an_existing_log_is_not_restarted_under_a_lower_epoch(fleet: Fleet) -> None:
     here, there = await fleet(), await fleet()
     await here.create("r")

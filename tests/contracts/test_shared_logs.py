@@ -1,7 +1,12 @@
-"""What a log promises that several processes share: each `fleet()` is one more process."""
+"""What a log promises that several processes share: each `fleet()` is one more process.
+
+Each of `servers()` shares a log that is on a server of its own. It knows a run from `create` on, and no reader delays
+its writer. A SQLite file gets a run with its first entries, and its writer waits for readers of the same process:
+`tests/logs/sqlite/test_shared_file.py`.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -13,12 +18,12 @@ from rightseat.core.events import (
     RunFinished,
     TextDelta,
 )
-from rightseat.core.log import Log
-from rightseat.logs.postgres import backend as postgres_backend
+from rightseat.core.log import Log, Position
 from rightseat.logs.postgres import subscription as postgres_subscription
-from rightseat.logs.redis import backend as redis_backend
 from rightseat.logs.redis import subscription as redis_subscription
-from rightseat.logs.shared import run
+from rightseat.logs.shared import records, run
+from rightseat.logs.shared.log import SharedLog
+from rightseat.logs.shared.records import Record
 from tests.contracts.logs import (
     PLENTY,
     Fleet,
@@ -35,11 +40,48 @@ from tests.contracts.logs import (
 from tests.services import until
 
 
-@pytest.fixture(params=["redis", "postgres"])
+@pytest.fixture(params=["sqlite", "redis", "postgres"])
 async def fleet(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Fleet]:
     """Processes that share a log: each call is one more."""
     async with sharing(request.param) as fleet:
         yield fleet
+
+
+@pytest.fixture(params=["redis", "postgres"])
+async def servers(request: pytest.FixtureRequest) -> AsyncIterator[Fleet]:
+    async with sharing(request.param) as fleet:
+        yield fleet
+
+
+class SilentSubscription:
+    """One that is late with everything."""
+
+    async def receive(self, positions: Mapping[str, Position]) -> Mapping[str, Sequence[Record]]:
+        await asyncio.Event().wait()
+        return {}
+
+    def wake(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def test_followers_of_a_run_that_is_deleted_receive_its_end(
+    servers: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = await servers(), await servers()
+    assert isinstance(there, SharedLog)
+    monkeypatch.setattr(there._backend, "subscribe", SilentSubscription)
+    await here.create("r")
+
+    async with asyncio.timeout(30):
+        received = asyncio.create_task(events_of(there, "r"))
+        await until(partial(is_known, there))
+        async with here.open("r", 1) as writer:
+            for event in (*deltas(300), RunFinished("cancelled")):
+                await writer.append(event)
+        await there.delete(("r",))
+
+        assert await received == [*deltas(300), RunFinished("cancelled")]
 
 
 async def test_what_one_process_writes_another_reads(fleet: Fleet) -> None:
@@ -51,8 +93,8 @@ async def test_what_one_process_writes_another_reads(fleet: Fleet) -> None:
     assert await events_of(there, "r", after=ids[40]) == [*deltas(50)[41:], RunFinished("done")]
 
 
-async def test_a_run_is_created_once_in_the_whole_fleet(fleet: Fleet) -> None:
-    here, there = await fleet(), await fleet()
+async def test_a_run_is_created_once_in_the_whole_fleet(servers: Fleet) -> None:
+    here, there = await servers(), await servers()
     await here.create("r")
 
     with pytest.raises(RunExists):
@@ -130,18 +172,19 @@ async def write_one_and_be_refused(log: Log) -> None:
 async def test_a_run_changes_hands_again_and_again_while_it_is_followed(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for backend in (redis_backend, postgres_backend):
-        monkeypatch.setattr(backend, "PAGE_RECORDS", 2)
+    monkeypatch.setattr(records, "FIRST_PAGE_RECORDS", 2)
+    monkeypatch.setattr(records, "MAX_PAGE_RECORDS", 2)
     one, two, three = await fleet(), await fleet(), await fleet()
     await one.create("r")
 
     async with asyncio.timeout(30), AsyncExitStack() as left:
         reading = [asyncio.create_task(read(log, "r")) for log in (one, two)]
         for epoch in range(1, 9):
-            writer = await left.enter_async_context((one, two)[epoch % 2].open("r", epoch))
+            log = (two, one)[epoch % 2]
+            writer = await left.enter_async_context(log.open("r", epoch))
             for event in deltas(5):
                 await writer.append(event)
-            await (one, two)[epoch % 2].read("r")
+            await log.read("r")
         for log in (one, two, three, three):  # late, and from the beginning
             reading.append(asyncio.create_task(read(log, "r")))
             await until(partial(is_known, log))
@@ -158,12 +201,13 @@ async def test_a_writer_that_was_shut_out_writes_nothing_and_its_neighbours_all(
     await old.create("lost")
 
     async with asyncio.timeout(30), old.open("mine", 1) as mine, old.open("lost", 1) as lost:
+        await lost.flush()
         async with new.open("lost", 2):
             pass
         for event in deltas(20):
             await mine.append(event)
             await lost.append(event)
-        await old.read("mine")
+        await mine.flush()
         with pytest.raises(StaleWriter):
             await lost.append(TextDelta("m", "still not"))
 
@@ -171,8 +215,8 @@ async def test_a_writer_that_was_shut_out_writes_nothing_and_its_neighbours_all(
     assert await events_of(old, "lost") == await events_of(new, "lost") == []
 
 
-async def test_a_reader_that_stops_reading_blocks_no_writer_and_misses_nothing(fleet: Fleet) -> None:
-    here, there = await fleet(), await fleet()
+async def test_a_reader_that_stops_reading_blocks_no_writer_and_misses_nothing(servers: Fleet) -> None:
+    here, there = await servers(), await servers()
     await here.create("r")
 
     async with asyncio.timeout(20), following(here, "r") as near, following(there, "r") as far:
@@ -220,10 +264,10 @@ async def test_a_writer_continues_when_the_last_follower_it_waits_for_leaves(fle
 
 
 async def test_a_reader_that_takes_nothing_for_long_is_not_waited_for(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    servers: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "SLOW_READER_TIMEOUT_S", 0.2)
-    here = await fleet()
+    here = await servers()
     await here.create("r")
 
     async with asyncio.timeout(20), following(here, "r") as stuck:
@@ -263,11 +307,11 @@ async def test_many_runs_are_followed_at_once(fleet: Fleet) -> None:
 
 
 async def test_a_run_that_is_followed_later_is_delivered_at_once_while_others_are_silent(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+    servers: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(redis_subscription, "BLOCK_S", 60.0)
     monkeypatch.setattr(postgres_subscription, "POLL_INTERVAL_S", 60.0)
-    here, there = await fleet(), await fleet()
+    here, there = await servers(), await servers()
 
     async with asyncio.timeout(30), AsyncExitStack() as left:
         for run_id in ("silent", "later"):

@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from rightseat import app, config
-from rightseat.cli.serve import SHUTDOWN_MARGIN_S
+from rightseat.cli.server import SHUTDOWN_MARGIN_S
 from rightseat.health.warnings import explain_missing_auth
 from tests.certificates import Certificates, make_certificates
 from tests.services import free_port

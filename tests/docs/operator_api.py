@@ -12,13 +12,18 @@ import msgspec
 
 from rightseat.core.flows import FlowGraph
 from rightseat.core.workbench import CaseOutcome, DraftReport, NewPlugin, PluginReport
+from rightseat.faces.operator import Refusal
+from rightseat.faces.operator.access import AccessLine, CreatedKey
 from rightseat.faces.operator.approvals import ApprovalLine
+from rightseat.faces.operator.audit_trail import AuditPage
 from rightseat.faces.operator.connect import FaceLine
 from rightseat.faces.operator.flows import FlowLine
+from rightseat.faces.operator.health import CheckLine
 from rightseat.faces.operator.metric_series import MetricsLine
-from rightseat.faces.operator.run_line import StartedRun
+from rightseat.faces.operator.run_line import StartedRun, StoppedRun
 from rightseat.faces.operator.runs import AgentLine, RunDetails, RunPage
-from rightseat.faces.operator.session import SignedInUser
+from rightseat.faces.operator.session import SignedInUser, SignedOut
+from rightseat.faces.operator.setup import ProposedFile, SetupChoices, WrittenFile
 from rightseat.faces.operator.snippet import Snippet
 from rightseat.faces.operator.threads import ThreadDetails, ThreadLine, ThreadPage
 from rightseat.faces.operator.usage_sums import LimitsLine, UsageLine
@@ -27,6 +32,7 @@ FILE = Path(__file__).parents[2] / "docs" / "reference" / "operator.openapi.json
 REF = "#/components/schemas/{name}"
 RESPONSES: dict[str, tuple[str, Any]] = {
     "GET me": ("200", SignedInUser),
+    "DELETE session": ("200", SignedOut),
     "GET agents": ("200", list[AgentLine]),
     "POST agents/{agent:path}/runs": ("202", StartedRun),
     "GET threads": ("200", ThreadPage),
@@ -34,6 +40,7 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "PATCH threads/{thread}": ("200", ThreadLine),
     "GET runs": ("200", RunPage),
     "GET runs/{run}": ("200", RunDetails),
+    "POST runs/{run}/stop": ("200", StoppedRun),
     "GET approvals": ("200", list[ApprovalLine]),
     "POST approvals/{interrupt}": ("202", StartedRun),
     "GET flows": ("200", list[FlowLine]),
@@ -49,8 +56,27 @@ RESPONSES: dict[str, tuple[str, Any]] = {
     "GET usage/limits": ("200", LimitsLine),
     "GET snippets": ("200", list[FaceLine]),
     "GET snippets/{face}": ("200", list[Snippet]),
+    "GET health": ("200", list[CheckLine]),
+    "GET access": ("200", AccessLine),
+    "POST access/keys": ("201", CreatedKey),
+    "POST access/keys/{name:path}/rotate": ("200", CreatedKey),
+    "GET audit": ("200", AuditPage),
+    "GET setup": ("200", SetupChoices),
+    "POST setup/check": ("200", ProposedFile),
+    "POST setup/write": ("202", WrittenFile),
 }
-"""By method and path, as in the routes of the face. Streams, files and the answers of other routes are left out."""
+"""By method and path, as in the routes of the face."""
+WITHOUT_JSON = {
+    "POST session": "no body",
+    "DELETE threads/{thread}": "no body",
+    "POST access/keys/{name:path}/revoke": "no body",
+    "POST access/keys/{name:path}/restore": "no body",
+    "GET runs/{run}/entries": "a line for each entry",
+    "POST drafts/try": "a line for each event",
+    "GET live": "server-sent events",
+    "GET files/{file}": "a file",
+    "GET plugins/{plugin}/files/{path:path}": "a file",
+}
 
 
 def list_structs(kind: type[msgspec.Struct] = msgspec.Struct) -> Iterator[type[msgspec.Struct]]:
@@ -63,8 +89,9 @@ OMITTING = {one.__name__ for one in list_structs() if one.__struct_config__.omit
 
 
 def build() -> dict[str, Any]:
-    kinds = [kind for _, kind in RESPONSES.values()]
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=REF)
+    kinds = [*(kind for _, kind in RESPONSES.values()), Refusal]
+    (*schemas, refusal), components = msgspec.json.schema_components(kinds, ref_template=REF)
+    error = {"description": "An error.", "content": {"application/json": {"schema": refusal}}}
     paths: dict[str, dict[str, Any]] = {}
     for (route, (status, _)), schema in zip(RESPONSES.items(), schemas, strict=True):
         method, path = route.split(" ")
@@ -75,7 +102,10 @@ def build() -> dict[str, Any]:
             if one.startswith("{")
         ]
         answer = {"description": "The answer.", "content": {"application/json": {"schema": schema}}}
-        paths.setdefault(path, {})[method.lower()] = {"parameters": parameters, "responses": {status: answer}}
+        paths.setdefault(path, {})[method.lower()] = {
+            "parameters": parameters,
+            "responses": {status: answer, "default": error},
+        }
     return {
         "openapi": "3.1.0",
         "info": {"title": "The operator API of rightseat", "version": "1"},

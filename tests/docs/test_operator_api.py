@@ -4,12 +4,15 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.conftest import Serve
 from tests.docs import operator_api
+from tests.faces.operator.test_access import with_store
 from tests.faces.operator.test_operator import serving
-from tests.faces.operator.test_rights import EXPECTED, WITHOUT_IDS
+from tests.faces.operator.test_rights import EXPECTED, WITHOUT_IDS, User
+from tests.faces.operator.test_setup import first_start
 
 PLUGINS = Path(__file__).parents[1] / "acceptance" / "console" / "plugins"
 CONFIGURATION = """
@@ -36,6 +39,9 @@ READ = [
     ("GET metrics", "metrics"),
     ("GET usage", "usage"),
     ("GET usage/limits", "usage/limits"),
+    ("GET health", "health"),
+    ("GET access", "access"),
+    ("GET audit", "audit"),
     ("GET snippets", "snippets"),
     ("GET snippets/{face}", "snippets/operator"),
 ]
@@ -45,12 +51,12 @@ def test_the_document_is_what_the_structs_make_of_it() -> None:
     assert operator_api.FILE.read_text() == operator_api.write(), "run python -m tests.docs.operator_api"
 
 
-def test_the_document_describes_routes_that_there_are() -> None:
-    assert set(operator_api.RESPONSES) <= {*EXPECTED, *WITHOUT_IDS}
+def test_the_document_describes_every_json_answer() -> None:
+    assert {*operator_api.RESPONSES, *operator_api.WITHOUT_JSON} == {*EXPECTED, *WITHOUT_IDS}
+    assert not operator_api.RESPONSES.keys() & operator_api.WITHOUT_JSON.keys()
 
 
 async def test_answers_have_the_fields_of_the_document(serve: Serve, tmp_path: Path) -> None:
-    document = operator_api.build()
     async with serving(serve, CONFIGURATION.format(plugins=PLUGINS, state=tmp_path)) as server:
         started = (await server.post("agents/default/runs", {"text": "hello"})).json()
         async with asyncio.timeout(5):
@@ -58,13 +64,46 @@ async def test_answers_have_the_fields_of_the_document(serve: Serve, tmp_path: P
                 pass
         wrong = []
         for route, path in READ:
-            answer = await server.client.get(f"/operator/{path.format(**started)}")
-            assert answer.status_code == 200, (route, answer.text)
-            described = document["paths"]["/" + route.split(" ")[1]]["get"]["responses"]["200"]
-            schema = described["content"]["application/json"]["schema"]
-            wrong += compare(route, answer.json(), schema, document["components"]["schemas"])
+            wrong += compare_answer(route, await server.client.get(f"/operator/{path.format(**started)}"))
+        wrong += compare_answer("POST runs/{run}/stop", await server.post(f"runs/{started['run']}/stop"))
+        wrong += compare_answer("GET runs/{run}", await server.client.get("/operator/runs/none"), "default")
 
     assert wrong == []
+
+
+async def test_answers_with_new_keys_have_the_fields_of_the_document(serve: Serve, tmp_path: Path) -> None:
+    async with serving(serve, with_store(tmp_path)) as server:
+        root = User(server, "root")
+        created = await root.change("POST", "access/keys", {"name": "new"})
+        rotated = await root.change("POST", "access/keys/new/rotate")
+
+    assert compare_answer("POST access/keys", created) == []
+    assert compare_answer("POST access/keys/{name:path}/rotate", rotated) == []
+
+
+async def test_answers_of_the_first_start_have_the_fields_of_the_document(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with first_start(serve) as server:
+        wrong = compare_answer("GET setup", await server.get())
+        body: dict[str, Any] = {"choice": "demo", "try": True}
+        wrong += compare_answer("POST setup/check", await server.post("check", **body))
+        wrong += compare_answer("POST setup/write", await server.post("write", choice="demo"))
+
+    assert wrong == []
+
+
+def compare_answer(route: str, answer: httpx2.Response, status: str = "") -> list[str]:
+    """Where the answer has another status or other fields than the document says."""
+    document = operator_api.build()
+    method, path = route.split(" ")
+    responses = document["paths"]["/" + path.replace(":path}", "}")][method.lower()]["responses"]
+    status = status or str(answer.status_code)
+    if status not in responses:
+        return [f"{route}: {answer.status_code} {answer.text}"]
+    schema = responses[status]["content"]["application/json"]["schema"]
+    return compare(route, answer.json(), schema, document["components"]["schemas"])
 
 
 def compare(place: str, value: Any, schema: dict[str, Any], known: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rightseat import config
-from rightseat.cli.serve import curl
+from rightseat.cli.server import curl
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "use-local-models.md").read_text()
 

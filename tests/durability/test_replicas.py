@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.engine import Steps
-from rightseat.core.events import Event, RunFailed, TextDelta, TextStarted
+from rightseat.core.events import Event, RunFailed, RunFinished, TextDelta, TextStarted
 from rightseat.core.log import Entry
 from rightseat.core.messages import user
 from rightseat.core.run.recovery import CUT_OFF
@@ -20,6 +20,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs import postgres, redis
 from rightseat.logs.shared.log import SharedLog
+from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order
@@ -48,18 +49,29 @@ class Talking:
 @asynccontextmanager
 async def running(kind: str, database: str, prefix: str) -> AsyncIterator[Runtime]:
     """What a server of a fleet is made of."""
+    log: SharedLog | SqliteLog
+    if kind == "sqlite":
+        log, threads = SqliteLog(Path(database)), SqlThreads(connect(Path(database)))
+        log.share_file()
+        threads.share_file()
+    else:
+        log, threads = build_log(kind, database, prefix), SqlThreads(connect(database, LEASE))
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(log)
+        await stack.enter_async_context(threads)
+        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=LocalEngine(), stops=threads.stops)
+        stack.push_async_callback(runtime.close)
+        await runtime.open()
+        yield runtime
+
+
+def build_log(kind: str, database: str, prefix: str) -> SharedLog:
     if kind == "redis":
         log = redis.build(redis.Options(url=SecretStr(REDIS), prefix=prefix))
     else:
         log = postgres.build(postgres.Options(url=SecretStr(database)))
     assert isinstance(log, SharedLog)
-    async with AsyncExitStack() as stack:
-        await stack.enter_async_context(log)
-        threads = await stack.enter_async_context(SqlThreads(connect(database, LEASE)))
-        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=LocalEngine())
-        stack.push_async_callback(runtime.close)
-        await runtime.open()
-        yield runtime
+    return log
 
 
 async def serve(kind: str, database: str, prefix: str) -> None:
@@ -79,23 +91,39 @@ async def hear_some(runtime: Runtime, run_id: str) -> None:
             return
 
 
+@pytest.fixture(params=["sqlite", "redis", "postgres"])
+async def fleet(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> AsyncIterator[tuple[asyncio.subprocess.Process, Runtime]]:
+    """A server that answers, in a process of its own, and another, here: two replicas, or two workers on one file."""
+    if request.param == "sqlite":
+        async with two_servers("sqlite", str(tmp_path / "rightseat.db"), "") as both:
+            yield both
+    else:
+        async with schema() as database, keys() as prefix, two_servers(request.param, database, prefix) as both:
+            yield both
+
+
 @pytest.fixture(params=["redis", "postgres"])
-async def fleet(request: pytest.FixtureRequest) -> AsyncIterator[tuple[asyncio.subprocess.Process, Runtime]]:
-    """A server that answers, in a process of its own, and another, here."""
-    async with schema() as database, keys() as prefix:
-        names = (request.param, database, prefix)
-        async with running(*names) as runtime:
-            other = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "tests.durability.test_replicas", *names, stdout=asyncio.subprocess.PIPE, cwd=ROOT
-            )
-            try:
-                assert other.stdout is not None
-                assert await asyncio.wait_for(other.stdout.readline(), 30) == b"speaking\n"
-                yield other, runtime
-            finally:
-                if other.returncode is None:
-                    other.kill()
-                await other.wait()
+async def replicas(request: pytest.FixtureRequest) -> AsyncIterator[tuple[asyncio.subprocess.Process, Runtime]]:
+    async with schema() as database, keys() as prefix, two_servers(request.param, database, prefix) as both:
+        yield both
+
+
+@asynccontextmanager
+async def two_servers(*names: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, Runtime]]:
+    async with running(*names) as runtime:
+        other = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "tests.durability.test_replicas", *names, stdout=asyncio.subprocess.PIPE, cwd=ROOT
+        )
+        try:
+            assert other.stdout is not None
+            assert await asyncio.wait_for(other.stdout.readline(), 30) == b"speaking\n"
+            yield other, runtime
+        finally:
+            if other.returncode is None:
+                other.kill()
+            await other.wait()
 
 
 async def heard(runtime: Runtime, run_id: str, after: str | None = None) -> list[Entry]:
@@ -130,9 +158,9 @@ async def test_followers_of_runs_of_a_killed_server_receive_every_event_and_the_
 
 
 async def test_a_server_that_was_frozen_for_longer_than_its_lease_changes_nothing_when_it_wakes(
-    fleet: tuple[asyncio.subprocess.Process, Runtime],
+    replicas: tuple[asyncio.subprocess.Process, Runtime],
 ) -> None:
-    other, runtime = fleet
+    other, runtime = replicas
 
     async with asyncio.timeout(30):
         following = [asyncio.create_task(heard(runtime, f"r{number}")) for number in range(RUNS)]
@@ -148,6 +176,35 @@ async def test_a_server_that_was_frozen_for_longer_than_its_lease_changes_nothin
         assert_whole(entries)
     assert after == found
     assert await runtime.thread("t0", ANNA) == before
+
+
+async def test_a_run_is_stopped_deleted_or_superseded_through_another_server(
+    fleet: tuple[asyncio.subprocess.Process, Runtime],
+) -> None:
+    _, runtime = fleet
+    superseding = Ask(
+        messages=(user("Rather this"),), run_id="s", thread_id="t2", principal=ANNA, when_busy="supersede"
+    )
+
+    async with asyncio.timeout(30):
+        following = [asyncio.create_task(heard(runtime, f"r{number}")) for number in range(3)]
+        await hear_some(runtime, "r0")
+        was_stopped = await runtime.stop("t0", ANNA)
+        await runtime.delete("t1", ANNA)
+        await runtime.start(superseding)
+        found = await asyncio.gather(*following)
+        await hear_some(runtime, "s")
+        again = await runtime.stop("t0", ANNA)
+        deleted = await runtime.thread("t1", ANNA)
+        others = [await runtime.thread(thread, ANNA) for thread in ("t0", "t2", "t3")]
+
+    assert (was_stopped, again, deleted) == (True, False, None)
+    assert [entries[-1].event for entries in found] == [RunFinished("cancelled")] * 3
+    assert [[run.outcome for run in thread.runs] for thread in others if thread] == [
+        ["cancelled"],
+        ["cancelled", None],
+        [None],
+    ]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ limits:
   - {limits}
 """
 ONE = "{name: tiny, subject: user, match: alice, requests_per_hour: 1}"
-MESSAGE = "The limit 'tiny' of 1 requests per hour is reached. Try again in "
+MESSAGE = "The limit 'tiny' of 1 request per hour is reached. Try again in "
 CHANGING = {"x-rightseat": "1"}
 PLAIN = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
 
@@ -100,10 +101,15 @@ async def test_every_face_refuses_in_its_own_form(serve: Serve, tmp_path: Path) 
     assert MESSAGE in openbb.text
     assert (ai_sdk.status_code, ai_sdk.text.startswith(MESSAGE)) == (429, True)
     assert (operator.status_code, operator.json()["error"]) == (429, "rate_limit_exceeded")
+    assert operator.json()["message"].startswith(MESSAGE)
+    assert failed["message"].startswith(MESSAGE)
+    assert failed["message"].endswith("The operator of this server sets it under `limits`.")
     assert (other_key.status_code, bob.status_code) == (429, 200)
     assert "x-rightseat-limit" not in bob.headers
     assert called.is_error
     assert called.meta["rightseat/code"] == "rate_limit_exceeded"
+    assert called.meta["rightseat/retry_after"] >= 3600
+    assert called.content[0].text.startswith(MESSAGE)
 
 
 async def test_a_key_an_agent_and_an_address_have_counters_of_their_own(serve: Serve, tmp_path: Path) -> None:
@@ -148,7 +154,13 @@ async def test_a_budget_that_does_not_fit_refuses_before_the_first_token(
     assert (too_much.status_code, too_much.headers["x-should-retry"]) == (429, "false")
     assert too_much.json()["error"]["code"] == "budget_exceeded"
     assert too_much.json()["error"]["type"] == "insufficient_quota"
-    assert "The budget 'day' of 400 tokens per day is used up." in too_much.json()["error"]["message"]
+    message = too_much.json()["error"]["message"]
+    assert re.match(
+        r"The budget 'day' of 400 tokens per day has \d+ tokens left, and this call may need \d+ tokens\. "
+        r"It opens again at \d{4}-\d\d-\d\d 00:00 \(UTC\)\. The operator of this server sets it under `limits`\.",
+        message,
+    )
+    assert too_large.headers["x-rightseat-limit"] == "day"
     assert (too_large.status_code, too_large.json()["error"]["code"]) == (413, "request_too_large")
 
 
@@ -163,3 +175,39 @@ async def test_a_repeated_request_that_does_not_start_is_not_counted(serve: Serv
 
     assert unknown.status_code == 404
     assert left == ["1", "0"]
+
+
+async def test_every_face_ends_a_run_at_the_call_that_does_not_fit_in_its_own_form(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """The first call asks for the tool `add`, and fits; the second one does not."""
+    part = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "add"}]}
+    said = [{"id": "m1", "role": "user", "content": "add"}]
+    asks: dict[str, tuple[str, Any, int]] = {
+        "completions": ("/v1/chat/completions", PLAIN | {"messages": said, "stream": True}, 250),
+        "responses": ("/v1/responses", {"model": "default", "input": "add", "stream": True}, 250),
+        "ai_sdk": ("/api/chat", {"id": "c1", "messages": [part], "trigger": "submit-message"}, 250),
+        "agui": ("/copilotkit/agent/default/run", run_input() | {"messages": said}, 250),
+        "openbb": ("/openbb/v1/query", {"messages": [{"role": "human", "content": "add"}]}, 600),
+    }
+    ends: dict[str, Any] = {}
+    for name, (path, body, most) in asks.items():
+        limit = f"{{name: day, subject: user, tokens_per_day: {most}}}\nlimits_reserve: {{default: 50}}"
+        async with serving(serve, tmp_path / name, limit) as (client, _):
+            text = (await client.post(path, json=body)).text
+        data = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: {")]
+        ends[name] = json.loads(data[-1] if data else text)  # without any data before, the response is a refusal
+
+    messages = {
+        "completions": ends["completions"]["error"].pop("message"),
+        "responses": ends["responses"]["response"]["error"]["message"],
+        "ai_sdk": ends["ai_sdk"].pop("errorText"),
+        "agui": ends["agui"].pop("message"),
+        "openbb": ends["openbb"].pop("delta").strip(),
+    }
+    assert ends["completions"]["error"] == {"type": "insufficient_quota", "param": None, "code": "budget_exceeded"}
+    assert ends["responses"]["type"] == "response.failed"
+    assert ends["ai_sdk"] == {"type": "error"}
+    assert ends["agui"] == {"type": "RUN_ERROR", "code": "budget_exceeded"}
+    for text in messages.values():
+        assert re.fullmatch(r"The budget 'day' of .* left, and .* It opens again at .* sets it under `limits`\.", text)

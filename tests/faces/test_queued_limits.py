@@ -43,7 +43,7 @@ limits:
   - {limits}
 """
 QUEUE = "{{name: one, subject: user, concurrent_runs: 1, on_exceed: queue, queue: {{wait: {}, most: {}}}}}"
-MESSAGE = "The limit 'one' of 1 concurrent runs is reached, and waiting for it took too long."
+MESSAGE = "The limit 'one' of 1 concurrent run is reached, and waiting for it took too long."
 PLAIN: dict[str, Any] = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
 SLOW = PLAIN | {"model": "slow", "stream": True}
 COMMENT = b": keep-alive\n\n"
@@ -109,7 +109,7 @@ async def test_a_stream_that_waits_gets_comments_then_the_error_of_its_protocol(
     name: str, serve: Serve, tmp_path: Path
 ) -> None:
     path, body, headers, comment, error = STREAMS[name]
-    async with busy(serve, tmp_path) as (client, _):
+    async with busy(serve, tmp_path, wait=2) as (client, _):
         waited = await client.post(path, json=body or run_input(), headers=headers)
 
     assert waited.status_code == 200
@@ -163,6 +163,7 @@ async def test_a_full_queue_refuses_at_once_and_a_client_that_leaves_makes_room(
     assert admitted.status_code == 200
     assert 'rightseat_queued{limit="one"} 1.0' in metrics
     assert 'rightseat_queue_seconds_count{limit="one"}' in metrics
+    assert "\nrightseat_admission_seconds_count " in metrics
 
 
 async def test_another_model_answers_beyond_a_limit_that_downgrades(serve: Serve, tmp_path: Path) -> None:

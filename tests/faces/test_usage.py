@@ -103,6 +103,16 @@ async def test_a_key_sees_its_own_user_unless_it_has_the_scope_by_name(serve: Se
     assert refused.status_code == 401
 
 
+async def test_a_key_sees_the_limits_of_its_own_and_not_those_of_another_key(serve: Serve, tmp_path: Path) -> None:
+    limits = "limits: [{name: by-key, subject: key, requests_per_day: 5}]"
+    async with serving(serve, tmp_path, limits=limits) as client:
+        for user in ("alice", "alice", "bob"):
+            await ask(client, user)
+        rows = (await get(client, "/usage/limits", "alice"))["limits"]
+
+    assert [(row["limit"], row["subject"], row["used"]) for row in rows] == [("by-key", "alice", 2)]
+
+
 async def test_limits_have_their_state_and_the_end_of_their_window(serve: Serve, tmp_path: Path, threads: str) -> None:
     async with serving(serve, tmp_path, threads) as client:
         await ask(client, "alice")

@@ -1,6 +1,6 @@
 """What three limits add to a request: time with one request at a time, CPU with one and with ten at once.
 
-`python -m tests.measure.limit_cost [sqlite] [postgres] [--requests 200] [--rounds 3]`
+`python -m tests.measure.limit_cost [sqlite] [postgres] [postgres-locked] [--requests 200] [--rounds 3]`
 
 Only the parts of limits run: admission, the reservation of one model call, and its settlement with the slot. The same
 calls without limits are measured too, and taken away. CPU is that of this process, threads included; that of PostgreSQL
@@ -21,7 +21,8 @@ import uvloop
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import METER, Metering, RunMeter, stream_model
+from rightseat.core.limits.meter import METER, RunMeter, stream_model
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.rules import Limit, LimitRule, Limits
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
@@ -97,7 +98,19 @@ async def postgres() -> AsyncIterator[SqlThreads]:
         yield threads
 
 
-STORES: dict[str, Callable[[], AbstractAsyncContextManager[SqlThreads]]] = {"sqlite": sqlite, "postgres": postgres}
+@asynccontextmanager
+async def postgres_locked() -> AsyncIterator[SqlThreads]:
+    """As where other servers change the same counters all the time: every transaction locks its rows first."""
+    async with postgres() as threads:
+        threads.limits._locked_batches = 10**9
+        yield threads
+
+
+STORES: dict[str, Callable[[], AbstractAsyncContextManager[SqlThreads]]] = {
+    "sqlite": sqlite,
+    "postgres": postgres,
+    "postgres-locked": postgres_locked,
+}
 
 
 async def measure(name: str, count: int) -> str:
@@ -110,7 +123,7 @@ async def measure(name: str, count: int) -> str:
             bare, whole = [await measure_requests(one, count, at_once) for one in (free, limited)]
             added = RequestCost(whole.p50 - bare.p50, whole.cpu - bare.cpu)
             found.append(f"{at_once:2} at once: p50 {added.p50:5.2f} ms, CPU {added.cpu:5.2f} ms")
-    return f"{name:9} {'    '.join(found)}"
+    return f"{name:15} {'    '.join(found)}"
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
     python -m tests.measure.watch_cost [--streams 20] [--chunks 100] [--rounds 5]
 
 A server answers AG-UI clients with a model that sends one chunk every 20 ms. CPU is that of the server's process, from
-the first chunk of all streams to their last. `joined` has a second AG-UI client at every run, `console` one `live`
-stream of the operator API at every thread.
+the first chunk of all streams to their last; runs end after that. `joined` has a second AG-UI client at every run,
+`console` one `live` stream of the operator API at every thread.
 """
 
 import argparse
@@ -37,7 +37,8 @@ server: {{state_dir: "{folder}"}}
 
 
 class PacedModel:
-    """Streams `chunks` chunks to each of `streams` requests. After the first chunk it waits for `go`."""
+    """Streams `chunks` chunks to each of `streams` requests. After the first chunk it waits for `go`, before the
+    end for `measured`."""
 
     def __init__(self, streams: int, chunks: int) -> None:
         self.streams = streams
@@ -46,6 +47,7 @@ class PacedModel:
 
     def shut(self) -> None:
         self.go = asyncio.Event()
+        self.measured = asyncio.Event()
         self.begun = asyncio.Barrier(self.streams + 1)
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -58,6 +60,7 @@ class PacedModel:
                 await self.begun.wait()
                 await self.go.wait()
             await asyncio.sleep(GAP_S)
+        await self.measured.wait()
         end = {"index": 0, "delta": {}, "finish_reason": "stop"}
         await response.write(f"data: {json.dumps({'id': 'c', 'choices': [end]})}\n\ndata: [DONE]\n\n".encode())
         return response
@@ -151,6 +154,7 @@ async def cost(way: str, model: PacedModel, url: str, pid: int) -> float:
         model.go.set()
         await asyncio.gather(*readers)
         spent = cpu_seconds(pid) - before
+        model.measured.set()
         for response in opened:
             response.close()
     await asyncio.sleep(1)

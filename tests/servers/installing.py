@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,9 @@ def install(name: str) -> Path:
             faulthandler.cancel_dump_traceback_later()  # it would end the test after five minutes
             for earlier in CACHE.glob(f"{name}-{'?' * 16}"):
                 shutil.rmtree(earlier)
-            run([sys.executable, "-m", "venv", home])
-            run([python, "-m", "pip", "install", *QUIETLY, "--no-deps", "--require-hashes", "-r", pinned])
+            run([sys.executable, "-m", "venv", "--without-pip", home])
+            pip: list[Path | str] = [sys.executable, "-m", "pip", "--python", python]
+            run([*pip, "install", *QUIETLY, "--no-deps", "--require-hashes", "-r", pinned])
             (home / ".installed").touch()
     return python
 
@@ -53,7 +55,7 @@ def locate(name: str) -> tuple[Path, Path]:
     return pinned, CACHE / f"{name}-{hashlib.sha256(pinned.read_bytes()).hexdigest()[:16]}"
 
 
-def run(command: list[Path | str]) -> None:
+def run(command: Sequence[Path | str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=MOST)
     assert done.returncode == 0, done.stderr
 

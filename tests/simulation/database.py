@@ -8,9 +8,9 @@ there: when the connection breaks, it may have been done. What the engine asks i
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, create_engine
 
@@ -18,6 +18,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import StoreUnreachable
 from rightseat.stores import process_queries
 from rightseat.stores.databases import Work
+from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.scripts import Script, run_script
 from rightseat.stores.tables import metadata
 from tests.simulation.clock import Clock, Loop
@@ -76,7 +77,8 @@ class Database(Server):
         """Asked by everyone all the time, and the same until something is written."""
         if me not in self._others:
             with self._connection.begin():
-                self._others[me] = process_queries.list_other_processes(self._connection, me)
+                found = process_queries.OTHER_PROCESSES.fetch(self._connection, {"own_process": me})
+            self._others[me] = [process for (process,) in found]
         return self._others[me]
 
     def renew(self, process: int) -> None:
@@ -88,6 +90,7 @@ class Connected:
 
     dialect = "sqlite"
     reap_every: float | None = min(BEAT, 1.0)
+    on_lost_scripts: Callable[[], None]
 
     def __init__(self, server: Database, link: Link, process: int, *, buries_first: bool) -> None:
         self.process_id = process
@@ -110,17 +113,26 @@ class Connected:
     async def run_script(self, script: Script[T]) -> T:
         return await self.write(run_script, script)
 
+    async def run_statements(self, script: Script[T]) -> T:
+        return await self.write(run_script, script)
+
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if work is process_queries.list_other_processes:
-            found: Any = await self._once(self._bury if self._buries_first else self._others)
-            return cast(T, found)
         return await self.write(work, *args, **kwargs)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
 
+    async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
+        if statement is process_queries.OTHER_PROCESSES:
+            found = await self._once(self._bury if self._buries_first else self._others)
+            return [(process,) for process in found]
+        return await self.query(statement.fetch, parameters)
+
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
+
+    def lacks_thread(self, thread_id: str) -> bool:
+        return False  # a lookup waits for the server
 
     def _others(self) -> list[int]:
         found, leases, now = self.server.others(self.process_id), self.server.leases, self.server.clock.now
@@ -137,6 +149,9 @@ class Connected:
         if dead:
             self.server.reaped_by(self.process_id)
         return dead
+
+    async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
+        return process_ids
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
         return self.server.leases.get(process_id, 0.0) <= self.server.clock.now

@@ -17,6 +17,7 @@ from rightseat.stores.databases import connect
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.memory import MemoryThreads, Options, build
 from rightseat.stores.sql import SqlThreads
+from tests.stores.expiry import expire
 
 ANNA, BERT = Principal("anna"), Principal("bert")
 ASK = Ask(messages=(user("Hi"),), thread_id="t", principal=ANNA, agent="ops")
@@ -115,7 +116,7 @@ async def test_a_file_of_no_thread_is_kept_for_a_day(where: Path | str) -> None:
         old, kept, young = [await threads.artifacts.put(ask, "a", "text/plain", b"a") for ask in (LOOSE, ASK, LOOSE)]
         await database.write(date_back, old, kept)
 
-        await threads.expire()
+        await expire(threads)
 
         assert [bool(await threads.artifacts.get(id, ANNA)) for id in (old, kept, young)] == [False, True, True]
 

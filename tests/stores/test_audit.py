@@ -15,6 +15,7 @@ from rightseat.stores.databases import connect
 from rightseat.stores.rows import now
 from rightseat.stores.sql import SqlThreads
 from tests.services import proxy, schema, until
+from tests.stores.expiry import expire
 
 OLD = AuditLine("2020-01-01T00:00:00.000Z", "operator: olga signed in", "", "sign_in", "olga")
 NEW = AuditLine("2090-01-01T00:00:00.000Z", "operator: root revoked the key ci", "req-1", "key_change", "root")
@@ -48,7 +49,7 @@ async def test_lines_are_deleted_after_their_retention(
 ) -> None:
     async with SqlThreads(connect(where), audit_retention_days=days) as threads:
         await threads.audit.append([OLD, NEW])
-        await threads.expire()
+        await expire(threads)
 
         assert await threads.audit.list(AuditQuery()) == left
 

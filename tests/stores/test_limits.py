@@ -1,14 +1,14 @@
 """Limits in every store: exact with many at once, settled once, and given back when a process dies."""
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 import msgspec
 import pytest
-from sqlalchemy import event
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import SlotLost, StoreUnreachable
@@ -32,10 +32,12 @@ from rightseat.core.limits.tickets import TICKET_GRACE_S
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
 from rightseat.core.threads import Threads
-from rightseat.stores import sql
+from rightseat.stores import known_limits, sql
 from rightseat.stores.databases import connect
+from rightseat.stores.limits import SqlLimits
 from rightseat.stores.sql import SqlThreads
-from tests.services import proxy, schema
+from tests.services import proxy, schema, until
+from tests.stores.expiry import expire
 
 USAGE = UsageKey("alice", "ci", "default", "big")
 REQUESTS = Charge(CounterKey("a", "requests/3600s", "alice"), LimitRule("requests", 10, SlidingWindow(3600)), 1)
@@ -185,6 +187,36 @@ async def test_the_slot_of_a_durable_run_passes_to_the_process_that_takes_it_ove
             assert await totals(threads.limits) == {"concurrent_runs": (0, 0)}
 
 
+@pytest.mark.parametrize("is_settled", [True, False])
+async def test_a_run_whose_process_dies_before_it_is_finished_is_counted_once(
+    is_settled: bool, where: Path | str
+) -> None:
+    """Calls and slot are settled before the run is finished: the process may die before both, or between them."""
+    ask = Ask(messages=(user("Hi"),), durable=True)
+    slot = Reserve(f"{ask.run_id}:slot", ask.run_id, [RUNS], USAGE)
+    call = Reserve("call", ask.run_id, [TOKENS], USAGE, UsageCounts(requests=1, estimated_tokens=9))
+    async with asyncio.timeout(60):
+        async with SqlThreads(connect(where, 0.5)) as dead:
+            await dead.claim(ask)
+            admitted = [one for one in await dead.limits.apply([slot, call]) if isinstance(one, Admitted)]
+            if is_settled:
+                used = UsageCounts(requests=1, output_tokens=9)
+                await dead.limits.apply([Settle(admitted[1].hold, USAGE, used), Settle(admitted[0].hold, USAGE)])
+        async with SqlThreads(connect(where, 0.5)) as threads:
+            threads.limits.is_used = True
+            (orphan,) = await threads.orphans()
+            forced = Reserve(slot.id, orphan.run_id, slot.charges, USAGE, is_forced=True)
+            (taken,) = await threads.limits.apply([forced])
+            assert await totals(threads.limits) == {"concurrent_runs": (0, 1), "tokens/day": (9, 0)}
+            assert isinstance(taken, Admitted)
+            for _ in range(2):
+                await threads.limits.apply([Settle(taken.hold, USAGE)])
+
+            assert await totals(threads.limits) == {"concurrent_runs": (0, 0), "tokens/day": (9, 0)}
+            (row,) = await threads.limits.usage(UsageQuery())
+            assert row.counts.requests == 1
+
+
 async def test_a_process_does_not_give_back_the_slot_of_a_run_that_another_one_has_taken_over(
     where: Path | str,
 ) -> None:
@@ -264,28 +296,147 @@ async def test_a_claim_waits_for_the_process_that_gives_its_slot_back() -> None:
 async def test_a_store_that_counts_nothing_gets_no_statement_of_limits(tmp_path: Path) -> None:
     async with SqlThreads(connect(tmp_path / "rightseat.db")) as threads:
         seen: list[str] = []
-        engine: Any = threads._database._engine  # type: ignore[attr-defined]  # the statements are seen nowhere else
-        event.listen(engine, "before_cursor_execute", lambda *args: seen.append(args[2]))
+        database: Any = threads._database  # the statements are seen nowhere else
+        for driver in (database._writer.connection, database._reader.connection.driver_connection):
+            driver.set_trace_callback(seen.append)
         ask = Ask(messages=(user("Hi"),))
         await threads.orphans()
         await threads.claim(ask)
-        await threads.expire()
+        await expire(threads)
 
     assert seen
     assert not [text for text in seen if "limit_" in text or "usage" in text.replace("model_usage", "")]
 
 
-async def test_a_transaction_of_postgresql_has_four_round_trips() -> None:
+@contextmanager
+def recording_scripts(threads: SqlThreads) -> Iterator[list[str]]:
+    """The first words of the statements that are sent, which are seen nowhere else."""
+    sent: list[str] = []
+    scripts: Any = threads._database._scripts  # type: ignore[attr-defined]
+    with scripts._connection.query_logger(lambda record: sent.append(record.query.split()[0])):
+        yield sent
+
+
+async def test_a_process_that_knows_its_rows_needs_one_round_trip_on_postgresql() -> None:
     async with schema() as where, SqlThreads(connect(where)) as threads:
         await threads.limits.apply([reserve("first", REQUESTS, RUNS, TOKENS)])  # adds the counters
-        sent: list[str] = []
-        scripts: Any = threads._database._scripts  # type: ignore[attr-defined]  # the statements are seen nowhere else
-        with scripts._connection.query_logger(lambda record: sent.append(record.query.split()[0])):
+        with recording_scripts(threads) as sent:
             (admitted,) = await threads.limits.apply([reserve("h", REQUESTS, RUNS, TOKENS)])
             assert isinstance(admitted, Admitted)
             await threads.limits.apply([Settle(admitted.hold, USAGE, UsageCounts(requests=1, input_tokens=5))])
 
-    assert sent == 2 * ["BEGIN;", "WITH", "WITH", "COMMIT;"]
+        counted = await totals(threads.limits)
+
+    assert sent == ["WITH", "WITH"]
+    assert counted == {
+        "requests/3600s": (2, 0),
+        "concurrent_runs": (0, 1),
+        "tokens/day": (5, 100),
+    }
+
+
+async def test_a_process_compares_again_with_the_rows_that_another_one_has_written() -> None:
+    async with schema() as where, SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as other:
+        for number in range(3):
+            for threads in (one, other):
+                await threads.limits.apply([reserve(f"{number}:{id(threads)}", RUNS)])
+        with recording_scripts(one) as sent:
+            (admitted,) = await one.limits.apply([reserve("last", RUNS)])
+
+        counted = await totals(one.limits)
+
+    assert isinstance(admitted, Admitted)
+    assert sent == ["WITH", "WITH"]  # and no transaction that locks first
+    assert counted == {"concurrent_runs": (0, 7)}
+
+
+async def test_processes_that_change_the_same_rows_lock_them_first() -> None:
+    async with schema() as where, AsyncExitStack() as stack:
+        opened = [await stack.enter_async_context(SqlThreads(connect(where))) for _ in range(4)]
+        outcomes = await asyncio.gather(
+            *(one.limits.apply([reserve(f"{id(one)}:{number}", RUNS)]) for number in range(5) for one in opened)
+        )
+        admitted = [one for (one,) in outcomes if isinstance(one, Admitted)]
+
+        assert len(admitted) == RUNS.rule.most
+        assert await totals(opened[0].limits) == {"concurrent_runs": (0, RUNS.rule.most)}
+
+
+@pytest.mark.parametrize("days", [-1, 1])
+async def test_a_process_whose_clock_is_wrong_counts_on_the_day_of_the_database(days: int) -> None:
+    async with schema() as where, SqlThreads(connect(where)) as threads:
+        (first,) = await threads.limits.apply([reserve("first", TOKENS)])
+        known = threads.limits._known
+        assert known._clock is not None
+        assert known._clock[0] is not None
+        known._clock = known._clock[0] + days * 86_400, known._clock[1]
+        (second,) = await threads.limits.apply([reserve("second", TOKENS)])
+
+        assert isinstance(first, Admitted)
+        assert isinstance(second, Admitted)
+        assert first.hold is not None
+        assert second.hold is not None
+        assert second.hold.amounts == first.hold.amounts
+
+
+async def is_flushed(limits: SqlLimits) -> bool:
+    """Or given to the ledger, which repeats it."""
+    return not limits._unflushed
+
+
+async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> None:
+    """A settlement does not wait for the disk. The rows of before are put back, as a crash would leave them."""
+    async with (
+        asyncio.timeout(60),
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+        Ledger(threads.limits) as ledger,
+    ):
+        await ledger.reserve(reserve("first", RUNS))  # adds the counter
+        admitted = await ledger.reserve(reserve("h", RUNS))
+        assert isinstance(admitted, Admitted)
+        crashed = await asyncpg.connect(where)
+        await crashed.execute("CREATE TABLE before AS SELECT * FROM limit_holds")
+        await crashed.execute("CREATE TABLE counters_before AS SELECT * FROM limit_counters")
+        await ledger.settle(Settle(admitted.hold, USAGE, UsageCounts(input_tokens=5)))
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+        await crashed.execute("DELETE FROM limit_counters; INSERT INTO limit_counters SELECT * FROM counters_before")
+        await crashed.execute("DELETE FROM limit_holds; INSERT INTO limit_holds SELECT * FROM before")
+        await crashed.execute("DELETE FROM usage")
+        await crashed.close()
+
+        way.cut()
+        way.mend()
+        await until(lambda: is_flushed(threads.limits))
+        await ledger.settle(Settle(None, USAGE, UsageCounts(requests=1)))  # after the repeated one
+
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+        (row,) = await threads.limits.usage(UsageQuery())
+        assert row.counts.input_tokens == 5
+
+
+async def test_a_settlement_that_is_repeated_after_a_lost_connection_counts_once() -> None:
+    async with (
+        asyncio.timeout(60),
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+        Ledger(threads.limits) as ledger,
+    ):
+        await ledger.reserve(reserve("first", RUNS))
+        admitted = await ledger.reserve(reserve("h", RUNS))
+        assert isinstance(admitted, Admitted)
+        await ledger.settle(Settle(admitted.hold, USAGE, UsageCounts(input_tokens=5)))
+        assert threads.limits._unflushed
+        way.cut()
+        way.mend()
+        await until(lambda: is_flushed(threads.limits))
+        await ledger.reserve(reserve("later", RUNS))
+
+        (row,) = await threads.limits.usage(UsageQuery())
+        assert row.counts.input_tokens == 5
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 2)}
 
 
 async def test_limits_are_refused_while_the_database_is_away_and_counted_afterwards() -> None:
@@ -306,21 +457,26 @@ async def test_limits_are_refused_while_the_database_is_away_and_counted_afterwa
         assert await totals(threads.limits) == {"concurrent_runs": (0, 2)}
 
 
-async def test_a_connection_that_is_lost_in_a_transaction_leaves_nothing_of_it() -> None:
+async def test_a_reservation_whose_connection_is_lost_is_refused_and_given_back() -> None:
     async with (
         asyncio.timeout(60),
         schema() as where,
         proxy(5432) as way,
         SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+        Ledger(threads.limits) as ledger,
     ):
-        await threads.limits.apply([reserve("before", RUNS)])
-        way.mute_after = (b"lost",)  # the id, which the second statement writes
-        lost = asyncio.create_task(threads.limits.apply([reserve("lost", RUNS)]))
+        await ledger.reserve(reserve("before", RUNS))
+        way.mute_after = (b"lost",)  # the id: the database writes it, and its response does not arrive
+        lost = asyncio.create_task(ledger.reserve(reserve("lost", RUNS)))
         await way.swallowed.wait()
+        direct = await asyncpg.connect(where)
+        assert await direct.fetchval("SELECT count(*) FROM limit_holds") == 2
+        await direct.close()
         way.cut()
         with pytest.raises(StoreUnreachable):
             await lost
         way.mend()
+        await ledger.settle(Settle(None, USAGE, UsageCounts(requests=1)))  # after the settlement that removes it
 
         assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
 
@@ -431,3 +587,33 @@ async def test_a_limit_that_downgrades_counts_asks_and_no_calls(limits: LimitSto
     assert second.hold is not None
     assert [one.key for one in second.hold.amounts] == [TOKENS.key]
     assert (await totals(limits))["requests/3600s"] == (2, 0)
+
+
+async def test_a_transient_run_whose_slot_was_given_back_after_its_admission_does_not_start() -> None:
+    asked = Ask(messages=(user("Hi"),), run_id="run", transient=True)
+    async with schema() as url, SqlThreads(connect(url)) as threads:
+        (admitted,) = await threads.limits.apply([reserve("run:slot", RUNS)])
+        assert isinstance(admitted, Admitted)
+        assert (await threads.claim(asked, needs_slot=True)).epoch == 1
+        await threads.limits.apply([Settle(admitted.hold, USAGE)])
+
+        with pytest.raises(SlotLost):
+            await threads.claim(asked, needs_slot=True)
+
+
+async def test_a_process_forgets_its_oldest_holds_and_settles_them_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another process may have settled them, so that this one never does."""
+    monkeypatch.setattr(known_limits, "MAX_KNOWN_HOLDS", 2)
+    async with schema() as url, SqlThreads(connect(url)) as threads:
+        (first,) = await threads.limits.apply([reserve("first", RUNS)])
+        for number in range(4):
+            await threads.limits.apply([reserve(f"later:{number}", RUNS)])
+        assert isinstance(first, Admitted)
+        assert [*threads.limits._known._hold_ids] == ["later:2", "later:3"]
+
+        settled = await threads.limits.apply([Settle(first.hold, USAGE)])
+
+        assert settled == [Settled()]
+        assert await totals(threads.limits) == {"concurrent_runs": (0, 4)}

@@ -28,9 +28,13 @@ READS: dict[str, Callable[[Connection], object]] = {
     "load": lambda connection: thread_queries.load(connection, "t1", "user1"),
     "approvals": lambda connection: thread_queries.pending(connection, "user1", None),
     "unfinished runs of a user": lambda connection: thread_queries.list_unfinished_runs(connection, "user1", None),
-    "expired questions": lambda connection: thread_queries.has_expired_interrupts(connection, "2025"),
+    "expired questions": lambda connection: connection.execute(
+        thread_queries.EXPIRED_INTERRUPT.statement, {"before": "2025"}
+    ),
     "expired threads": lambda connection: thread_queries.expire(connection, "2025", 500),
-    "runs of other processes": lambda connection: process_queries.list_other_processes(connection, 1),
+    "runs of other processes": lambda connection: connection.execute(
+        process_queries.OTHER_PROCESSES.statement, {"own_process": 1}
+    ),
     "own unfinished runs": lambda connection: process_queries.find_unfinished(connection, 1),
 }
 

@@ -16,7 +16,7 @@ from rightseat.core.records import RunQuery, RunRecord, ThreadQuery
 from rightseat.core.usage import ModelUsage, RunTotals
 from rightseat.stores import record_queries
 from rightseat.stores.databases import connect
-from rightseat.stores.migrations import build_config
+from rightseat.stores.migrations.runner import build_config
 from rightseat.stores.sql import SqlThreads
 
 DONE = RunFinished("done")

@@ -20,6 +20,8 @@ agents:
   default: {{}}
 faces:
   - {{type: copilotkit, path: /copilotkit, agent: default}}
+  - {{type: ai_sdk}}
+  - {{type: openai}}
 server: {{state_dir: "{folder}"}}
 """
 
@@ -47,6 +49,8 @@ def transactions(statements: list[str]) -> list[str]:
         match statement.split():
             case ["BEGIN", "IMMEDIATE"]:
                 found.append([])
+            case ["DELETE", "FROM", *_] if found and not found[-1]:
+                found.pop()  # of the deletion of expired data, which runs in the background
             case ["INSERT", "INTO", table, *_] | ["UPDATE", table, *_] if found and table not in found[-1]:
                 found[-1].append(table)
     return [" ".join(tables) for tables in found]
@@ -74,6 +78,36 @@ async def test_a_short_run_is_claimed_in_one_transaction_and_written_in_two(
 
     assert (claim, first, end) == (CLAIM, "log_runs log_records", END)
     assert len(rest) <= 1  # depends on how fast the model is
+
+
+CHAT = {
+    "id": "c",
+    "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}],
+    "trigger": "submit-message",
+}
+RESPONSE = {"model": "default", "stream": True, "input": "Hi"}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "claimed"),
+    [("/api/chat", CHAT, CLAIM), ("/v1/responses", RESPONSE, f"{CLAIM} files")],
+    ids=["ai_sdk", "responses"],
+)
+async def test_a_new_chat_and_a_stored_response_take_the_transactions_of_agui(
+    serve: Serve, tmp_path: Path, statements: list[str], path: str, body: dict[str, Any], claimed: str
+) -> None:
+    built = app.build(config.parse(CONFIGURATION.format(folder=tmp_path, delay=0), environ={}))
+    async with asyncio.timeout(20), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        await client.post("/copilotkit/agent/default/run", json=run_input("warm-up"))
+        statements.clear()
+        response = await client.post(path, json=body)
+        seen = list(statements)
+
+    assert response.status_code == 200
+    claim, first, *rest, end = transactions(seen)
+    assert (claim, first, end) == (claimed, "log_runs log_records", END)
+    assert set(rest) <= {"log_records"}
+    assert not [one for one in seen if one.startswith("SELECT threads.id")]  # there is no thread to load
 
 
 async def test_a_long_run_is_written_every_ten_milliseconds(

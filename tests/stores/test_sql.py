@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from pydantic import SecretStr
 from sqlalchemy import Connection, text
 
@@ -24,13 +25,16 @@ from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest, ConfigError, RunExists, StaleWriter, StoreUnreachable, ThreadBusy
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import assistant, user
+from rightseat.logs.sqlite.log import SqliteLog
+from rightseat.stores import migrations, process_queries, sql
 from rightseat.stores import rows as row_helpers
-from rightseat.stores import sql
 from rightseat.stores.databases import StoreDatabase, connect
-from rightseat.stores.migrations import VERSION_TABLE
+from rightseat.stores.migrations import VERSION_TABLE, find_newest, read_version
+from rightseat.stores.migrations.runner import run_migrations
 from rightseat.stores.sql import Options, SqlThreads, build
 from rightseat.stores.tables import metadata
 from tests.services import POSTGRES, proxy, schema
+from tests.stores.expiry import expire
 
 ANNA = Principal("anna")
 DONE = RunFinished("done")
@@ -182,6 +186,28 @@ async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> 
 
     assert list(standing_still) == []
     assert [orphan.run_id for orphan in found] == ["r0", "r1", "r2"]
+
+
+async def test_only_processes_that_are_late_with_their_lease_are_suspects() -> None:
+    """Each of them costs a transaction a second on every other server."""
+    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)):
+        other = await start_another(where)
+        database = connect(where)
+        await database.open()
+        [(busy,)] = await database.poll(process_queries.OTHER_PROCESSES, {"own_process": database.process_id})
+        unknown = busy + 1
+        in_time = await database.find_suspects([busy, unknown])
+        other.send_signal(signal.SIGSTOP)
+        await change_leases(where, "suspect_after = 0")
+        late = await database.find_suspects([busy, unknown])
+        await change_leases(where, "expires_at = 0, suspect_after = suspect_after + 9e9")
+        expired = await database.find_suspects([busy, unknown])
+        await database.close()
+        other.kill()
+        await other.wait()
+
+    assert in_time == [unknown]
+    assert late == expired == [busy, unknown]
 
 
 async def test_connections_that_ended_with_the_database_do_not_mark_processes_as_dead() -> None:
@@ -434,7 +460,7 @@ async def test_threads_that_were_not_used_for_too_long_are_deleted(
                 await run(threads, ask(f"old{number}", f"old{number}"))
             await threads.claim(ask("busy", "busy"))
         await run(threads, ask("new", "new"))
-        run_ids = await threads.expire()
+        run_ids = await expire(threads)
         left = await threads.list(ANNA)
 
     assert sorted(run_ids) == ["old0", "old1", "old2"]
@@ -442,11 +468,40 @@ async def test_threads_that_were_not_used_for_too_long_are_deleted(
     assert "deleted 3 threads that were not used for 7 days" in caplog.text
 
 
+async def test_expired_threads_are_deleted_in_batches_that_let_other_writes_through(
+    where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "DELETE_BATCH_THREADS", 2)
+    async with SqlThreads(connect(where), retention_days=1e-9) as threads:
+        for number in range(5):
+            await run(threads, ask(f"r{number}", f"t{number}"))
+        sizes, claimed = list[int](), list[str]()
+        async for run_ids in threads.expire():
+            sizes.append(len(run_ids))
+            claimed.append(f"between{len(sizes)}")
+            await threads.claim(ask(claimed[-1], claimed[-1]))
+        left = await threads.list(ANNA)
+
+    assert sizes == [2, 2, 1]
+    assert {summary.id for summary in left} == set(claimed)
+
+
+async def test_two_replicas_delete_each_expired_thread_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql, "DELETE_BATCH_THREADS", 3)
+    async with schema() as url, AsyncExitStack() as stack:
+        replicas = [await stack.enter_async_context(SqlThreads(connect(url), retention_days=1e-9)) for _ in range(2)]
+        for number in range(30):
+            await run(replicas[0], ask(f"r{number}", f"t{number}"))
+        deleted = await asyncio.gather(*map(expire, replicas))
+
+    assert sorted(deleted[0] + deleted[1]) == sorted(f"r{number}" for number in range(30))
+
+
 async def test_nothing_expires_by_default(where: Where) -> None:
     async with SqlThreads(connect(where)) as threads:
         await run(threads, ask())
 
-        assert list(await threads.expire()) == []
+        assert await expire(threads) == []
         assert await threads.load("t", ANNA)
 
 
@@ -475,6 +530,25 @@ async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where)
 
     async with SqlThreads(database):
         assert await database.read(compare) == []
+
+
+async def test_alembic_does_not_run_for_tables_of_the_newest_version(
+    where: Where, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def migrate(connection: Connection, to: str) -> None:
+        calls.append(to)
+        run_migrations(connection, to)
+
+    monkeypatch.setattr("rightseat.stores.migrations.runner.run_migrations", migrate)
+    for _ in range(2):
+        database = connect(where)
+        async with SqlThreads(database):
+            version = await database.read(read_version)
+
+    assert calls == ["head"]
+    assert version == find_newest() == ScriptDirectory(str(Path(migrations.__file__).parent)).get_current_head()
 
 
 async def test_several_processes_may_migrate_an_empty_database_at_once() -> None:
@@ -582,3 +656,48 @@ async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Pat
 
     with pytest.raises(ConfigError, match=r"threads\.db were made by another version of rightseat: .*'9999'.*empty"):
         await threads.__aenter__()
+
+
+async def test_a_command_beside_the_server_does_not_delete_the_write_ahead_log(tmp_path: Path) -> None:
+    """The last process that closes a SQLite file deletes it. The locks of the server show that this is not the last."""
+    path = tmp_path / "rightseat.db"
+    async with SqliteLog(path), SqlThreads(connect(path)) as threads:
+        before = find_inode(f"{path}-wal")
+        program = "import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute('SELECT * FROM threads').fetchall()"
+        command = await asyncio.create_subprocess_exec(sys.executable, "-c", program, str(path))
+        assert await command.wait() == 0
+        after = find_inode(f"{path}-wal")
+        await threads.append_messages(Ask(messages=(user("Hello"),), thread_id="t", principal=Principal("anna")))
+        with closing(sqlite3.connect(path)) as other:
+            found = other.execute("SELECT id FROM threads").fetchall()
+
+    assert after == before
+    assert found == [("t",)]
+
+
+def find_inode(path: str) -> int:
+    return Path(path).stat().st_ino
+
+
+async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connection() -> None:
+    async with (
+        asyncio.timeout(60),
+        schema() as where,
+        proxy(5432) as way,
+        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
+    ):
+        await threads.expire_questions()
+        sent: list[str] = []
+        scripts: Any = threads._database._scripts  # type: ignore[attr-defined]  # the statements are seen nowhere else
+        with scripts._connection.query_logger(lambda record: sent.append(record.query.split()[0])):
+            await threads.expire_questions()
+        way.cut()
+        with pytest.raises(StoreUnreachable):
+            await threads.expire_questions()
+        way.mend()
+        before = await threads.expire_questions()
+        way.cut()  # and the database is back before the next poll
+        way.mend()
+
+        assert [before, await threads.expire_questions()] == [(), ()]
+        assert sent == ["SELECT"]

@@ -2,12 +2,13 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
+from rightseat.core.errors import RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
 from rightseat.core.threads import Expired, Pending, RunRow, Thread, Threads
@@ -437,6 +438,20 @@ async def test_unfinished_runs_are_those_of_the_owner_and_the_thread(threads: Th
     assert list(await threads.unfinished(BEN)) == []
 
 
+@pytest.mark.parametrize("sent", [1, 7, 8, 9, 25])
+async def test_of_the_messages_that_are_sent_again_only_new_ones_are_added(threads: Threads, sent: int) -> None:
+    history = [Message("user", (Text(f"{number}"),), id=f"u{number:02}") for number in range(25)]
+    await run(threads, ask(*history[:20], run_id="r1"))
+    again = ask(*history[-sent:], run_id="r2")
+
+    claim = await threads.claim(again)
+    await threads.finish(again, (Message("assistant", (Text("A"),), id="a"),), None, DONE)
+
+    assert [one.id for one in claim.new_messages] == [one.id for one in history[max(20, 25 - sent) :]]
+    stored = [one.id for one in (await loaded(threads)).messages]
+    assert stored == [one.id for one in (*history[:20], *claim.new_messages)] + ["a"]
+
+
 # Removing the end of a thread
 
 
@@ -502,3 +517,38 @@ async def test_messages_are_appended_only_by_the_owner_and_between_runs(threads:
         await threads.append_messages(ask(user("Four")))
 
     assert [message.text for message in (await loaded(threads)).messages] == ["One"]
+
+
+async def test_the_repeated_request_of_a_durable_run_is_refused_by_the_claim(threads: Threads) -> None:
+    """A check before the claim is too early: the first request may arrive and end its run meanwhile."""
+    asked = durable(user("Pay"), run_id="r")
+    await run(threads, asked)
+
+    with pytest.raises(RunExists) as exists:
+        await threads.claim(msgspec.structs.replace(asked, run_id="again"))
+    thread = await loaded(threads)
+    others: list[dict[str, Any]] = [
+        {"client_run_id": "c2"},
+        {"agent": "other"},
+        {"durable": False},
+        {"messages": (*asked.messages, user("More"))},
+    ]
+    for number, other in enumerate(others):
+        await run(threads, msgspec.structs.replace(asked, run_id=f"other{number}", **other))
+
+    assert "'r'" in exists.value.message
+    assert [one.id for one in thread.runs] == ["r"]
+    assert len((await loaded(threads)).runs) == 5
+
+
+async def test_the_request_of_a_cancelled_durable_run_can_be_repeated(threads: Threads) -> None:
+    asked = durable(user("Pay"), run_id="r")
+    await run(threads, asked, last=RunFinished("cancelled"))
+
+    await run(threads, msgspec.structs.replace(asked, run_id="again"))
+
+    assert [one.outcome for one in (await loaded(threads)).runs] == ["cancelled", "done"]
+
+
+def durable(*messages: Message, run_id: str) -> Ask:
+    return msgspec.structs.replace(ask(*messages, run_id=run_id), durable=True, client_run_id="c")

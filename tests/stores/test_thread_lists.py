@@ -20,7 +20,7 @@ from rightseat.core.usage import ModelUsage, RunTotals
 from rightseat.stores import record_queries, tables, thread_search
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
-from rightseat.stores.migrations import build_config
+from rightseat.stores.migrations.runner import build_config
 from rightseat.stores.sql import SqlThreads
 from tests.stores.conftest import database
 

@@ -11,6 +11,7 @@ from rightseat.stores import limit_queries, usage_months
 from rightseat.stores.databases import StoreDatabase, connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.stores.tables import usage
+from tests.stores.expiry import expire
 
 BEFORE = "2025-03-10"
 
@@ -70,7 +71,7 @@ async def test_the_clearing_of_the_store_merges_what_is_older_than_400_days(wher
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         await database.write(add_rows, ["2024-05-02", "2024-05-03", today])
 
-        await threads.expire()
+        await expire(threads)
 
         assert [day for day, *_ in await list_days(threads)] == ["2024-05-01", today]
 

@@ -59,7 +59,7 @@ async def happens(is_so: Callable[[], bool]) -> None:
     async def check() -> bool:
         return is_so()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await until(check)
 
 
@@ -138,11 +138,11 @@ async def test_a_request_that_is_refused_or_redirected_is_not_repeated(
 
 async def test_a_server_that_does_not_respond_is_left_after_the_timeout(caplog: pytest.LogCaptureFixture) -> None:
     receiver = Receiver(0, 204)
-    async with serving(receiver.app) as url, webhook(url, timeout=0.2) as sender:
+    async with serving(receiver.app) as url, webhook(url, timeout=1) as sender:
         sender.send(WARNING)
         await happens(lambda: len(receiver.bodies) == 2)
 
-    assert messages(caplog)[0].endswith("no response within 0.2 s")
+    assert messages(caplog)[0].endswith("no response within 1 s")
 
 
 async def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:

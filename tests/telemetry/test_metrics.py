@@ -21,6 +21,7 @@ def test_a_run_is_counted_with_its_outcome() -> None:
         assert value(metrics, "rightseat_runs_running") == 1
         with trace_span("model", "small") as model:
             model.note(input_tokens=7, output_tokens=3)
+            model.note(cache_read_tokens=5, cache_written_tokens=0)
         with trace_span("tool", "get_weather") as tool:
             tool.note(error="tool_failed")
         run.note(outcome="waiting")
@@ -30,6 +31,7 @@ def test_a_run_is_counted_with_its_outcome() -> None:
     assert value(metrics, "rightseat_model_calls_total", model="small", outcome="done") == 1
     assert value(metrics, "rightseat_tool_calls_total", tool="get_weather", outcome="tool_failed") == 1
     assert value(metrics, "rightseat_tokens_total", model="small", direction="input") == 7
+    assert value(metrics, "rightseat_tokens_total", model="small", direction="cached") == 5
     assert value(metrics, "rightseat_runs_seconds_count", agent="clerk") == 1
 
 

@@ -1,5 +1,6 @@
 /** Calls the face `operator`, which is beside the console at whatever path a proxy gives them. */
 import type { Entry } from "../log/events";
+import type { Refusal, SignedOut, StoppedRun } from "./schema";
 import type {
   Agent,
   Answer,
@@ -14,6 +15,7 @@ import type {
   RunQuery,
   ServerGraph,
   ThreadAnswer,
+  ThreadLine,
   ThreadPage,
   ThreadQuery,
 } from "./types";
@@ -67,7 +69,7 @@ export async function send(
 async function readError(response: Response): Promise<ApiError> {
   const fallback = { error: "http_error", message: `HTTP ${response.status}`, sign_in: null };
   const { error, message, sign_in } = await response.json().then(
-    (body: { error?: string; message?: string; sign_in?: Provider }) => ({ ...fallback, ...body }),
+    (body: Partial<Refusal>) => ({ ...fallback, ...body }),
     () => fallback,
   );
   return new ApiError(response.status, error, message, sign_in);
@@ -102,7 +104,7 @@ export const signIn = (key: string) => send("session", { method: "POST", key });
 /** The address of the identity provider that ends the session there too, or null. */
 export async function signOut(): Promise<string | null> {
   const response = await send("session", { method: "DELETE" });
-  return response.status === 204 ? null : ((await response.json()) as { continue: string }).continue;
+  return response.status === 204 ? null : ((await response.json()) as SignedOut).continue;
 }
 
 export const getAgents = (language: string) => call<Agent[]>(`agents?${encodeQuery({ language })}`);
@@ -113,7 +115,7 @@ export const getThreads = (query: ThreadQuery & PageQuery, signal?: AbortSignal)
 export const getRuns = (query: RunQuery & PageQuery, signal?: AbortSignal) =>
   call<RunPage>(`runs?${encodeQuery(query)}`, { signal });
 export const changeThread = (thread: string, change: { name?: string; archived?: boolean }) =>
-  call<unknown>(`threads/${id(thread)}`, { method: "PATCH", body: change });
+  call<ThreadLine>(`threads/${id(thread)}`, { method: "PATCH", body: change });
 export const deleteThread = (thread: string) =>
   send(`threads/${id(thread)}`, { method: "DELETE", body: {}, keepalive: true });
 
@@ -134,8 +136,7 @@ export const getFlow = (plugin: string, flow: string, digest?: string) =>
   call<ServerGraph>(`flows/${id(plugin)}/${id(flow)}?${encodeQuery({ digest })}`);
 
 export const getApprovals = (owner: string) => call<Approval[]>(`approvals?${encodeQuery({ owner })}`);
-export const stopRun = (run: string) =>
-  call<{ stopped: boolean }>(`runs/${id(run)}/stop`, { method: "POST", body: {} });
+export const stopRun = (run: string) => call<StoppedRun>(`runs/${id(run)}/stop`, { method: "POST", body: {} });
 
 export const answerApproval = (approval: string, answer: Answer) =>
   call<RunAnswer>(`approvals/${id(approval)}`, { method: "POST", body: answer });

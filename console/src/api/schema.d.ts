@@ -29,11 +29,64 @@ export interface paths {
                         "application/json": components["schemas"]["SignedInUser"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SignedOut"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
         options?: never;
         head?: never;
         patch?: never;
@@ -62,6 +115,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["AgentLine"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -103,6 +165,15 @@ export interface paths {
                         "application/json": components["schemas"]["StartedRun"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -134,6 +205,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ThreadPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -173,6 +253,15 @@ export interface paths {
                         "application/json": components["schemas"]["ThreadDetails"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
@@ -198,6 +287,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ThreadLine"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -227,6 +325,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["RunPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -266,10 +373,65 @@ export interface paths {
                         "application/json": components["schemas"]["RunDetails"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/runs/{run}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    run: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["StoppedRun"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -299,6 +461,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["ApprovalLine"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -340,6 +511,15 @@ export interface paths {
                         "application/json": components["schemas"]["StartedRun"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -371,6 +551,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["FlowLine"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -411,6 +600,15 @@ export interface paths {
                         "application/json": components["schemas"]["FlowGraph"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
@@ -446,6 +644,15 @@ export interface paths {
                         "application/json": components["schemas"]["PluginReport"][];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
@@ -465,6 +672,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["NewPlugin"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -500,6 +716,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["PluginReport"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -541,6 +766,15 @@ export interface paths {
                         "application/json": components["schemas"]["PluginReport"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         post?: never;
@@ -575,6 +809,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["DraftReport"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -612,6 +855,15 @@ export interface paths {
                         "application/json": components["schemas"]["CaseOutcome"][];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         delete?: never;
@@ -643,6 +895,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["MetricsLine"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -680,6 +941,15 @@ export interface paths {
                         "application/json": components["schemas"]["UsageLine"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
@@ -715,6 +985,15 @@ export interface paths {
                         "application/json": components["schemas"]["LimitsLine"];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
@@ -748,6 +1027,15 @@ export interface paths {
                     };
                     content: {
                         "application/json": components["schemas"]["FaceLine"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
                     };
                 };
             };
@@ -787,10 +1075,373 @@ export interface paths {
                         "application/json": components["schemas"]["Snippet"][];
                     };
                 };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
             };
         };
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CheckLine"][];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AccessLine"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                201: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CreatedKey"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access/keys/{name}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path: {
+                    name: string;
+                };
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["CreatedKey"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["AuditPage"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/setup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["SetupChoices"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/setup/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                200: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["ProposedFile"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/setup/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody?: never;
+            responses: {
+                /** @description The answer. */
+                202: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["WrittenFile"];
+                    };
+                };
+                /** @description An error. */
+                default: {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content: {
+                        "application/json": components["schemas"]["Refusal"];
+                    };
+                };
+            };
+        };
         delete?: never;
         options?: never;
         head?: never;
@@ -823,6 +1474,10 @@ export interface components {
         SignInOffer: {
             name: string;
             url: string;
+        };
+        /** @description `continue` is the address of the identity provider that ends its session too. */
+        SignedOut: {
+            continue: string;
         };
         /** @description `questions` are examples. */
         AgentLine: {
@@ -1051,6 +1706,10 @@ export interface components {
             tokens: components["schemas"]["RunTokens"] | null;
             cost: number | null;
         };
+        /** @description `stopped` is false if the run had ended before. */
+        StoppedRun: {
+            stopped: boolean;
+        };
         /** @description A flow, with the agents that run it. */
         FlowLine: {
             plugin: string;
@@ -1243,6 +1902,114 @@ export interface components {
             };
             body: string | null;
         };
+        /** @description The result of a check. `subject` is the checked part, such as `models.default`. */
+        CheckLine: {
+            id: string;
+            subject: string;
+            /** @enum {unknown} */
+            state: "broken" | "fine" | "look" | "note";
+            title: string;
+            detail: string;
+            fix: components["schemas"]["FixLine"] | null;
+            milliseconds: number;
+        };
+        /** @description `command` is for a shell, `yaml` for the configuration; `docs` is a page of the documentation. */
+        FixLine: {
+            text: string;
+            command?: string | null;
+            yaml?: string | null;
+            docs?: string | null;
+        };
+        /** @description `can_change`: the user may change the keys of the store here. `required`: requests need a credential. `origins` is null if the configuration names none. `file` is the configuration file. */
+        AccessLine: {
+            keys: components["schemas"]["KeyLine"][];
+            can_change: boolean;
+            has_store: boolean;
+            required: boolean;
+            jwt: components["schemas"]["TokenIssuer"] | null;
+            oidc: components["schemas"]["ProviderLine"] | null;
+            cookie: string | null;
+            origins: string[] | null;
+            hosts: string[];
+            is_local: boolean;
+            file: string;
+        };
+        /** @description `prefix` is None for a secret that `rightseat keys new` did not create. Times are ISO 8601, in UTC. */
+        KeyLine: {
+            name: string;
+            prefix: string | null;
+            user: string;
+            scopes: string[];
+            /** @enum {unknown} */
+            state: "active" | "expired" | "revoked";
+            expires_at: string | null;
+            last_used_at: string | null;
+            /** @enum {unknown} */
+            in: "file" | "store";
+        };
+        /** @description `access.jwt` of the configuration. */
+        TokenIssuer: {
+            issuer: string;
+            audience: string;
+        };
+        /** @description `access.oidc` of the configuration. */
+        ProviderLine: {
+            issuer: string;
+            name: string;
+        };
+        /** @description The secret is in no other answer. */
+        CreatedKey: {
+            key: string;
+            line: components["schemas"]["KeyLine"];
+        };
+        /** @description The newest first. */
+        AuditPage: {
+            lines: components["schemas"]["AuditLine"][];
+        };
+        /** @description `at` is ISO 8601, in UTC. `request` is the id in the header `x-request-id` of the response; empty if unknown. `user` is the user who did it. */
+        AuditLine: {
+            at: string;
+            text: string;
+            request: string;
+            kind: string;
+            user: string;
+        };
+        /** @description The models that the first configuration can have. `file` is its name. */
+        SetupChoices: {
+            file: string;
+            choices: components["schemas"]["ModelChoice"][];
+        };
+        /** @description A model that a first configuration can have. `models` are those that were found; the first is proposed. `is_found`: its server answers, or its variable is set, or there is a file. */
+        ModelChoice: {
+            id: string;
+            provider: string;
+            name: string;
+            models: string[];
+            is_found?: boolean;
+            base_url?: string;
+            variable?: string;
+        };
+        /** @description The file as it would be written. `tried` is null if its model was not asked. */
+        ProposedFile: {
+            file: string;
+            text: string;
+            tried: components["schemas"]["TriedModel"] | null;
+        };
+        TriedModel: {
+            /** @enum {unknown} */
+            state: "broken" | "fine" | "look" | "note";
+            detail: string;
+            fix: components["schemas"]["FixLine"] | null;
+        };
+        WrittenFile: {
+            file: string;
+        };
+        /** @description The body of every error. Status 401 names the identity provider, for the sign-in screen. */
+        Refusal: {
+            error: string;
+            message: string;
+            sign_in?: components["schemas"]["SignInOffer"] | null;
+        };
     };
     responses: never;
     parameters: never;
@@ -1253,6 +2020,7 @@ export interface components {
 export type SignedInUser = components['schemas']['SignedInUser'];
 export type MissingFile = components['schemas']['MissingFile'];
 export type SignInOffer = components['schemas']['SignInOffer'];
+export type SignedOut = components['schemas']['SignedOut'];
 export type AgentLine = components['schemas']['AgentLine'];
 export type StartedRun = components['schemas']['StartedRun'];
 export type ThreadPage = components['schemas']['ThreadPage'];
@@ -1277,6 +2045,7 @@ export type SpanLine = components['schemas']['SpanLine'];
 export type Usage = components['schemas']['Usage'];
 export type TotalsLine = components['schemas']['TotalsLine'];
 export type ModelLine = components['schemas']['ModelLine'];
+export type StoppedRun = components['schemas']['StoppedRun'];
 export type FlowLine = components['schemas']['FlowLine'];
 export type FlowGraph = components['schemas']['FlowGraph'];
 export type FlowNode = components['schemas']['FlowNode'];
@@ -1300,5 +2069,20 @@ export type LimitsLine = components['schemas']['LimitsLine'];
 export type FaceLine = components['schemas']['FaceLine'];
 export type Snippet = components['schemas']['Snippet'];
 export type SnippetRequest = components['schemas']['SnippetRequest'];
+export type CheckLine = components['schemas']['CheckLine'];
+export type FixLine = components['schemas']['FixLine'];
+export type AccessLine = components['schemas']['AccessLine'];
+export type KeyLine = components['schemas']['KeyLine'];
+export type TokenIssuer = components['schemas']['TokenIssuer'];
+export type ProviderLine = components['schemas']['ProviderLine'];
+export type CreatedKey = components['schemas']['CreatedKey'];
+export type AuditPage = components['schemas']['AuditPage'];
+export type AuditLine = components['schemas']['AuditLine'];
+export type SetupChoices = components['schemas']['SetupChoices'];
+export type ModelChoice = components['schemas']['ModelChoice'];
+export type ProposedFile = components['schemas']['ProposedFile'];
+export type TriedModel = components['schemas']['TriedModel'];
+export type WrittenFile = components['schemas']['WrittenFile'];
+export type Refusal = components['schemas']['Refusal'];
 export type $defs = Record<string, never>;
 export type operations = Record<string, never>;

@@ -312,9 +312,9 @@ class ProtectedEndpoint:
     refuse: WriteRefusal
 
     async def respond(self, request: Request) -> Response:
-        CALLER.set(Caller(address=request.client.host if request.client else ""))
+        address: str | None = client[0] if (client := request.scope.get("client")) else None
+        CALLER.set(Caller(address=address or ""))
         try:
-            address = request.client.host if request.client else None
             principal = await self.auth.authorize(request.headers, address=address)
         except Unauthenticated as error:
             response = self.refuse(error)

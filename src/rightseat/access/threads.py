@@ -1,6 +1,6 @@
 """Hides the threads of agents that a principal may not use, as if they did not exist."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from rightseat.core.artifacts import StoredArtifact, StoresArtifacts
 from rightseat.core.ask import Ask, Principal
@@ -96,8 +96,8 @@ class ScopedThreads:
     async def ended(self, run_ids: Sequence[str]) -> Sequence[str]:
         return await self._threads.ended(run_ids)
 
-    async def expire(self) -> Sequence[str]:
-        return await self._threads.expire()
+    def expire(self) -> AsyncGenerator[Sequence[str], None]:
+        return self._threads.expire()
 
     async def _check(self, thread_id: str, principal: Principal) -> None:
         if principal.agents is None:

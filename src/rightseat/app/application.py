@@ -3,7 +3,6 @@
 from importlib.metadata import version
 
 from fastapi import APIRouter, FastAPI
-from starlette.datastructures import Headers
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.routing import Match, Route
@@ -14,7 +13,7 @@ from rightseat.access.hosts import Hosts
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.request_limits import check_head
 from rightseat.app.cors import RefusedOrigins, cors_options
-from rightseat.app.request_id import RequestIdSend
+from rightseat.app.request_id import RequestIdSend, find_header
 from rightseat.config import Server
 from rightseat.core.errors import OriginNotAllowed, RightseatError
 from rightseat.faces._shared.base_url import PUBLIC_URL
@@ -86,7 +85,7 @@ class Application(FastAPI):
         if scope["type"] != "http":
             return await self._cors(scope, receive, send)
         cors = self._find_cors(scope)
-        origin = Headers(scope=scope).get("origin")
+        origin = find_header(scope, b"origin")
         if "app" not in scope:  # mounted in another application, which has checks of its own
             try:
                 check_head(scope)
@@ -143,7 +142,7 @@ class Application(FastAPI):
 
 
 def is_same_origin(origin: str, scope: Scope) -> bool:
-    return origin.partition("://")[2] == Headers(scope=scope).get("host")
+    return origin.partition("://")[2] == find_header(scope, b"host")
 
 
 async def respond(route: Route, scope: Scope, receive: Receive, send: Send) -> None:

@@ -23,7 +23,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.pins import PinStore, StoresPins
@@ -31,9 +31,11 @@ from rightseat.core.prices import Price, Prices
 from rightseat.core.records import Records, StoresRecords
 from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
+from rightseat.core.stops import StoresStops
 from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
 from rightseat.core.workbench import SupportsWorkbench
+from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, dependencies_of
@@ -79,9 +81,16 @@ class Assembly:
             yield
 
 
-def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
-    """Build every part. `own` are toolboxes that all agents get, beside those that they name."""
+def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = False) -> Assembly:
+    """Build every part. `own` are toolboxes that all agents get, beside those that they name.
+
+    `is_worker`: other processes use the same files at the same time.
+    """
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
+    if is_worker:
+        for part in (log, threads, engine):
+            if isinstance(part, SharesFile):
+                part.share_file()
     face_toolboxes = build_face_toolboxes(config.faces)
     registry = PartRegistry({}, (*own, *face_toolboxes.values()), artifacts_of(threads), pins_of(threads))
     registry.models = build_models(config.models, registry)
@@ -115,6 +124,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = ()) -> Assembly:
         recent=recent,
         audit=threads.audit if isinstance(threads, StoresAudit) else None,
         transient_runs=TransientRuns() if has_operators else None,
+        stops=threads.stops if isinstance(threads, StoresStops) else None,
     )
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_key

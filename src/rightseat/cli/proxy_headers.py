@@ -19,20 +19,23 @@ class ProxyHeaders:
 
     def __init__(self, app: ASGIApp, trusted: Iterable[str]) -> None:
         self._app = app
-        self._middleware = ProxyHeadersMiddleware(cast(Any, app), list(trusted))
+        self._middleware: Any = ProxyHeadersMiddleware(cast(Any, app), list(trusted))
         self._has_warned = False
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        sent = {name for name, _ in scope.get("headers", ()) if name in HEADERS}
+        if not sent:
+            return self._app(scope, receive, send)
         peer = (scope.get("client") or ("",))[0]
         if peer in self._middleware.trusted_hosts:
-            return self._middleware(cast(Any, scope), cast(Any, receive), cast(Any, send))
+            forwarded: Awaitable[None] = self._middleware(scope, receive, send)
+            return forwarded
         if not self._has_warned:
-            self._warn(peer, scope)
+            self._warn(peer, sent)
         return self._app(scope, receive, send)
 
-    def _warn(self, peer: str, scope: Scope) -> None:
-        sent = {name for name, _ in scope.get("headers", ()) if name in HEADERS}
-        if sent and is_private(peer):
+    def _warn(self, peer: str, sent: Iterable[bytes]) -> None:
+        if is_private(peer):
             self._has_warned = True
             text = "Ignored %s of %s. If this is your reverse proxy, add its address to `server.trusted_proxies`."
             logger.warning(text, " and ".join(sorted(name.decode() for name in sent)), peer)

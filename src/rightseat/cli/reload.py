@@ -4,12 +4,11 @@ The server is a child process. This process keeps the listening socket, so that 
 not refused. A change is first built in another child process: if that fails, the old server goes on.
 """
 
-import multiprocessing
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
@@ -19,17 +18,16 @@ from typing import NamedTuple
 import click
 
 from rightseat import app
+from rightseat.cli.child_process import SPAWN, start_process
 from rightseat.cli.progress import show_progress
-from rightseat.cli.serve import ServeOptions, listen, load_config, serve
+from rightseat.cli.serve_options import ServeOptions
+from rightseat.cli.server import listen, load_config, serve
 from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import RightseatError
 from rightseat.core.parent_death import die_with_parent
 
 POLL_INTERVAL_S = 0.5
 SKIPPED_FOLDERS = {"__pycache__", "node_modules"}
-
-SPAWN = multiprocessing.get_context("spawn")
-"""A new interpreter, which imports the changed modules."""
 
 Snapshot = dict[Path, int]
 """The times at which files were last changed, in nanoseconds."""
@@ -110,12 +108,6 @@ class Reloader:
 
 class BuildFailed(RightseatError):
     """The configuration, or a module that it names, has errors."""
-
-
-def start_process(target: Callable[..., None], *arguments: object) -> SpawnProcess:
-    process = SPAWN.Process(target=target, args=(os.getpid(), *arguments))
-    process.start()
-    return process
 
 
 def run_server(parent: int, options: ServeOptions, listener: socket.socket) -> None:

@@ -1,38 +1,19 @@
-"""`rightseat serve`: starts the HTTP server and shuts it down gracefully."""
+"""`rightseat serve`: the command.
 
-import asyncio
-import errno
-import gc
+The server is a large import, of one to two seconds. With `--workers`, the first worker begins with it before this
+process does.
+"""
+
 import os
-import socket
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from importlib import import_module
-from math import ceil
 from pathlib import Path
-from typing import Any
 
 import click
-import uvicorn
-from starlette.types import ASGIApp
 
-from rightseat import __version__, app
-from rightseat.access.setup_code import SetupCode
 from rightseat.cli import setup
-from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol
-from rightseat.cli.progress import show_progress
-from rightseat.cli.proxy_headers import ProxyHeaders
-from rightseat.cli.signals import Terminated
-from rightseat.cli.summary import summarize
-from rightseat.cli.untyped_json import UntypedJson
-from rightseat.config import FILE, Config, ConfiguredPart, Server
+from rightseat.cli.serve_options import ServeOptions
+from rightseat.cli.worker_process import WorkerProcess, share_metrics
 from rightseat.core.errors import ConfigError
-from rightseat.health.warnings import explain_missing_auth, warnings
-
-SHUTDOWN_MARGIN_S = 2  # for streams to send that their run was ended
-CONNECTION_DRAIN_S = 0.3  # for the requests of connections that were just accepted
-MAX_UNSENT_BYTES = 65536  # in the kernel for one client; beyond them its run is paused, not buffered
 
 
 @click.command()
@@ -48,7 +29,7 @@ MAX_UNSENT_BYTES = 65536  # in the kernel for one client; beyond them its run is
     "--reload", "reloads", is_flag=True, help="Restart when the configuration, Python files or plugins change."
 )
 @click.option(
-    "--workers", type=click.IntRange(1, 64), default=1, help="Server processes, on PostgreSQL and Redis only. [1]"
+    "--workers", type=click.IntRange(1, 64), default=1, help="Server processes that share the port and the state. [1]"
 )
 def command(
     file: Path | None,
@@ -74,246 +55,7 @@ def command(
     if reloads:
         import_module("rightseat.cli.reload").serve_and_reload(options)
     elif workers > 1:
-        import_module("rightseat.cli.workers").serve_with_workers(options, workers)
+        with share_metrics() as metrics_folder, WorkerProcess(options) as first:
+            import_module("rightseat.cli.workers").serve_with_workers(options, workers, first, metrics_folder)
     else:
-        serve(options)
-
-
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """The options of the command. `path` is the configuration file."""
-
-    path: Path | None
-    model: Path | None
-    host: str | None
-    port: int | None
-    access_log: bool
-    tls_self_signed: bool
-    edit: bool = False
-
-
-def load_config(options: ServeOptions) -> Config:
-    config = override_address(choose_config(options.path, options.model), options.host, options.port)
-    if refusal := explain_missing_auth(config):
-        raise ConfigError(refusal)
-    return allow_editing(config) if options.edit else config
-
-
-def serve(
-    options: ServeOptions, listener: socket.socket | None = None, on_started: Callable[[], None] | None = None
-) -> None:
-    """Serve until SIGINT or SIGTERM, at `listener` if it is given. With `on_started`, the caller prints the summary."""
-    access_log = options.access_log
-    setup.set_up_logging(access=access_log)
-    config = load_config(options)
-    telemetry = config.telemetry
-    setup.set_up_logging(access=access_log, runs=True, form=telemetry.log_format, level=telemetry.log_level)
-    assembly = app.assemble(config)
-    served: ASGIApp = app.application(assembly, config.server)
-    if options.model is not None and config.server.is_local:
-        served = UntypedJson(served, openai_path(config))
-    files = self_signed(config.server) if options.tls_self_signed else {}
-    with listener or listen(config.server) as bound:
-        settings = uvicorn.Config(
-            ProxyHeaders(served, config.server.trusted_proxies),
-            interface="asgi3",
-            proxy_headers=False,  # `ProxyHeaders` also logs why headers are ignored
-            http=HttpProtocol,
-            ws="none",
-            lifespan="off",  # `RightseatServer` opens the parts
-            log_config=None,
-            access_log=access_log,
-            server_header=False,
-            timeout_keep_alive=ceil(config.server.read_timeout),  # `ConnectionTimeouts` is more exact
-            timeout_graceful_shutdown=config.server.shutdown_timeout + SHUTDOWN_MARGIN_S,
-            **files,
-        )
-        server = RightseatServer(settings, config, assembly, on_started)
-        prepare_setup(server, config, assembly, options, is_child=listener is not None)
-        run(server, bound)
-    if server.is_restarting:
-        start_again()
-
-
-def prepare_setup(
-    server: "RightseatServer", config: Config, assembly: app.Assembly, options: ServeOptions, *, is_child: bool
-) -> None:
-    """Without a configuration file, the console may write one, and the server then starts again.
-
-    `is_child`: the process that watches the files starts it again, as soon as there is a new one.
-    """
-    own_server = assembly.own_server
-    has_console = {"console", "operator"} <= {face.type for face in config.faces}
-    if own_server is None or config.path is not None or options.model is not None or not has_console:
-        return
-    if config.server.is_local:
-        own_server.setup_code = SetupCode()
-        own_server.restart = ignore_restart if is_child else server.restart
-
-
-def ignore_restart() -> None: ...
-
-
-def start_again() -> None:
-    """Replace this process by a new one with the same arguments. The port is free by now."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606  # our own arguments, no shell
-
-
-def choose_config(path: Path | None, model: Path | None) -> Config:
-    if model is None:
-        return setup.load(path)
-    if path is not None:
-        raise ConfigError(f"Use either --config or --model. In {path}, set the model file as `backend.model`.")
-    if Path(FILE).exists():
-        click.echo(f"Ignoring ./{FILE} because of --model.", err=True)
-    return setup.load_model(model)
-
-
-def allow_editing(config: Config) -> Config:
-    """Switch on `edit` of the face `operator`. Raises `ConfigError` where it would have no effect."""
-    if not any(face.type == "operator" for face in config.faces):
-        raise ConfigError("--edit needs the face `operator`. Add it to `faces`, beside `console`.")
-    if not config.access.is_set:
-        raise ConfigError("--edit needs keys: files of plugins can only be saved with a key of `access.keys`.")
-    return replace(config, faces=tuple(allow_edit(face) if face.type == "operator" else face for face in config.faces))
-
-
-def allow_edit(face: ConfiguredPart) -> ConfiguredPart:
-    return replace(face, options=face.options.model_copy(update={"edit": True}))
-
-
-def openai_path(config: Config) -> str:
-    """The path of the OpenAI API for `serve --model`."""
-    return next(str(getattr(face.options, "path", "")) for face in config.faces if face.type == "openai")
-
-
-def self_signed(server: Server) -> dict[str, Any]:
-    """`cryptography` is a large import, so only servers that need it load it."""
-    files = import_module("rightseat.cli.certificate").ensure_certificate(server.state_dir, server.names)
-    return {"ssl_certfile": files.certificate, "ssl_keyfile": files.key}
-
-
-def override_address(config: Config, host: str | None, port: int | None) -> Config:
-    overrides = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    return replace(config, server=config.server.model_copy(update=overrides))
-
-
-def listen(server: Server, *, is_port_shared: bool = False) -> socket.socket:
-    """Bind before anything starts, so that an unavailable address is one line and not a traceback.
-
-    `is_port_shared`: several sockets may listen at the port, and the kernel distributes the connections.
-    """
-    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
-    try:
-        listener = socket.create_server(
-            (server.host, server.port), family=family, backlog=2048, reuse_port=is_port_shared
-        )
-    except OSError as error:
-        raise ConfigError(explain(error, server)) from error
-    if hasattr(socket, "TCP_NOTSENT_LOWAT"):
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, MAX_UNSENT_BYTES)
-    return listener
-
-
-def explain(error: OSError, server: Server) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"Port {server.port} of {server.host} is already in use. Choose another with --port."
-    reason = (error.strerror or str(error)).partition(" (")[0]
-    return f"Cannot listen on {server.host}, port {server.port}: {reason}."
-
-
-class RightseatServer(uvicorn.Server):
-    """Prints a summary after startup. On shutdown, runs have `shutdown_timeout` seconds to finish, then they end.
-
-    It opens and closes the parts itself, so that their errors are one line and not a traceback.
-    """
-
-    def __init__(
-        self,
-        settings: uvicorn.Config,
-        config: Config,
-        assembly: app.Assembly,
-        on_started: Callable[[], None] | None = None,
-    ) -> None:
-        super().__init__(settings)
-        self._config = config
-        self._assembly = assembly
-        self._on_started = on_started
-        self._opened = assembly.opened()
-        self.is_restarting = False
-        timeouts = (config.server.read_timeout, config.server.write_timeout)
-        self._timeouts = ConnectionTimeouts(self.server_state.connections, *timeouts)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        with show_progress("Starting models, tools and stores"):
-            await self._opened.__aenter__()
-        await super().startup(sockets)
-        gc.collect()
-        gc.freeze()  # loaded modules stay for ever: full collections need not scan them
-        for listener in sockets or ():
-            self._announce(address(listener, "https" if self.config.is_ssl else "http"))
-
-    def _announce(self, url: str) -> None:
-        own_server = self._assembly.own_server
-        setup_code = own_server.setup_code if own_server else None
-        if own_server:
-            own_server.url = url
-        if self._on_started:
-            self._on_started()
-        else:
-            announce(self._config, url, setup_code.text if setup_code else None)
-
-    def restart(self) -> None:
-        """Shut down in good order; `serve` then starts again. From now on no run starts, and event streams end."""
-        self._assembly.runtime.begin_shutdown()
-        self.is_restarting = True
-        self.should_exit = True
-
-    async def on_tick(self, counter: int) -> bool:
-        self._timeouts.check_connections()
-        return await super().on_tick(counter)
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._assembly.runtime.begin_shutdown()
-        for listener in (*self.servers, *(sockets or ())):
-            listener.close()
-        await asyncio.sleep(CONNECTION_DRAIN_S)  # uvicorn would close connections whose request has not arrived yet
-        ending = asyncio.create_task(self._end_runs())
-        await super().shutdown(sockets)
-        ending.cancel()
-        await self._opened.__aexit__(None, None, None)
-
-    async def _end_runs(self) -> None:
-        await asyncio.sleep(self._config.server.shutdown_timeout)
-        await self._assembly.runtime.close()
-
-
-def announce(config: Config, url: str, setup_code: str | None = None) -> None:
-    click.echo(f"rightseat {__version__}")
-    for line in summarize(config, url, setup_code):
-        click.echo(line)
-    for line in warnings(config):
-        click.echo(f"Warning: {line}", err=True)
-    if config.path is None and config.models["default"].type == "completion":
-        click.echo(f"Try it:\n  {curl(url)}")
-
-
-def curl(url: str) -> str:
-    body = '{"model": "default", "messages": [{"role": "user", "content": "Hello"}]}'
-    return f"curl {url}/v1/chat/completions -H 'content-type: application/json' -d '{body}'"
-
-
-def address(listener: socket.socket, scheme: str = "http") -> str:
-    host, port = listener.getsockname()[:2]
-    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-
-
-def run(server: uvicorn.Server, listener: socket.socket) -> None:
-    try:
-        server.run(sockets=[listener])
-    except (KeyboardInterrupt, Terminated):
-        return  # uvicorn has shut down gracefully and re-raises the signal
-    if not server.started:
-        raise click.exceptions.Exit(1)
+        import_module("rightseat.cli.server").serve(options)

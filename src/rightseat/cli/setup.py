@@ -47,7 +47,8 @@ def set_up_logging(
     `access` logs each request, `runs` each run that ends: a server does, a command prints its run itself.
     """
     handler = logging.StreamHandler()
-    handler.addFilter(ContextFilter())
+    if form == "json":  # plain lines do not show the context
+        handler.addFilter(ContextFilter())
     handler.setFormatter(FORMATTERS[form])
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("rightseat").setLevel(level.upper())

@@ -1,7 +1,8 @@
 """`rightseat serve --workers N`: several server processes behind one port, for the cores of one machine.
 
-Each worker has its own listening socket on the port, and the kernel distributes the connections. The supervisor keeps
-these sockets open, so that connections to a worker that restarts wait and are not refused.
+Each worker has a socket of its own on the port, at which it listens once it is ready; the kernel distributes the
+connections between those that listen. The supervisor keeps these sockets open until it stops, so that connections to a
+worker that restarts wait and are not refused.
 
 uvicorn's own supervisor starts `uvicorn.Server` from an import string; ours starts `RightseatServer`, which opens the
 parts before the first request and reports an error as one line.
@@ -13,41 +14,44 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from multiprocessing.connection import Connection
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from time import monotonic
 
 import click
 
 from rightseat.cli import setup
-from rightseat.cli.reload import SPAWN, start_process
-from rightseat.cli.serve import ServeOptions, address, announce, listen, load_config, serve
-from rightseat.config import Config, Server
-from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.parent_death import die_with_parent
+from rightseat.cli.serve_options import ServeOptions
+from rightseat.cli.server import address, announce, limit_unsent, listen, load_config
+from rightseat.cli.worker_process import WorkerProcess
+from rightseat.config import Config, ConfiguredPart, Server
+from rightseat.core.errors import ConfigError
+from rightseat.parts import private_folder
+from rightseat.stores.databases import lock_file
 
 logger = logging.getLogger(__name__)
 
 HEALTHY_AFTER_S = 60.0  # a worker that ran for so long is restarted at once
 MAX_BACKOFF_S = 30.0
 
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The environment variable by which the Prometheus client shares the metrics of several processes."""
 
-
-def serve_with_workers(options: ServeOptions, count: int) -> None:
-    """Serve until SIGINT or SIGTERM. SIGHUP replaces the workers one after the other."""
+def serve_with_workers(options: ServeOptions, count: int, first: WorkerProcess, metrics_folder: Path) -> None:
+    """Serve until SIGINT or SIGTERM. SIGHUP replaces the workers one after the other. `first` becomes one of them."""
     config = load_config(options)
     refuse_unshared_state(config)
     telemetry = config.telemetry
     setup.set_up_logging(form=telemetry.log_format, level=telemetry.log_level)
     with ExitStack() as stack:
-        listeners = [stack.enter_context(listener) for listener in listen_for_workers(config.server, count)]
-        metrics_folder = stack.enter_context(share_metrics())
-        asyncio.run(Supervisor(options, config, listeners, metrics_folder).run())
+        listeners = listen_for_workers(config.server, count)
+        stack.callback(close_all, listeners)
+        stack.enter_context(own_database(config))
+        asyncio.run(Supervisor(options, config, listeners, metrics_folder).run(first))
+
+
+def close_all(listeners: Sequence[socket.socket]) -> None:
+    for listener in listeners:
+        listener.close()
 
 
 def refuse_unshared_state(config: Config) -> None:
@@ -55,38 +59,57 @@ def refuse_unshared_state(config: Config) -> None:
     parts = {"threads": config.threads, "log": config.log}
     if config.engine.type != "local":  # a local engine has no state
         parts["engine"] = config.engine
-    unshared = [f"`{key}`" for key, part in parts.items() if not getattr(part.options, "url", None)]
+    unshared = [f"`{key}`" for key, part in parts.items() if not is_stored(part)]
     if unshared:
         raise ConfigError(
-            f"--workers needs state that several processes share, but {' and '.join(unshared)} can be used by one "
-            "process only. Set the `url` of PostgreSQL for `threads` and `engine`, and of Redis or PostgreSQL for "
-            "`log` (see deploy/fleet.yaml), or serve without --workers."
+            f"--workers needs state that several processes share, but {' and '.join(unshared)} would be in the memory "
+            "of each process. Use SQLite (`threads: {type: sql}`, `log: {type: sqlite}`), or PostgreSQL and Redis (see "
+            "deploy/fleet.yaml), or serve without --workers."
         )
 
 
-def listen_for_workers(server: Server, count: int) -> Sequence[socket.socket]:
-    """A listening socket for each worker, all on one port."""
+def is_stored(part: ConfiguredPart) -> bool:
+    return bool(getattr(part.options, "url", None) or getattr(part.options, "path", None))
+
+
+@contextmanager
+def own_database(config: Config) -> Iterator[None]:
+    """Lock the SQLite file of the threads against other servers, for all workers. Raises `ConfigError`."""
+    path = getattr(config.threads.options, "path", None)
+    if getattr(config.threads.options, "url", None) or path is None:
+        yield
+        return
+    private_folder(path.parent)
+    with closing(lock_file(path)):
+        yield
+
+
+def listen_for_workers(server: Server, count: int) -> list[socket.socket]:
+    """A socket for each worker, all on one port."""
     with listen(server) as probe:  # with SO_REUSEPORT, an address that another server has would not be an error
         if sys.platform != "linux":  # elsewhere the kernel does not distribute connections between sockets
             return [probe.dup() for _ in range(count)]
         port = probe.getsockname()[1]
-    bound = server.model_copy(update={"port": port})
-    return [listen(bound, is_port_shared=True) for _ in range(count)]
+    return [bind_shared(server.host, port) for _ in range(count)]
 
 
-@contextmanager
-def share_metrics() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="rightseat-metrics-") as folder:
-        os.environ[METRICS_FOLDER] = folder
-        yield Path(folder)
-        del os.environ[METRICS_FOLDER]
+def bind_shared(host: str, port: int) -> socket.socket:
+    """A socket that does not listen yet: connections to a worker that is still starting would wait for it."""
+    bound = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    if bound.family == socket.AF_INET6:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    limit_unsent(bound)
+    bound.bind((host, port))
+    return bound
 
 
 class Supervisor:
     """Starts the workers, replaces those that end, and stops them all."""
 
     def __init__(
-        self, options: ServeOptions, config: Config, listeners: Sequence[socket.socket], metrics_folder: Path
+        self, options: ServeOptions, config: Config, listeners: list[socket.socket], metrics_folder: Path
     ) -> None:
         self._options = options
         self._config = config
@@ -99,11 +122,11 @@ class Supervisor:
         self._stopped = asyncio.Event()
         self._restart: asyncio.Task[None] | None = None
 
-    async def run(self) -> None:
+    async def run(self, first: WorkerProcess) -> None:
         """Raises `click.exceptions.Exit` if a worker cannot start at first. It has printed the reason."""
         self._handle_signals()
         try:
-            await self._start_all()
+            await self._start_all(first)
             keepers = [asyncio.create_task(self._keep(index)) for index in range(len(self._workers))]
             await self._stopped.wait()
             for keeper in keepers:
@@ -111,19 +134,22 @@ class Supervisor:
         finally:
             await self._stop_all()
 
-    async def _start_all(self) -> None:
-        first, *others = range(len(self._listeners))
-        for indices in ([first], others):  # the first worker creates tables and secrets
-            workers = [self._create(index) for index in indices]
-            if not all(await asyncio.gather(*(worker.started for worker in workers))):
-                raise click.exceptions.Exit(0 if self._stopped.is_set() else 1)
-            self._workers += workers
+    async def _start_all(self, first: WorkerProcess) -> None:
+        """The first worker creates tables and secrets before the others start."""
+        await self._await_started([self._create(0, first)])
+        await self._await_started([self._create(index) for index in range(1, len(self._listeners))])
         announce(self._config, address(self._listeners[0], "https" if self._options.tls_self_signed else "http"))
         pids = ", ".join(str(worker.pid) for worker in self._workers)
         click.echo(f"  workers  {len(self._workers)}: processes {pids}; SIGHUP to process {os.getpid()} replaces them")
 
-    def _create(self, index: int) -> "Worker":
-        worker = Worker(self._options, self._listeners[index])
+    async def _await_started(self, workers: "list[Worker]") -> None:
+        is_started = all(await asyncio.gather(*(worker.started for worker in workers)))
+        if not is_started or self._stopped.is_set():
+            raise click.exceptions.Exit(0 if self._stopped.is_set() else 1)
+        self._workers += workers
+
+    def _create(self, index: int, process: WorkerProcess | None = None) -> "Worker":
+        worker = Worker(process or WorkerProcess(self._options), self._listeners[index])
         self._processes.add(worker)
         worker.ended.add_done_callback(lambda _: self._forget(worker))
         return worker
@@ -148,13 +174,27 @@ class Supervisor:
                     "Worker %d (process %d) %s. Starting another %s.",
                     *(index + 1, worker.pid, describe_exit(exit_code), when),
                 )
+                if delay:
+                    self._stop_listening(index)
                 await asyncio.sleep(delay)
+                if self._stopped.is_set():
+                    return
                 self._workers[index] = self._create(index)
+
+    def _stop_listening(self, index: int) -> None:
+        """The other workers get its connections until it is started again."""
+        if sys.platform == "linux":
+            listener = self._listeners[index]
+            host, port = listener.getsockname()[:2]
+            listener.close()
+            self._listeners[index] = bind_shared(host, port)
 
     async def _replace_all(self) -> None:
         """Replace each worker by a new one, which first has to be ready. Active responses have time to finish."""
         for index, _ in enumerate(self._workers):
             async with self._replacing[index]:
+                if self._stopped.is_set():
+                    return
                 old, new = self._workers[index], self._create(index)
                 if not await new.started:
                     logger.error("The new process of worker %d did not start. The old one continues.", index + 1)
@@ -181,6 +221,7 @@ class Supervisor:
 
     def _stop(self) -> None:
         self._stopped.set()
+        close_all(self._listeners)  # or connections would wait at a socket at which no worker accepts them
         for worker in self._processes:  # those that are starting, too
             worker.terminate()
 
@@ -192,16 +233,15 @@ class Supervisor:
 class Worker:
     """A server process. `started` is False if it ended before it could serve."""
 
-    def __init__(self, options: ServeOptions, listener: socket.socket) -> None:
+    def __init__(self, process: WorkerProcess, listener: socket.socket) -> None:
         self._loop = asyncio.get_running_loop()
         self._created_at = monotonic()
-        self._receiver, sender = SPAWN.Pipe(duplex=False)
-        with sender:
-            self._process = start_process(run_worker, options, listener, sender)
-        self.pid = self._process.pid or 0
+        self._channel, self._process = process.channel, process.process
+        self.pid = process.pid
         self.started: asyncio.Future[bool] = self._loop.create_future()
         self.ended: asyncio.Future[int] = self._loop.create_future()
-        self._loop.add_reader(self._receiver.fileno(), self._set_started)
+        process.serve(listener)
+        self._loop.add_reader(self._channel.fileno(), self._set_started)
         self._loop.add_reader(self._process.sentinel, self._set_ended)
 
     @property
@@ -214,11 +254,11 @@ class Worker:
             self._process.terminate()
 
     def _set_started(self) -> None:
-        self._loop.remove_reader(self._receiver.fileno())
-        with self._receiver:
+        self._loop.remove_reader(self._channel.fileno())
+        with self._channel:
             try:
-                is_started = self._receiver.recv()
-            except EOFError:
+                is_started = self._channel.recv()
+            except (EOFError, ConnectionResetError):
                 is_started = False
         self.started.set_result(is_started)
 
@@ -226,16 +266,6 @@ class Worker:
         self._loop.remove_reader(self._process.sentinel)
         self._process.join()
         self.ended.set_result(self._process.exitcode or 0)
-
-
-def run_worker(parent: int, options: ServeOptions, listener: socket.socket, started: "Connection[bool, None]") -> None:
-    die_with_parent(parent)
-    try:
-        serve(options, listener, on_started=lambda: started.send(True))
-    except RightseatError as error:
-        raise SystemExit(f"Error: {error.message}") from error
-    except (click.exceptions.Exit, KeyboardInterrupt):
-        raise SystemExit(1) from None
 
 
 def describe_exit(exit_code: int) -> str:

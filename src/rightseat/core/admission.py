@@ -17,7 +17,8 @@ from rightseat.core.ask import ANYONE, Ask, Principal
 from rightseat.core.caller import CALLER
 from rightseat.core.concurrency import run_to_completion
 from rightseat.core.errors import ConcurrencyLimitExceeded
-from rightseat.core.limits.meter import METER, Metering, RunMeter
+from rightseat.core.limits.meter import METER, RunMeter
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.model import Model
 
 MAX_CONCURRENT_RUNS_PER_USER = 64

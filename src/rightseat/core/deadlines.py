@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 from rightseat.core.errors import ModelTimeout, RightseatError
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, TextChunk
+from rightseat.core.shared_timers import SharedTimers
 
 SILENCE_SECONDS = 300.0
 ANSWER_SECONDS = 3600.0
@@ -24,7 +25,7 @@ class Timeouts(NamedTuple):
 
 
 class Deadlines:
-    """Applies timeouts to a stream that an async generator reads. It costs one timer, and about 200 ns a network read:
+    """Applies timeouts to a stream that an async generator reads. It costs about 200 ns a network read:
 
         with Deadlines(timeouts, fail) as deadlines:
             async for piece in response:
@@ -34,6 +35,7 @@ class Deadlines:
 
     A timeout while the generator waits cancels that wait, and the block raises `fail("silence")` or `fail("answer")`.
     A timeout while its reader is busy is raised by `resume`. A cancellation from elsewhere remains a cancellation.
+    Streams with the same `timers` share timers of the loop.
     """
 
     __slots__ = (
@@ -46,12 +48,16 @@ class Deadlines:
         "_loop",
         "_task",
         "_timeouts",
-        "_timer",
+        "_timer_group",
+        "_timers",
         "_until",
     )  # fmt: skip
 
-    def __init__(self, timeouts: Timeouts, fail: Callable[[str], RightseatError]) -> None:
+    def __init__(
+        self, timeouts: Timeouts, fail: Callable[[str], RightseatError], timers: SharedTimers | None = None
+    ) -> None:
         self._timeouts = timeouts
+        self._timers = timers or SharedTimers()
         self._fail = fail
         self._exceeded = ""
         self._is_ours = False  # a timeout has cancelled the task
@@ -63,13 +69,13 @@ class Deadlines:
         self._data_at = now = loop.time()
         self._until = None if self._timeouts.answer is None else now + self._timeouts.answer
         self._task = asyncio.current_task()
-        self._timer = loop.call_at(self._next(), self._check)
+        self._timer_group = self._timers.add(self, self._next() - now)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._timer.cancel()
+        self._timer_group.discard(self)
         task, self._task = self._task, None
         if not self._is_ours or task is None:
             return
@@ -93,7 +99,7 @@ class Deadlines:
         silent = self._data_at + self._timeouts.silence
         return silent if self._until is None else min(silent, self._until)
 
-    def _check(self) -> None:
+    def on_time(self) -> None:
         """The timer is re-armed only when it fires, so that a chunk costs no timer."""
         now = self._clock()
         if self._until is not None and now >= self._until:
@@ -102,7 +108,7 @@ class Deadlines:
             self._data_at = now  # paused: the upstream is not silent, the generator is not reading
         elif now >= self._data_at + self._timeouts.silence:
             return self._end("silence")
-        self._timer = asyncio.get_running_loop().call_at(self._next(), self._check)
+        self._timer_group = self._timers.add(self, self._next() - now)
 
     def _end(self, exceeded: str) -> None:
         self._exceeded = exceeded

@@ -10,7 +10,7 @@ resume after it: every gap is reported.
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
@@ -127,6 +127,15 @@ class Log(Protocol):
         Raises `RunNotFound` if the run does not exist (any more), `BadRequest` if `after` is not the id of an entry,
         and `LogTruncated` if entries after it were lost.
         """
+        ...
+
+
+@runtime_checkable
+class ListsOpenLogs(Protocol):
+    """A log that several processes may share, and that does not know which of them are alive."""
+
+    async def open_logs(self) -> Sequence[tuple[str, int]]:
+        """Runs whose log has no end and that this process does not write, with their epochs."""
         ...
 
 

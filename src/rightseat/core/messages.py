@@ -75,7 +75,17 @@ class Message(msgspec.Struct, frozen=True):
     extra: JsonValue = None
 
     @property
+    def only_text(self) -> str | None:
+        """The text of a message that has no other part, as nearly all messages; None for others."""
+        parts = self.parts
+        if len(parts) == 1 and type(part := parts[0]) is Text:
+            return part.text
+        return None
+
+    @property
     def text(self) -> str:
+        if (text := self.only_text) is not None:
+            return text
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
 

@@ -36,6 +36,8 @@ from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
 from rightseat.core.run.transient import TransientRuns
+from rightseat.core.shared_timers import SharedTimers
+from rightseat.core.stops import POLL_INTERVAL_S, Stops
 from rightseat.core.tally import RecentTallies
 from rightseat.core.threads import Pending, Summary, Thread, Threads
 from rightseat.core.tracing import NO_OBSERVER, Observer
@@ -49,6 +51,8 @@ EXPIRY_INTERVAL_S = 1.0
 FORGET_AGAIN_S = 5.0
 AUDIT_INTERVAL_S = 1.0
 """Between two writes of audit lines to the store."""
+LEFT_LOGS_INTERVAL_S = 10.0
+"""Between two searches for logs whose runs have ended without their end."""
 STOPPING_S = 2.0
 """How long to wait for another process to stop a run that was cancelled here."""
 STOPPING_INTERVAL_S = 0.05
@@ -80,6 +84,7 @@ class Runtime:
         workbenches: Sequence[PluginWorkbench] = (),
         recent: RecentTallies | None = None,
         audit: AuditStore | None = None,
+        stops: Stops | None = None,
         transient_runs: TransientRuns | None = None,
     ) -> None:
         self.agents = dict(agents)
@@ -123,7 +128,10 @@ class Runtime:
         self._executor = RunExecutor(
             log, threads, self.hooks, observer, self._agent, self.admission, self.activity, transient_runs
         )
-        self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
+        self.timers = SharedTimers()
+        """For the streams of faces."""
+        self._stops = stops
+        self._starter = RunStarter(log, threads, engine, self._executor, artifacts, stops)
         self._recovery = Recovery(log, threads, engine, self.admission)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
@@ -133,15 +141,19 @@ class Runtime:
         self.audit_trail.attach()
         await self._engine.open(self._executor.perform)
         await self._recovery.recover_all()
-        await self._expire()
         self._housekeeping = [
-            asyncio.create_task(self._every(HOUR, self._expire)),
+            asyncio.create_task(self._every(HOUR, self._expire, first_after=0)),
             asyncio.create_task(self._every(EXPIRY_INTERVAL_S, self._expire_questions)),
             asyncio.create_task(self._every(FORGET_AGAIN_S, self._forget)),
             asyncio.create_task(self._every(AUDIT_INTERVAL_S, self.audit_trail.write)),
         ]
+        if self._stops is not None:
+            self._housekeeping.append(asyncio.create_task(self._every(POLL_INTERVAL_S, self._cancel_requested)))
         if seconds := self._threads.reap_every:
-            self._housekeeping.append(asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)))
+            self._housekeeping += [
+                asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)),
+                asyncio.create_task(self._every(LEFT_LOGS_INTERVAL_S, self._recovery.close_left_logs)),
+            ]
 
     async def start(self, ask: Ask, write_artifact: Callable[[Ask], StoredArtifact] | None = None) -> Ask:
         """Start the run, which continues with or without followers. Returns the ask that the run received.
@@ -160,7 +172,7 @@ class Runtime:
         if not ask.transient and self._engine.supports_durable and is_durable(agent):
             ask = msgspec.structs.replace(ask, durable=True)
         ask = self.admission.identify(ask)
-        ask = await self._executor.admit(ask, self._find_model(ask.agent))
+        ask = await self._executor.admit(ask, self._model_of(agent, ask.agent))
         try:
             return await self._starter.start(ask, write_artifact(ask) if write_artifact else None)
         except BaseException:
@@ -187,7 +199,13 @@ class Runtime:
         return self.is_shutting_down and self._engine.supports_durable
 
     async def cancel(self, run_id: str) -> bool:
-        return await self._engine.cancel(run_id)
+        """End a run early, in this process or another one. False if it is not running."""
+        return await self._starter.cancel(run_id)
+
+    async def _cancel_requested(self) -> None:
+        with suppress(StoreUnreachable):  # the store has logged it
+            for run_id in await self._stops.find_requested() if self._stops else ():
+                await self._engine.cancel(run_id)
 
     async def cancel_runs_of_key(self, name: str) -> None:
         """Cancel the runs of this process that were started with the API key."""
@@ -272,9 +290,8 @@ class Runtime:
             return roster.member(member)
         return self.agents.get(name)
 
-    def _find_model(self, name: str) -> Model | None:
+    def _model_of(self, agent: Agent | None, name: str) -> Model | None:
         """The model of an agent, or the model with that name; None for an agent that calls models elsewhere."""
-        agent = self.find(name)
         if agent is None:
             return self.models.get(name)
         return agent.model if isinstance(agent, Loop) else None
@@ -303,9 +320,13 @@ class Runtime:
         await self._engine.close()
         self._log.stop_followers()
 
-    async def _every(self, seconds: float, do: Callable[[], Awaitable[object]]) -> None:
+    async def _every(
+        self, seconds: float, do: Callable[[], Awaitable[object]], *, first_after: float | None = None
+    ) -> None:
+        delay = seconds if first_after is None else first_after
         while not is_cancelled():  # `run_to_completion` suppresses the CancelledError
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(delay)
+            delay = seconds
             try:
                 await do()
             except Exception:
@@ -313,7 +334,8 @@ class Runtime:
 
     async def _expire(self) -> None:
         """Delete threads whose retention has expired, and data in the engine from processes that died."""
-        await self._forget(await self._threads.expire())
+        async for run_ids in self._threads.expire():
+            await self._forget(run_ids)
         if left := await self._engine.unsettled():
             await self._engine.delete_runs(await self._threads.ended(left))
 

@@ -3,7 +3,7 @@
 Threads of other users are reported as not found.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -115,6 +115,9 @@ class Threads(Protocol):
         """Claim the ask's thread for its run. Each claim of a run gets a higher epoch than the one before, and each run
         a higher one than all earlier runs of its thread.
 
+        Raises `RunExists` for a durable ask that repeats the request of a run that has ended: the same `client_run_id`,
+        and no new message. A client sends it again if it does not know that the first arrived, and can follow that run.
+
         Raises `ThreadBusy` while another run has the thread, and `ThreadNotFound` if it belongs to another user; with
         `again` also if the thread does not exist: it was deleted after the run was first claimed.
 
@@ -208,6 +211,9 @@ class Threads(Protocol):
         """Those of these runs that are not in progress: they have ended, or their thread was deleted."""
         ...
 
-    async def expire(self) -> Sequence[str]:
-        """Delete the threads whose retention has expired. Returns the ids of their runs, as `delete` does."""
+    def expire(self) -> AsyncGenerator[Sequence[str], None]:
+        """Delete data whose retention has expired, in batches, so that other writes wait for one batch at most.
+
+        Yields the ids of the runs of each batch of threads, as `delete` returns them.
+        """
         ...

@@ -76,28 +76,41 @@ def start_span(kind: TraceKind, name: str, **attributes: AttributeValue) -> Span
     return _observer.get().start_span(kind, name, _span.get(), attributes)
 
 
-@contextmanager
 def trace_span(
     kind: TraceKind, name: str, observer: Observer | None = None, **attributes: AttributeValue
-) -> Iterator[Span]:
+) -> "_TracedBlock":
     """A span around the block, and the parent of spans that start in it. Not for generators.
 
     An exception ends it with the exception's code. `observer` receives this span and all spans in the block.
     """
-    watching = _observer.set(observer) if observer is not None else None
-    span = start_span(kind, name, **attributes)
-    inside = _span.set(span)
-    error: str | None = None
-    try:
-        yield span
-    except BaseException as failure:
-        error = error_name(failure)
-        raise
-    finally:
-        _span.reset(inside)
-        if watching is not None:
-            _observer.reset(watching)
-        span.end(error)
+    return _TracedBlock(kind, name, observer, attributes)
+
+
+class _TracedBlock:
+    """A class and not a generator, because every run keeps one open: it takes a third of the memory."""
+
+    __slots__ = ("_attributes", "_inside", "_kind", "_name", "_observer", "_span", "_watching")
+
+    def __init__(self, kind: TraceKind, name: str, observer: Observer | None, attributes: Attributes) -> None:
+        self._kind: TraceKind = kind
+        self._name = name
+        self._observer = observer
+        self._attributes: Attributes | None = attributes
+
+    def __enter__(self) -> Span:
+        self._watching = _observer.set(self._observer) if self._observer is not None else None
+        self._span = _observer.get().start_span(self._kind, self._name, _span.get(), self._attributes or {})
+        self._attributes = None
+        self._inside = _span.set(self._span)
+        return self._span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _span.reset(self._inside)
+        if self._watching is not None:
+            _observer.reset(self._watching)
+        self._span.end(None if error is None else error_name(error))
 
 
 class SpanScope:

@@ -9,7 +9,7 @@ import os
 import socket
 import ssl
 from collections.abc import Mapping
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import cast
 
 from aiohttp import (
@@ -37,6 +37,7 @@ from rightseat.egress.connector import (
 from rightseat.egress.network import Proxy
 
 BUFFER_BYTES = 16 * 1024  # of a response that its reader has not taken; at twice as many, reading is paused
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 MAX_HEADER_BYTES = 64 * 1024  # of one header
 
 
@@ -70,6 +71,10 @@ class Response:
         self._read_timeout = read_timeout
         self.status = status
         self.headers = headers
+
+    def discard_headers(self) -> None:
+        """For a long stream: they take 0.5 KB."""
+        self.headers = NO_HEADERS
 
     def __aiter__(self) -> "Response":
         return self

@@ -1,6 +1,7 @@
 """The usage face: what each user, key, agent and model used, and how much of each limit is left.
 
-A credential sees the rows of its own user; one with the scope `usage:*` sees all. The scope `*` does not include it.
+A credential sees the rows of its own user and the limits of its user and key; one with the scope `usage:*` sees all.
+The scope `*` does not include it.
 """
 
 from collections.abc import Mapping
@@ -14,8 +15,9 @@ from starlette.routing import Route
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
+from rightseat.core.caller import own_subjects
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
-from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.report import report_limits, report_usage
 from rightseat.core.limits.store import UsageQuery, parse_columns
 from rightseat.core.runtime import Runtime
@@ -64,7 +66,8 @@ class UsageFace:
             now, rows = await self._store.counters()
         except RightseatError as error:
             return refuse(error)
-        return json_response(report_limits(self._metering.limits, now, rows, self._store.zone, user))
+        own = own_subjects(user) if user is not None else None
+        return json_response(report_limits(self._metering.limits, now, rows, self._store.zone, own))
 
     async def _user_of(self, request: Request, principal: Principal) -> str | None:
         """The user whose rows a request may see; None for all users."""

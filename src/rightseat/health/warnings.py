@@ -86,6 +86,7 @@ def _warn_about_limits(config: Config) -> Iterator[str]:
         yield "limits_webhook: no limit caps tokens or cost, so nothing is sent to it."
     if any(limit.limits_calls for limit in config.limits):
         yield from _warn_about_reserve(config)
+        yield from _warn_about_usage(config)
         for name, part in config.agents.items():
             if part.type not in ("loop", "flows"):
                 cause = f"agents.{name}: its server calls the models, so tokens and cost are not counted."
@@ -99,6 +100,15 @@ def _warn_about_reserve(config: Config) -> Iterator[str]:
             yield (
                 f"models.{name}: `max_tokens` is {own:,}, but where a limit of tokens or cost applies, answers end at "
                 f"{reserve:,} tokens unless the request has `max_tokens`. Set `limits_reserve: {{{name}: {own}}}`."
+            )
+
+
+def _warn_about_usage(config: Config) -> Iterator[str]:
+    for name, part in config.models.items():
+        if getattr(part.options, "include_usage", True) is False:
+            yield (
+                f"models.{name}: `include_usage` is false, so limits of tokens and cost count an estimate instead of "
+                "what the provider reports. Remove it if the server accepts `stream_options`."
             )
 
 

@@ -86,6 +86,14 @@ class RunBuffer:
         for reader in self.readers:
             reader.offer(entry)
 
+    def publish_all(self, entries: Sequence[Entry]) -> None:
+        """A reader sends entries that become visible together at once: a tap would send the first one separately."""
+        if len(entries) == 1:
+            return self.publish(entries[0])
+        self.entries.extend(entries)
+        for reader in self.readers:
+            reader.wake()
+
     def is_full(self) -> bool:
         """Whether a reader is too far behind, or too many entries are not committed."""
         needed = max(self.seq - MAX_READER_LAG, self.large_seq)
@@ -123,6 +131,13 @@ class RunBuffer:
     def drop_entries(self) -> None:
         self.dropped = self.visible_seq
         self.entries = []
+
+    def skip_to(self, seq: int) -> None:
+        """Readers get the entries up to this one from storage: another process has written them."""
+        self.seq = self.dropped = seq
+        self.entries = []
+        for reader in self.readers:
+            reader.wake()
 
 
 class _Reader:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from types import TracebackType
 from typing import Protocol
 
 from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -21,6 +21,7 @@ from rightseat.core.errors import (
     ModelUnreachable,
 )
 from rightseat.core.model import Chunk
+from rightseat.core.shared_timers import SharedTimers
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.network import NetworkOptions
@@ -95,6 +96,7 @@ class Upstream:
         self._timeouts = timeouts
         self._model = model
         self._timeout = model_timeout(f"The model {model!r} at {self._url}", timeouts)
+        self._timers = SharedTimers()
         self._redactor = Redactor(KEY_MASK, secrets)
         self._credentials = credentials
 
@@ -119,9 +121,10 @@ class Upstream:
         """
         frames = frames or sse.SseDecoder()
         feed, read = frames.feed, events.read
-        with self._map_errors(events), Deadlines(self._timeouts, self._timeout) as deadlines:
+        with _ErrorMapping(self, events), Deadlines(self._timeouts, self._timeout, self._timers) as deadlines:
             async with await self._open(path, write_body(), is_timed=False) as response:
-                await self._check_start(response, frames.media_type)
+                media_type = await self._check_start(response, frames.media_type)
+                response.discard_headers()
                 deadlines.pause()
                 for chunk in first:
                     yield chunk
@@ -144,27 +147,17 @@ class Upstream:
                 for data in frames.rest():
                     for chunk in read(data):
                         yield chunk
-                self._check_end(events, response, frames.media_type)
+                self._check_end(events, media_type, frames.media_type)
 
-    @contextmanager
-    def _map_errors(self, events: EventDecoder) -> Iterator[None]:
-        try:
-            yield
-        except TransportError as error:
-            unreachable = self._unreachable(error)
-            if not events.ended:
-                raise unreachable from error
-        except LineTooLong as error:
-            logger.warning("%s: response closed: %s", self._url, error)
-            raise ModelUnreachable(f"The model provider sent an invalid response: {error}.") from None
-        except sse.StreamError as error:
-            raise self._stream_failure(error) from None  # its cause holds the provider's text unredacted
-
-    def _unreachable(self, error: TransportError) -> ModelUnreachable:
+    def explain_unreachable(self, error: TransportError) -> ModelUnreachable:
         logger.warning("%s: %s", self._url, error)
         return ModelUnreachable(explain_transport(error))
 
-    def _stream_failure(self, error: sse.StreamError) -> ModelError:
+    def explain_long_line(self, error: LineTooLong) -> ModelUnreachable:
+        logger.warning("%s: response closed: %s", self._url, error)
+        return ModelUnreachable(f"The model provider sent an invalid response: {error}.")
+
+    def explain_stream_failure(self, error: sse.StreamError) -> ModelError:
         text = self._redact(str(error))
         logger.warning("%s: an error inside the response%s", self._url, f": {error.kind}" if error.kind else "")
         logger.debug("%s: an error inside the response: %s", self._url, text)
@@ -189,7 +182,7 @@ class Upstream:
         except TimeoutError:
             raise self._timeout("answer") from None
         except TransportError as error:
-            raise self._unreachable(error) from error
+            raise self.explain_unreachable(error) from error
 
     async def _open(self, path: str, body: bytes, *, is_timed: bool = True) -> Response:
         """Send the request; once more with a new token if the provider rejects the first, which has no effect yet."""
@@ -216,18 +209,21 @@ class Upstream:
             error.retry_after = parse_retry_after(response.headers.get("retry-after", ""))
             raise error
 
-    async def _check_start(self, response: Response, expected: str) -> None:
-        """Accept any content type but JSON for server-sent events: many servers send another one. AWS never does."""
+    async def _check_start(self, response: Response, expected: str) -> str:
+        """Accept any content type but JSON for server-sent events: many servers send another one. AWS never does.
+
+        Returns the content type.
+        """
         await self._check_status(response)
         media_type = response.headers.get("content-type", "")
         if media_type.startswith("application/json") or not (expected == SSE or media_type.startswith(expected)):
             raise self._no_stream(media_type, await response.text())
+        return media_type
 
-    def _check_end(self, events: EventDecoder, response: Response, expected: str) -> None:
+    def _check_end(self, events: EventDecoder, media_type: str, expected: str) -> None:
         """Fail unless the provider has marked the response as complete, however complete it looks."""
         if events.ended:
             return
-        media_type = response.headers.get("content-type", "")
         if not events.read_any and not media_type.startswith(expected):
             raise self._no_stream(media_type)
         logger.warning("%s: the response ended early", self._url)
@@ -271,6 +267,37 @@ class Upstream:
         """Return the text on one line with secrets masked: some providers repeat them."""
         passing = self._credentials.secrets if self._credentials else ()
         return self._redactor.summarize(text, Redactor(KEY_MASK, passing))
+
+
+class _ErrorMapping:
+    """Turns errors of the connection and of the stream into a `ModelError`, unless the response is already complete.
+
+    A class and not a generator, because every stream keeps one open: it takes a sixth of the memory.
+    """
+
+    __slots__ = ("_events", "_upstream")
+
+    def __init__(self, upstream: Upstream, events: EventDecoder) -> None:
+        self._upstream = upstream
+        self._events = events
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        match error:
+            case TransportError():
+                unreachable = self._upstream.explain_unreachable(error)
+                if not self._events.ended:
+                    raise unreachable from error
+                return True
+            case LineTooLong():
+                raise self._upstream.explain_long_line(error) from None
+            case sse.StreamError():
+                raise self._upstream.explain_stream_failure(error) from None  # its cause has the text unredacted
+        return False
 
 
 def explain_transport(error: TransportError) -> str:

@@ -92,6 +92,10 @@ class StepFailed(RightseatError):
         return StepProblem(self.code, self.message, self.step or step, self.upstream_status, self.details)
 
 
+class SchemaMismatch(StepFailed):
+    """The response of a model does not fit the schema of its step."""
+
+
 class StepProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     """A failure in serializable form. `details` are not shown to people."""
 

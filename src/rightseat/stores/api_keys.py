@@ -17,11 +17,12 @@ from rightseat.core.api_keys import (
 )
 from rightseat.stores import rows
 from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.tables import api_key_secrets, api_keys
 
 NAME = bindparam("of_name", type_=Text)
 NOW = bindparam("now", type_=Text)
-REVISION = select(func.coalesce(func.sum(api_keys.c.revision), 0))
+REVISION = PreparedStatement(select(func.coalesce(func.sum(api_keys.c.revision), 0)))
 KEYS = select(api_keys).order_by(api_keys.c.name)
 SECRETS = select(api_key_secrets).order_by(api_key_secrets.c.created_at.desc())
 NEXT_REVISION = api_keys.c.revision + 1
@@ -60,7 +61,8 @@ class SqlApiKeys:
         self._database = database
 
     async def revision(self) -> int:
-        return await self._database.query(read_revision)
+        ((revision,),) = await self._database.poll(REVISION, {})
+        return int(revision)
 
     async def load(self) -> StoredKeySet:
         return await self._database.read(load)
@@ -91,7 +93,8 @@ class SqlApiKeys:
 
 
 def read_revision(connection: Connection) -> int:
-    return int(connection.execute(REVISION).scalar_one())
+    ((revision,),) = REVISION.fetch(connection, {})
+    return int(revision)
 
 
 def load(connection: Connection) -> StoredKeySet:

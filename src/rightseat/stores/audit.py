@@ -47,6 +47,7 @@ def find(connection: Connection, query: AuditQuery) -> Sequence[AuditLine]:
     return [AuditLine(row.at, row.text, row.request, row.kind, row.actor) for row in connection.execute(statement)]
 
 
-def expire(connection: Connection, before: str) -> int:
-    """Delete the lines before this time. Returns how many."""
-    return connection.execute(delete(audit_lines).where(audit_lines.c.at < before)).rowcount
+def expire(connection: Connection, before: str, limit: int) -> int:
+    """Delete lines before this time. Returns how many."""
+    found = select(audit_lines.c.number).where(audit_lines.c.at < before).limit(limit)
+    return connection.execute(delete(audit_lines).where(audit_lines.c.number.in_(found))).rowcount

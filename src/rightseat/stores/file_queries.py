@@ -13,7 +13,12 @@ ADD_FILE = insert(files)
 FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
 FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
 TAKE_FILE = delete(files).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
-DELETE_FILES_WITHOUT_THREAD = delete(files).where(files.c.thread_id.is_(None), files.c.created_at < bindparam("before"))
+FILES_WITHOUT_THREAD = (
+    select(files.c.id)
+    .where(files.c.thread_id.is_(None), files.c.created_at < bindparam("before"))
+    .limit(bindparam("limit"))
+)
+EXPIRE_FILES = delete(files).where(files.c.id.in_(FILES_WITHOUT_THREAD))
 
 
 def add_file(connection: Connection, ask: Ask, stored: StoredArtifact) -> None:
@@ -40,5 +45,5 @@ def take_file(connection: Connection, id: str, owner: str, media_type: str) -> S
     return found if connection.execute(TAKE_FILE, {"of_file": id, "of_owner": owner}).rowcount else None
 
 
-def expire_files(connection: Connection, before: str) -> int:
-    return connection.execute(DELETE_FILES_WITHOUT_THREAD, {"before": before}).rowcount
+def expire_files(connection: Connection, before: str, limit: int) -> int:
+    return connection.execute(EXPIRE_FILES, {"before": before, "limit": limit}).rowcount

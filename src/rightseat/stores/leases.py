@@ -12,8 +12,11 @@ itself, missing backends prove nothing.
 import asyncio
 import logging
 import threading
+from contextlib import suppress
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
+
+from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +37,13 @@ SELECT expires_at > now.seconds AND NOT coalesce(
 FROM processes, (SELECT extract(epoch FROM clock_timestamp())::float8 AS seconds) AS now
 WHERE id = :process_id FOR UPDATE OF processes
 """
+SUSPECTS = """
+SELECT other.id FROM unnest($1::bigint[]) AS other (id) WHERE NOT EXISTS (
+    SELECT FROM processes
+    WHERE processes.id = other.id
+    AND least(suspect_after, expires_at) > extract(epoch FROM clock_timestamp())::float8)
+"""
+"""Those of some processes that `IS_ALIVE` may find dead, without a lock."""
 RELEASE = "DELETE FROM processes WHERE id = $1"
 
 
@@ -48,11 +58,11 @@ class Lease:
 
     async def open(self) -> None:
         """From now on this process counts as alive. Raises the driver's errors."""
-        connection = await asyncpg.connect(self._url)
+        connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, command_timeout=STATEMENT_TIMEOUT_S)
         try:
             await connection.execute(RENEW, self._process_id, self._seconds, self._seconds)
         finally:
-            await connection.close()
+            await connection.close(timeout=CLOSE_TIMEOUT_S)
         self._thread.start()
 
     async def close(self) -> None:
@@ -66,7 +76,8 @@ class Lease:
                 runner.run(self._execute(RENEW, self._process_id, self._seconds, self._seconds / 2))
             runner.run(self._execute(RELEASE, self._process_id))
             if self._connection is not None:
-                runner.run(self._connection.close())
+                with suppress(OSError, asyncpg.PostgresError):  # the database may be away
+                    runner.run(self._connection.close(timeout=CLOSE_TIMEOUT_S))
 
     async def _execute(self, statement: str, *values: object) -> None:
         was_connected = self._connection is not None

@@ -7,6 +7,7 @@ has locked its counters before.
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, Double, bindparam, cast, delete, extract, func, select, tuple_, update
@@ -27,11 +28,24 @@ from rightseat.core.limits.book import (
 from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.core.limits.tickets import Ticket, WaitingTickets
-from rightseat.core.limits.windows import find_zone
-from rightseat.stores.limit_statements import STATEMENTS, AddedUsage, LimitStatements, SavedCounter, SavedHold
+from rightseat.core.limits.windows import CalendarWindow, find_zone
+from rightseat.stores.known_limits import KnownLimits
+from rightseat.stores.limit_rows import (
+    AddedUsage,
+    ComparedRows,
+    LimitDecision,
+    LimitStatements,
+    SavedCounter,
+    SavedHold,
+    SavedRows,
+)
+from rightseat.stores.limit_statements import STATEMENTS
+from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.scripts import Script, run_script
 from rightseat.stores.tables import limit_counters, limit_holds, runs, usage
 
+PERIOD_MARGIN_S = 0.001
+"""At the ends of a period, where floating-point numbers are rounded."""
 SLOT_SUFFIX = ":slot"
 """The id of the slot of a run is the id of the run with this suffix."""
 COUNTER_KEY = (limit_counters.c.limit_name, limit_counters.c.rule, limit_counters.c.subject)
@@ -64,9 +78,10 @@ REMOVE_TICKETS_OF_PROCESS = delete(limit_holds).where(
 WAITING = (
     select(limit_holds.c.queue, func.count()).where(limit_holds.c.queue.is_not(None)).group_by(limit_holds.c.queue)
 )
-HOLDING_PROCESSES = (
+HOLDING_PROCESSES = PreparedStatement(
     select(limit_holds.c.process_id).distinct().where(limit_holds.c.process_id != bindparam("own_process"))
 )
+"""The other processes that have reservations."""
 SLOTS_OF_ENDED_RUNS = (
     select(limit_holds.c.id)
     .join(runs, runs.c.id == limit_holds.c.run_id)
@@ -110,9 +125,7 @@ def apply(
     settled = [one.hold.id for one in operations if isinstance(one, Settle) and one.hold is not None]
     keys = {key for one in operations for key in one.keys}
     locked = yield from statements.lock(keys, settled, owner or process_id)
-    needed = {key for one in operations if isinstance(one, Reserve) for key in one.keys}
-    if missing := needed - locked.counters.keys():
-        raise MissingCounters(missing)
+    raise_missing(operations, locked.counters)
     moved = yield from move_holds(statements, operations, process_id)
     counters = {key: decode_buckets(text) for key, text in locked.counters.items()}
     deleted = {id: decode_hold(text) for id, text in locked.holds.items()}
@@ -125,6 +138,58 @@ def apply(
     ]
     yield from save(statements, book, process_id, zone)
     return outcomes
+
+
+def raise_missing(operations: Sequence[Operation], found: Mapping[CounterKey, str]) -> None:
+    needed = {key for one in operations if isinstance(one, Reserve) for key in one.keys}
+    if missing := needed - found.keys():
+        raise MissingCounters(missing)
+
+
+class Applied(NamedTuple):
+    """`outcomes` is None if the rows were not as known; nothing was changed then. The caller learns the rows."""
+
+    outcomes: Sequence[Outcome] | None
+    rows: ComparedRows
+    saved: SavedRows
+
+
+def apply_known(
+    statements: LimitStatements,
+    operations: Sequence[Operation],
+    known: KnownLimits,
+    process_id: int,
+    zone: str,
+    *,
+    is_flushed: bool,
+) -> Script[Applied]:
+    """Like `apply`, for operations that known rows cover: decide first, then compare and write in one statement.
+
+    The statements need no transaction around them. Raises `MissingCounters`.
+    """
+    keys = {key for one in operations for key in one.keys}
+    if not known.has_all(keys):
+        rows = yield from statements.read(keys)
+        raise_missing(operations, rows.counters)
+        return Applied(None, rows, SavedRows())
+    counters, seconds = known.find(keys), known.predict_seconds()
+    now = read_clock(seconds)
+    deleted = {one.hold.id: one.hold for one in operations if isinstance(one, Settle) and one.hold is not None}
+    book = Book({key: decode_buckets(text) for key, text in counters.items()}, now, deleted)
+    outcomes = [book.apply(one) for one in operations]
+    saved, moved = list_changes(book, process_id, zone), now - (seconds or 0)
+    first, last = find_period(operations, now, zone)
+    period = first - moved, last - moved
+    decided = LimitDecision(counters, sorted(deleted), process_id, period, saved, is_flushed)
+    rows = yield from statements.replace(decided)
+    return Applied(outcomes if rows.is_equal else None, rows, saved)
+
+
+def find_period(operations: Sequence[Operation], now: float, zone: str) -> tuple[float, float]:
+    """The period around now in which the operations count in the same buckets, and on the same day of usage."""
+    windows = {charge.rule.window for one in operations if isinstance(one, Reserve) for charge in one.all_charges}
+    spans = [window.span(window.bucket(now)) for window in (*windows, CalendarWindow("day", zone)) if window]
+    return max(first for first, _ in spans) + PERIOD_MARGIN_S, min(last for _, last in spans) - PERIOD_MARGIN_S
 
 
 def move_holds(
@@ -162,6 +227,14 @@ def encode_key(key: CounterKey) -> str:
 
 
 def save(statements: LimitStatements, book: Book, process_id: int, zone: str) -> Script[None]:
+    if book.waiting.removed:
+        yield from statements.remove_tickets(sorted(book.waiting.removed))
+    saved = list_changes(book, process_id, zone)
+    if any(saved):
+        yield from statements.save(saved)
+
+
+def list_changes(book: Book, process_id: int, zone: str) -> SavedRows:
     counters = [
         SavedCounter(*key, encode_json(book.counters[key]).decode(), book.expires_at(key))
         for key in sorted(book.changed)
@@ -170,10 +243,7 @@ def save(statements: LimitStatements, book: Book, process_id: int, zone: str) ->
     holds += [to_row(one, process_id, queue=encode_key(one.queue)) for one in book.waiting.added.values()]
     day = datetime.fromtimestamp(book.now, find_zone(zone)).date().isoformat()
     added = [AddedUsage(day, *key, *msgspec.structs.astuple(book.usage[key])) for key in sorted(book.usage)]
-    if book.waiting.removed:
-        yield from statements.remove_tickets(sorted(book.waiting.removed))
-    if counters or holds or added:
-        yield from statements.save(counters, holds, added)
+    return SavedRows(counters, holds, added)
 
 
 def to_row(one: Hold | Ticket, process_id: int, *, queue: str | None = None, slot_user: str | None = None) -> SavedHold:
@@ -191,10 +261,6 @@ def add_counters(connection: Connection, keys: Sequence[CounterKey]) -> None:
 
 
 # A process has died
-
-
-def list_holding_processes(connection: Connection, own_process: int) -> list[int]:
-    return list(connection.execute(HOLDING_PROCESSES, {"own_process": own_process}).scalars())
 
 
 def settle_dead(
@@ -303,7 +369,7 @@ def forget_user(connection: Connection, user: str) -> int:
         for day, agent, model, purpose, *counts in found.all()
     ]
     if added:
-        run_script(connection, STATEMENTS[connection.dialect.name].save((), (), added))
+        run_script(connection, STATEMENTS[connection.dialect.name].save(SavedRows(usage=added)))
     return connection.execute(delete(usage).where(usage.c.user == user)).rowcount
 
 

@@ -26,25 +26,94 @@ from rightseat.core.limits.tickets import Ticket, WaitingTickets
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.known_limits import KnownLimits, is_repeatable
 from rightseat.stores.limit_queries import MissingCounters
 from rightseat.stores.limit_statements import STATEMENTS
 
+MAX_COMPARISONS = 2
+"""The second one has the rows that the first one has found."""
+LOCKED_BATCHES = 10
+MAX_UNFLUSHED = 100
+
+
+def drop_settlements(settlements: Sequence[Settle]) -> None:
+    """Without a ledger nothing is settled."""
+
 
 class SqlLimits:
+    """Operations are decided with the rows as this process knows them, and compared and written by one statement.
+
+    Settlements do not wait for the disk: they are the only ones that can be repeated without effect, and they are, if
+    the connection is lost before a later commit has flushed them. So a crash of the database loses none.
+    """
+
     is_used = False
     zone = "UTC"
 
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
+        self._statements = STATEMENTS[database.dialect]
+        self._known = KnownLimits()
+        self._locked_batches = 0  # that are next, after a comparison failed twice
+        self._unflushed: list[Settle] = []
+        self.repeat: Callable[[Sequence[Settle]], None] = drop_settlements
+        database.on_lost_scripts = self._repeat_unflushed
 
     async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
-        database, statements = self._database, STATEMENTS[self._database.dialect]
         while True:
             try:
-                script = limit_queries.apply(statements, operations, database.process_id, self.zone)
-                return await database.run_script(script)
+                outcomes = await self._apply_known(operations) or await self._apply_locked(operations)
             except MissingCounters as missing:
-                await database.write(limit_queries.add_counters, missing.keys)
+                await self._database.write(limit_queries.add_counters, missing.keys)
+            else:
+                self._known.learn_holds(operations, outcomes)
+                return outcomes
+
+    async def _apply_known(self, operations: Sequence[Operation]) -> Sequence[Outcome] | None:
+        """In one round trip mostly. None if the rows are not known, or if another process changes them as well."""
+        if self._database.reap_every is None or not self._known.covers(operations):
+            return None  # without other processes, a transaction needs no round trips
+        if self._locked_batches:
+            self._locked_batches -= 1
+            return None
+        is_flushed = not is_repeatable(operations) or len(self._unflushed) >= MAX_UNFLUSHED
+        for _ in range(MAX_COMPARISONS):
+            applied = await self._compare(operations, is_flushed=is_flushed)
+            if applied.outcomes is not None:
+                self._record_flush(operations, is_flushed=is_flushed)
+                return applied.outcomes
+        self._locked_batches = LOCKED_BATCHES
+        return None
+
+    async def _compare(self, operations: Sequence[Operation], *, is_flushed: bool) -> limit_queries.Applied:
+        process_id, known = self._database.process_id, self._known
+        applied = await self._database.run_statements(
+            limit_queries.apply_known(self._statements, operations, known, process_id, self.zone, is_flushed=is_flushed)
+        )
+        known.learn_rows(applied.rows)
+        if applied.outcomes is not None:
+            known.learn_counters(applied.saved)
+        return applied
+
+    async def _apply_locked(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
+        process_id = self._database.process_id
+        script = limit_queries.apply(self._statements, operations, process_id, self.zone)
+        outcomes = await self._database.run_script(script)
+        self._record_flush(operations, is_flushed=True)
+        return outcomes
+
+    def _record_flush(self, operations: Sequence[Operation], *, is_flushed: bool) -> None:
+        """A commit that waits for the disk has also flushed those before it."""
+        if is_flushed:
+            self._unflushed.clear()
+        else:
+            self._unflushed += [one for one in operations if isinstance(one, Settle)]
+
+    def _repeat_unflushed(self) -> None:
+        """The database may have crashed, and have lost its last commits."""
+        lost, self._unflushed = self._unflushed, []
+        if lost:
+            self.repeat(lost)
 
     def has_slot(self, connection: Connection, run_id: str) -> bool:
         """Whether this process holds the slot of a run; it keeps it until the transaction ends."""
@@ -73,6 +142,7 @@ class MemoryLimits:
 
     is_used = False
     zone = "UTC"
+    repeat: Callable[[Sequence[Settle]], None]  # never called: what is in memory is not lost
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

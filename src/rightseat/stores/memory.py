@@ -1,7 +1,7 @@
 """Threads in this process's memory: the most recently used, up to a number and a total size."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import assert_never
 
 import msgspec
@@ -55,10 +55,12 @@ class MemoryThreads:
         if again and ask.thread_id not in self._threads:
             raise ThreadNotFound(ask.thread_id)
         thread = self._open(ask)
+        new = thread.new_messages(ask.messages, ask.truncate_at)
+        if thread.active_run_id is None and rows.may_repeat(ask, new):
+            thread.refuse_repeated(ask)
         thread.active_run_id = ask.run_id
         thread.runs[ask.run_id] = RunRow(ask.run_id, ask.agent, ask.client_run_id, epoch=self._epoch)
         thread.begin_run(ask)
-        new = thread.new_messages(ask.messages, ask.truncate_at)
         if artifact is not None:
             self.artifacts.add(ask, artifact)
         return RunClaim(self._epoch, new, thread.state, unexpired(thread.pending), artifact is not None)
@@ -181,9 +183,9 @@ class MemoryThreads:
         live = {thread.active_run_id for thread in self._threads.values()}
         return [run_id for run_id in run_ids if run_id not in live]
 
-    async def expire(self) -> Sequence[str]:
+    async def expire(self) -> AsyncGenerator[Sequence[str], None]:
         self.limits.expire()
-        return ()  # threads are deleted only when there are too many
+        yield ()  # threads are deleted only when there are too many
 
     def _check(self, thread: StoredThread, ask: Ask) -> None:
         if thread.owner != ask.principal.id:

@@ -7,7 +7,7 @@ import msgspec
 
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
 from rightseat.core.ask import AgentNames, Ask, includes_agent
-from rightseat.core.errors import BadRequest
+from rightseat.core.errors import BadRequest, RunExists
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.records import (
@@ -51,6 +51,11 @@ class StoredThread:
         removed = rows.call_ids(self.messages[len(kept) :])
         self.messages = kept
         self.pending = tuple(one for one in self.pending if one.call is None or one.call.id not in removed)
+
+    def refuse_repeated(self, ask: Ask) -> None:
+        for run in self.runs.values():
+            if (run.client_run_id, run.agent) == (ask.client_run_id, ask.agent) and run.outcome != "cancelled":
+                raise RunExists(run.id)
 
     def begin_run(self, ask: Ask) -> None:
         run = RunRecord(

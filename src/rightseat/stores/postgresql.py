@@ -1,22 +1,22 @@
 """The store in PostgreSQL. Each process holds a lease, so that others can detect its death."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import ParamSpec, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import create_async_engine
 
 from rightseat.core.errors import ConfigError, StoreUnreachable
 from rightseat.health.readiness import address_of
 from rightseat.stores.databases import Work, new_process_id
-from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, Lease
+from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, SUSPECTS, Lease
 from rightseat.stores.migrations import upgrade_once
+from rightseat.stores.pool import STATEMENT_TIMEOUT_S, create_pool
+from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
 
@@ -54,15 +54,15 @@ class Postgres:
         self.process_id = new_process_id()
         self._address = address_of(url)
         self.reap_every = min(lease_seconds / RENEWALS_PER_LEASE, MAX_REAP_INTERVAL_S)
-        # The driver parses the URL itself: it supports `sslmode` and all else that PostgreSQL's own tools do.
-        connect = partial(asyncpg.connect, read_url(url))
-        self._engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, pool_pre_ping=True)
+        self._url = read_url(url)
+        self._engine = create_pool(self._url, statement_timeout=STATEMENT_TIMEOUT_S)
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._autocommit = self._engine.execution_options(
             isolation_level="AUTOCOMMIT"
         )  # saves two round trips of a transaction
-        self._scripts = ScriptConnection(read_url(url))
-        self._lease = Lease(read_url(url), self.process_id, lease_seconds)
+        self.on_lost_scripts: Callable[[], None] = lambda: None
+        self._scripts = ScriptConnection(self._url, lambda: self.on_lost_scripts())
+        self._lease = Lease(self._url, self.process_id, lease_seconds)
 
     async def open(self) -> None:
         try:
@@ -76,16 +76,21 @@ class Postgres:
             ) from error
 
     async def _migrate(self) -> None:
+        engine = create_pool(self._url, statement_timeout=None)  # an index of a large table takes minutes
         attempts = MIGRATION_ATTEMPTS
-        while True:
-            try:
-                if not await self._transact(migrate_once):
-                    return
-            except DBAPIError as error:
-                attempts -= 1
-                if not attempts or not is_lock_conflict(error):
-                    raise
-                logger.warning("a migration could not lock a table; trying again: %s", original_message(error))
+        try:
+            while True:
+                try:
+                    async with engine.begin() as connection:
+                        if not await connection.run_sync(migrate_once):
+                            return
+                except DBAPIError as error:
+                    attempts -= 1
+                    if not attempts or not is_lock_conflict(error):
+                        raise
+                    logger.warning("a migration could not lock a table; trying again: %s", original_message(error))
+        finally:
+            await engine.dispose()
 
     async def close(self) -> None:
         await self._lease.close()
@@ -107,6 +112,10 @@ class Postgres:
         with reporting_outages():
             return await self._scripts.run(script)
 
+    async def run_statements(self, script: Script[T]) -> T:
+        with reporting_outages():
+            return await self._scripts.run(script, is_transaction=False)
+
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with reporting_outages():
             async with self._reading.connect() as connection:
@@ -117,8 +126,20 @@ class Postgres:
             async with self._autocommit.connect() as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
+    async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
+        with reporting_outages():
+            found = await self._scripts.fetch(*statement.bind_numbered(parameters))
+        return [tuple(row) for row in found]
+
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)
+
+    def lacks_thread(self, thread_id: str) -> bool:
+        return False  # a lookup waits for the server
+
+    async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
+        with reporting_outages():
+            return [process_id for (process_id,) in await self._scripts.fetch(SUSPECTS, [list(process_ids)])]
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
         """Reading locks its row, so that the process cannot renew its lease meanwhile."""

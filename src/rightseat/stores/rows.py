@@ -52,12 +52,15 @@ def begin_text(message: Message) -> str | None:
 
 def fold_text(text: str) -> str:
     """The text as it is searched: case and width of characters do not count."""
-    return unicodedata.normalize("NFKC", text).casefold().replace("\0", "")
+    normalized = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return normalized.casefold().replace("\0", "")
 
 
 def searchable_text(message: Message) -> str:
     if message.role not in ("user", "assistant"):
         return ""
+    if (text := message.only_text) is not None:
+        return fold_text(text)
     return fold_text("\n".join(part.text for part in message.parts if isinstance(part, Text)))
 
 
@@ -65,6 +68,11 @@ def new_messages(known: Iterable[str], messages: Iterable[Message]) -> tuple[Mes
     """The messages whose ids are not known, each once."""
     seen = set(known)
     return tuple(message for message in messages if not (message.id in seen or seen.add(message.id)))  # type: ignore[func-returns-value]
+
+
+def may_repeat(ask: Ask, new: Sequence[Message]) -> bool:
+    """Whether the ask may be the repeated request of an earlier run: it brings nothing new."""
+    return ask.durable and bool(ask.client_run_id) and not ask.answers and not new
 
 
 def call_ids(messages: Iterable[Message]) -> set[str]:

@@ -1,13 +1,14 @@
 """The statements that begin and end a run of a thread, as functions of a connection that is inside a transaction."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import BindParameter, Connection, bindparam, delete, exists, func, insert, select, update
+from sqlalchemy import BindParameter, Connection, Text, bindparam, delete, exists, func, insert, or_, select, update
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
+from rightseat.core.errors import RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
 from rightseat.core.threads import Pending, RunClaim
@@ -40,9 +41,30 @@ ASKED_AT = (
     .join(interrupts, interrupts.c.run_id == runs.c.id)
     .where(interrupts.c.thread_id == THREAD_ID, interrupts.c.id.in_(bindparam("of_interrupts", expanding=True)))
 )
-MESSAGE_IDS = PreparedStatement(
-    select(messages.c.id).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+REPEATED_RUN = (
+    select(runs.c.id)
+    .where(
+        runs.c.thread_id == THREAD_ID,
+        runs.c.client_run_id == bindparam("of_client_run"),
+        runs.c.agent == bindparam("of_agent"),
+        runs.c.outcome != "cancelled",
+    )
+    .limit(1)
 )
+MESSAGE_IDS = select(messages.c.id, messages.c.position).where(messages.c.thread_id == THREAD_ID)
+MESSAGE_IDS = MESSAGE_IDS.order_by(messages.c.position)
+ALL_MESSAGE_IDS = PreparedStatement(MESSAGE_IDS)
+FEW_IDS = [f"id{number}" for number in range(8)]
+FEW_MESSAGE_IDS = PreparedStatement(
+    MESSAGE_IDS.where(
+        or_(
+            messages.c.id.in_([bindparam(name, type_=Text) for name in FEW_IDS]),
+            messages.c.position
+            == select(func.max(messages.c.position)).where(messages.c.thread_id == THREAD_ID).scalar_subquery(),
+        )
+    )
+)
+"""Those of up to eight messages, and of the last one. Reading 1,000 ids takes four times as long."""
 
 
 def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False) -> RunClaim:
@@ -56,8 +78,9 @@ def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False
         raise ThreadNotFound(ask.thread_id)
     if active_run_id is not None and active_run_id != ask.run_id:
         raise ThreadBusy(ask.thread_id, active_run_id)
-    known = _message_ids(connection, ask)
-    new = rows.new_messages(known[: _count_kept(known, ask)], ask.messages)
+    new = rows.new_messages(_find_stored(connection, ask, ask.messages).ids, ask.messages)
+    if active_run_id is None and rows.may_repeat(ask, new):
+        _refuse_repeated(connection, ask)
     own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
     CLAIM.change(connection, {**own, "first_words": rows.name(new)})
     if active_run_id is None:
@@ -67,6 +90,12 @@ def claim(connection: Connection, ask: Ask, process_id: int, again: bool = False
         epoch = _restart_run(connection, ask, process_id)
     open_interrupts = pending(connection, ask.principal.id, ask.thread_id)
     return RunClaim(epoch, new, read_json(state), tuple(open_interrupts))
+
+
+def _refuse_repeated(connection: Connection, ask: Ask) -> None:
+    repeated = {"of_thread": ask.thread_id, "of_client_run": ask.client_run_id, "of_agent": ask.agent}
+    if (run_id := connection.execute(REPEATED_RUN, repeated).scalar()) is not None:
+        raise RunExists(run_id)
 
 
 def _begin_thread(connection: Connection, ask: Ask, process_id: int) -> RunClaim:
@@ -90,13 +119,30 @@ def _add_thread(connection: Connection, ask: Ask, new: tuple[Message, ...], acti
     ADD_THREAD.change(connection, row)
 
 
-def _message_ids(connection: Connection, ask: Ask) -> Sequence[str]:
-    return [id for (id,) in MESSAGE_IDS.fetch(connection, {"of_thread": ask.thread_id})]
+class _StoredMessages(NamedTuple):
+    """The messages of a thread that an ask does not remove."""
+
+    ids: Collection[str]
+    """At least those of the messages in question."""
+    kept: int
+    """How many there are."""
+    removed: int
+    """How many the ask removes."""
 
 
-def _count_kept(known: Sequence[str], ask: Ask) -> int:
-    """How many messages of the thread the ask does not remove."""
-    return known.index(ask.truncate_at) if ask.truncate_at in known else len(known)
+def _find_stored(connection: Connection, ask: Ask, sent: Iterable[Message]) -> _StoredMessages:
+    """Which of the messages that were sent the thread has. Positions have no gaps."""
+    wanted = {message.id for message in sent}
+    if ask.truncate_at is not None:
+        wanted.add(ask.truncate_at)
+    if len(wanted) <= len(FEW_IDS):
+        few = dict(zip_longest(FEW_IDS, wanted, fillvalue=""))
+        found = FEW_MESSAGE_IDS.fetch(connection, {"of_thread": ask.thread_id, **few})
+    else:
+        found = ALL_MESSAGE_IDS.fetch(connection, {"of_thread": ask.thread_id})
+    total = found[-1][1] + 1 if found else 0
+    kept = next((position for id, position in found if id == ask.truncate_at), total)
+    return _StoredMessages({id for id, position in found if position < kept}, kept, total - kept)
 
 
 def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process_id: int, epoch: int) -> int:
@@ -210,9 +256,12 @@ def finish(
     if not RELEASE_THREAD.change(connection, {**own, "under_epoch": epoch, "to_state": write_json(state)}):
         return _check_epoch(connection, ask, epoch)
     FINISH.change(connection, {"of_run": ask.run_id, "now": own["now"], **_end_of_run(last, totals)})
-    known = _truncate(connection, ask)
-    if new := rows.new_messages(known, (*ask.messages, *run_messages)):
-        _add_messages(connection, ask.thread_id, len(known), new)
+    sent = (*ask.messages, *run_messages)
+    stored = _find_stored(connection, ask, sent)
+    if stored.removed:
+        _truncate(connection, ask, stored.kept)
+    if new := rows.new_messages(stored.ids, sent):
+        _add_messages(connection, ask.thread_id, stored.kept, new)
     if ask.answers:
         connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": answer.interrupt_id} for answer in ask.answers])
     if opened := rows.open_interrupts(ask, (*ask.messages, *run_messages), last):
@@ -221,13 +270,9 @@ def finish(
         connection.execute(ADD_INTERRUPTS, [_interrupt_row(ask, position, one) for position, one in enumerate(opened)])
 
 
-def _truncate(connection: Connection, ask: Ask) -> Sequence[str]:
-    """Delete the messages that the ask removes, and close the interrupts of their calls. Returns the remaining ids."""
-    known = _message_ids(connection, ask)
-    kept = known[: _count_kept(known, ask)]
-    if len(kept) == len(known):
-        return known
-    after = {"of_thread": ask.thread_id, "from_position": len(kept)}
+def _truncate(connection: Connection, ask: Ask, kept: int) -> None:
+    """Delete all messages but the first, and close the interrupts of their calls."""
+    after = {"of_thread": ask.thread_id, "from_position": kept}
     stored = connection.execute(MESSAGES_FROM, after).scalars()
     calls = rows.call_ids(msgspec.json.decode(one, type=Message) for one in stored)
     waiting = [one for one in pending(connection, ask.principal.id, ask.thread_id) if one.call and one.call.id in calls]
@@ -236,7 +281,6 @@ def _truncate(connection: Connection, ask: Ask) -> Sequence[str]:
         connection.execute(ANSWER_INTERRUPT, [{**own, "of_interrupt": one.interrupt.id} for one in waiting])
     connection.execute(DELETE_TEXTS_FROM, after)
     connection.execute(DELETE_MESSAGES_FROM, after)
-    return kept
 
 
 def _end_of_run(last: RunFinished | RunFailed, totals: RunTotals | None) -> dict[str, Any]:
@@ -305,12 +349,12 @@ def append_messages(connection: Connection, ask: Ask) -> None:
         raise ThreadNotFound(ask.thread_id)
     if active_run_id is not None:
         raise ThreadBusy(ask.thread_id, active_run_id)
-    known = _message_ids(connection, ask)
-    new = rows.new_messages(known, ask.messages)
+    stored = _find_stored(connection, ask, ask.messages)
+    new = rows.new_messages(stored.ids, ask.messages)
     if found is None:
         _add_thread(connection, ask, new, None)
     else:
         own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "now": rows.now()}
         connection.execute(USE_THREAD, {**own, "first_words": rows.name(new)})
     if new:
-        _add_messages(connection, ask.thread_id, len(known), new)
+        _add_messages(connection, ask.thread_id, stored.kept, new)

@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Self
@@ -18,7 +17,6 @@ from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
 from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
@@ -40,16 +38,19 @@ from rightseat.stores import (
     user_queries,
 )
 from rightseat.stores.api_keys import SqlApiKeys
+from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
-from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.databases import Sqlite, StoreDatabase, connect
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
+from rightseat.stores.stops import SqlStops
 
 logger = logging.getLogger(__name__)
 
 BEGIN_ATTEMPTS = 3  # two processes may create the same thread at once; the second then finds it
 RECONCILE_INTERVAL_S = 5.0  # between two searches for own runs that nothing executes
-DELETE_BATCH_THREADS = 500  # per transaction
+DELETE_BATCH_THREADS = 25  # per transaction, which takes about 20 ms
+DELETE_BATCH_ROWS = 2000
 FILE_RETENTION = timedelta(days=1)  # of files without a thread
 
 
@@ -93,12 +94,16 @@ class SqlThreads:
         self.api_keys = SqlApiKeys(database)
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
-        self.pins = SqlPins(database) if database.reap_every is not None else None
+        self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
         self._reconcile_at = 0.0
+
+    def share_file(self) -> None:
+        if isinstance(self._database, Sqlite):
+            self._database.share_file()
 
     async def __aenter__(self) -> Self:
         await self._database.open()
@@ -111,6 +116,8 @@ class SqlThreads:
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
     ) -> RunClaim:
         if ask.transient:
+            if needs_slot and not await self._database.write(self.limits.has_slot, ask.run_id):
+                raise SlotLost
             return RunClaim(1)
         if "\0" in f"{ask.thread_id}{ask.run_id}{ask.client_run_id}{ask.agent}":
             raise BadRequest("An id must not contain a NUL character.")
@@ -175,7 +182,7 @@ class SqlThreads:
             del self._epochs[run_id]
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
-        if "\0" in thread_id:
+        if "\0" in thread_id or self._database.lacks_thread(thread_id):
             return None
         return await self._database.read(thread_queries.load, thread_id, principal.id)
 
@@ -219,16 +226,17 @@ class SqlThreads:
         return self._database.reap_every
 
     async def orphans(self) -> Sequence[Ask]:
-        processes = await self._other_processes()
+        processes = await self._find_suspects()
         found = [ask for process_id in processes for ask in await self._database.write(self._adopt, process_id)]
         return [*found, *await self._find_idle()]
 
-    async def _other_processes(self) -> Sequence[int]:
-        """The other processes that have unfinished runs, or reservations of limits."""
-        own = self._database.process_id
-        found = await self._database.query(process_queries.list_other_processes, own)
-        holding = await self._database.query(limit_queries.list_holding_processes, own) if self.limits.is_used else ()
-        return list(dict.fromkeys([*found, *holding]))
+    async def _find_suspects(self) -> Sequence[int]:
+        """The other processes that have unfinished runs, or reservations of limits, and that may be dead."""
+        own = {"own_process": self._database.process_id}
+        found = await self._database.poll(process_queries.OTHER_PROCESSES, own)
+        holding = await self._database.poll(limit_queries.HOLDING_PROCESSES, own) if self.limits.is_used else ()
+        others = list(dict.fromkeys(process_id for (process_id,) in (*found, *holding)))
+        return await self._database.find_suspects(others) if others else ()
 
     async def _find_idle(self) -> Sequence[Ask]:
         """Own runs that nothing executed for a while.
@@ -269,9 +277,13 @@ class SqlThreads:
             limit_queries.settle_dead(connection, process_id, own, durable, self.limits.zone)
         return asks
 
+    @property
+    def stops(self) -> SqlStops | None:
+        return SqlStops(self._database, self._epochs) if self.reap_every is not None else None
+
     async def expire_questions(self) -> Sequence[Expired]:
         before = rows.now(ago=rows.EXPIRY_GRACE)
-        if not await self._database.query(thread_queries.has_expired_interrupts, before):
+        if not await self._database.poll(thread_queries.EXPIRED_INTERRUPT, {"before": before}):
             return ()
         return await self._database.write(thread_queries.expire_interrupts, before)
 
@@ -279,25 +291,30 @@ class SqlThreads:
         live = await self._database.query(process_queries.find_running, run_ids)
         return [run_id for run_id in run_ids if run_id not in live]
 
-    async def expire(self) -> Sequence[str]:
-        if await self._database.write(file_queries.expire_files, rows.now(ago=FILE_RETENTION)):
-            self._database.erase()
+    async def expire(self) -> AsyncGenerator[Sequence[str], None]:
+        await self._delete_before(file_queries.expire_files, FILE_RETENTION)
         if self.limits.is_used:
             await self._database.write(limit_queries.expire_counters, time.time())
             await self._merge_usage()
         if self._audit_retention_days is not None:
-            audit_before = rows.now(ago=timedelta(days=self._audit_retention_days))
-            if await self._database.write(audit.expire, audit_before):
-                self._database.erase()
+            await self._delete_before(audit.expire, timedelta(days=self._audit_retention_days))
         if self._retention_days is None:
-            return ()
-        before, threads, run_ids = rows.now(ago=timedelta(days=self._retention_days)), 0, list[str]()
+            return
+        before, threads = rows.now(ago=timedelta(days=self._retention_days)), 0
         while (found := await self._database.write(thread_queries.expire, before, DELETE_BATCH_THREADS))[0]:
-            threads, run_ids = threads + found[0], run_ids + found[1]
+            threads += found[0]
+            yield found[1]
         if threads:
             self._database.erase()
             logger.info("deleted %d threads that were not used for %g days", threads, self._retention_days)
-        return run_ids
+
+    async def _delete_before(self, work: Callable[[Connection, str, int], int], age: timedelta) -> None:
+        """`work` deletes at most so many rows that are older, and returns how many."""
+        before, deleted = rows.now(ago=age), 0
+        while count := await self._database.write(work, before, DELETE_BATCH_ROWS):
+            deleted += count
+        if deleted:
+            self._database.erase()
 
     async def _merge_usage(self) -> None:
         before, merged = usage_months.first_daily_day(datetime.now(UTC), self.limits.zone), 0
@@ -333,30 +350,6 @@ class SqlThreads:
         deleted = await self._database.write(user_queries.delete_files, user)
         self._database.erase()
         return deleted
-
-
-class SqlArtifacts:
-    """Files in the database of the threads. Deleting a thread deletes its files."""
-
-    def __init__(self, database: StoreDatabase) -> None:
-        self._database = database
-
-    async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
-        if id is None:
-            stored = StoredArtifact(new_id("file"), ask.agent, name, media_type, content)
-            await self._database.write(file_queries.add_file, ask, stored)
-            return stored.id
-        with suppress(IntegrityError):  # another process stores it at the same moment
-            await self._database.write(
-                file_queries.replace_file, ask, StoredArtifact(id, ask.agent, name, media_type, content)
-            )
-        return id
-
-    async def get(self, id: str, principal: Principal) -> StoredArtifact | None:
-        return None if "\0" in id else await self._database.read(file_queries.find_file, id, principal.id)
-
-    async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
-        return None if "\0" in id else await self._database.write(file_queries.take_file, id, principal.id, media_type)
 
 
 class SqlRecords:

@@ -95,6 +95,7 @@ runs = Table(
     Column("ask", Text),
     Column("created_at", Text, nullable=False),
     Column("finished_at", Text),
+    Column("stop_requested", Boolean),
     Index("ix_runs_id", "id", unique=True),
     Index("ix_runs_thread_id", "thread_id"),
     Index("ix_runs_unfinished", "process_id", postgresql_where=UNFINISHED, sqlite_where=UNFINISHED),
@@ -102,7 +103,7 @@ runs = Table(
 """`process_id` is the process that executes it, `ask` what another needs to resume or end it; until it is finished.
 
 The totals of its spans are written when it finishes; `model_usage` is a list of `core.usage.ModelUsage`. `asked_at` is
-the end of the run whose question it answers.
+the end of the run whose question it answers. `stop_requested`: another process asks for its cancellation.
 """
 
 interrupts = Table(

@@ -26,6 +26,7 @@ from rightseat.core.messages import Call, Message
 from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, ThreadCursor
 from rightseat.core.types import JsonValue
 from rightseat.stores import rows
+from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.tables import interrupts, messages, runs, threads
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
@@ -136,6 +137,7 @@ EXPIRED = (
     select(threads.c.id, threads.c.owner)
     .where(threads.c.active_run_id.is_(None), threads.c.updated_at < bindparam("before"))
     .limit(bindparam("limit"))
+    .with_for_update(skip_locked=True)  # another replica deletes those, or a run begins; SQLite has one writer
 )
 
 
@@ -144,7 +146,7 @@ IS_EXPIRED = (
     & (interrupts.c.expires_at < bindparam("before"))
     & exists().where(threads.c.id == interrupts.c.thread_id, threads.c.active_run_id.is_(None))
 )
-HAS_EXPIRED_INTERRUPTS = select(exists().where(IS_EXPIRED))
+EXPIRED_INTERRUPT = PreparedStatement(select(interrupts.c.thread_id).where(IS_EXPIRED).limit(1))
 EXPIRE_INTERRUPTS = update(interrupts).where(IS_EXPIRED).values(answered_at=NOW).returning(*interrupts.c)
 
 
@@ -172,10 +174,6 @@ def expire(connection: Connection, before: str, limit: int) -> tuple[int, list[s
     """Return how many threads were deleted, and the ids of their runs."""
     found = connection.execute(EXPIRED, {"before": before, "limit": limit}).all()
     return len(found), [run_id for row in found for run_id in delete_thread(connection, row.id, row.owner)]
-
-
-def has_expired_interrupts(connection: Connection, before: str) -> bool:
-    return bool(connection.execute(HAS_EXPIRED_INTERRUPTS, {"before": before}).scalar())
 
 
 def expire_interrupts(connection: Connection, before: str) -> list[Expired]:

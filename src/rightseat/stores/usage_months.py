@@ -11,7 +11,8 @@ from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, func, 
 from rightseat.core.limits.book import UsageCounts
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores.limit_queries import COUNT_NAMES
-from rightseat.stores.limit_statements import STATEMENTS, AddedUsage
+from rightseat.stores.limit_rows import AddedUsage, SavedRows
+from rightseat.stores.limit_statements import STATEMENTS
 from rightseat.stores.scripts import run_script
 from rightseat.stores.tables import usage
 
@@ -43,7 +44,7 @@ def merge_months(connection: Connection, before: str, batch: int = MERGE_BATCH_R
     """Merge some rows of days before this one, in the transaction of the connection. Returns how many; 0 at the end."""
     rows = connection.execute(TAKE_OLD_ROWS, {"before": before, "batch": batch}).all()
     if rows:
-        run_script(connection, STATEMENTS[connection.dialect.name].save((), (), sum_by_month(rows)))
+        run_script(connection, STATEMENTS[connection.dialect.name].save(SavedRows(usage=sum_by_month(rows))))
     return len(rows)
 
 

@@ -19,7 +19,10 @@ CONTENT_TYPE = CONTENT_TYPE_LATEST
 HAS_WORKERS = "PROMETHEUS_MULTIPROC_DIR" in os.environ
 """`rightseat serve --workers` sets it. The Prometheus client reads it when it is imported."""
 BUCKETS_S = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+ADMISSION_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5)
 LABELS: dict[TraceKind, str] = {"run": "agent", "model": "model", "tool": "tool", "step": "step"}
+DIRECTIONS = {"input": "input_tokens", "output": "output_tokens", "cached": "cache_read_tokens"}
+"""Of tokens. Those that the provider read from its cache are a part of the input."""
 NOUNS: dict[TraceKind, str] = {"run": "runs", "model": "model_calls", "tool": "tool_calls", "step": "steps"}
 
 
@@ -34,7 +37,10 @@ class Metrics:
             "rightseat_runs_running", "Active runs.", registry=self.registry, multiprocess_mode="livesum"
         )
         self.tokens = Counter(
-            "rightseat_tokens", "Input and output tokens of models.", ("model", "direction"), registry=self.registry
+            "rightseat_tokens",
+            "Input, output and cached input tokens of models.",
+            ("model", "direction"),
+            registry=self.registry,
         )
         self.limits = LimitMetrics(self.registry)
 
@@ -97,9 +103,18 @@ class LimitMetrics:
             buckets=BUCKETS_S,
             registry=registry,
         )
+        self._admission_seconds = Histogram(
+            "rightseat_admission_seconds",
+            "How long the store took to admit or refuse an ask or a model call, without the time in a queue.",
+            buckets=ADMISSION_BUCKETS_S,
+            registry=registry,
+        )
         self._downgraded = Counter(
             "rightseat_downgraded", "Asks that a limit made run with another model.", ("limit",), registry=registry
         )
+
+    def admit(self, seconds: float) -> None:
+        self._admission_seconds.observe(seconds)
 
     def refuse(self, limit: str, code: str) -> None:
         self._refused.labels(limit, code).inc()
@@ -150,8 +165,8 @@ class MetricsSpan:
             self._outcome = str(error)
         elif outcome := attributes.get("outcome"):
             self._outcome = str(outcome)
-        for direction in ("input", "output"):
-            if count := attributes.get(f"{direction}_tokens"):
+        for direction, name in DIRECTIONS.items():
+            if count := attributes.get(name):
                 self._metrics.tokens.labels(self._name, direction).inc(float(count))
 
     def mark_first_chunk(self) -> None:

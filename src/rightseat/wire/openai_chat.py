@@ -61,6 +61,9 @@ def write_message(message: Message) -> Iterable[dict[str, object]]:
             if isinstance(part, Result):
                 yield {"role": "tool", "tool_call_id": part.call_id, "content": part.content}
         return
+    if (text := message.only_text) is not None:
+        yield {"role": message.role, "content": text}
+        return
     calls = [part for part in message.parts if isinstance(part, Call)]
     written: dict[str, object] = {"role": message.role, "content": write_content(message.parts)}
     if calls:

@@ -15,6 +15,8 @@ whole: dict[str, Any] = {
     "faces": [
         {"type": "copilotkit", "path": "/copilotkit", "agent": "default"},
         {"type": "openai", "path": "/v1"},
+        {"type": "ai_sdk", "path": "/api/chat"},
+        {"type": "mcp", "path": "/mcp"},
         {"type": "openbb", "path": "/"},
     ],
     "threads": {"type": "sql"},

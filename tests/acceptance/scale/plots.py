@@ -11,6 +11,9 @@ from typing import Any, NamedTuple
 
 from rightseat.plugins.charts import render_svg
 
+REQUESTS = ("list", "page", "search", "load", "stream", "approvals", "run", "continue", "delete")
+"""What is drawn of `growth`: one colour each."""
+
 
 class Plot(NamedTuple):
     """A logarithmic chart: for each x the value of each series."""
@@ -34,10 +37,8 @@ def main() -> None:
 def find_plots(found: Mapping[str, Any]) -> Iterator[Plot]:
     """Parts that were not run, or failed, have no plot."""
     for store, rows in found.get("growth", {}).items():
-        costs = {
-            size: {key: one["ms"] for key, one in row.items() if isinstance(one, dict)} for size, row in rows.items()
-        }
-        yield Plot(f"growth-{store}", f"ms of CPU of one operation, {store}", "threads", costs)
+        costs = {size: {key: row[key]["ms"] for key in REQUESTS} for size, row in rows.items()}
+        yield Plot(f"growth-{store}", f"ms of CPU of one request, {store}", "threads", costs)
     if lengths := found.get("history"):
         yield Plot("history", "ms of CPU of one request", "messages", transpose(lengths))
     if streams := found.get("streams"):

@@ -54,6 +54,20 @@ def test_a_call_is_reserved_with_its_ask_only_if_it_fits() -> None:
     assert book.counters[tokens] == {DAY.bucket(NOW): (0, 100)}
 
 
+def test_a_run_that_is_taken_over_twice_at_once_has_one_slot() -> None:
+    runs = CounterKey("a", "concurrent_runs", "alice")
+    book = Book({runs: {}}, NOW)
+    taken = Reserve("run:slot", "run", [Charge(runs, LimitRule("runs", 1), 1)], USAGE, is_forced=True)
+
+    first, second = book.apply(taken), book.apply(taken)
+
+    assert isinstance(first, Admitted)
+    assert isinstance(second, Admitted)
+    assert second.hold == first.hold
+    assert [one.id for one in book.holds] == ["run:slot"]
+    assert book.counters[runs] == {0: (0, 1)}
+
+
 def test_a_hold_is_settled_once_in_the_window_in_which_it_was_reserved() -> None:
     key, today = CounterKey("a", "tokens/day", "alice"), DAY.bucket(NOW)
     hold = Hold("h", "run", [HeldAmount(key, "tokens", today, 100)], USAGE)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,10 +14,10 @@ from rightseat.core.ask import Answer, Ask, Parameters, Principal
 from rightseat.core.errors import BudgetExceeded, ModelUnreachable
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFailed, RunFinished
 from rightseat.core.guard import Guard
-from rightseat.core.limits import meter
+from rightseat.core.limits import first_call
 from rightseat.core.limits.book import Operation, Outcome, Reserve
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import Metering
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.rules import NANO, CounterKey, DowngradePolicy, Limit, LimitRule, Limits
 from rightseat.core.limits.store import UsageQuery
 from rightseat.core.limits.windows import CalendarWindow
@@ -37,6 +38,7 @@ from rightseat.core.model import (
 from rightseat.core.prices import Price, Prices
 from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.runtime import Runtime
+from rightseat.core.threads import RunClaim
 from rightseat.core.tools import Tool
 from rightseat.engines.local import LocalEngine
 from rightseat.guards.judge import Judge
@@ -501,7 +503,7 @@ async def test_an_ask_that_answers_a_question_reserves_no_call_before_its_tool_h
 
 async def test_a_first_call_that_comes_late_is_reserved_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process may have settled the reservation of the admission."""
-    monkeypatch.setattr(meter, "MAX_WAIT_S", -1.0)
+    monkeypatch.setattr(first_call, "MAX_WAIT_S", -1.0)
     served = Served(Scripted([*SAID, UsageChunk(30, 12)]), *RUNS_AND_TOKENS)
     served.metering.first_calls.record("default", 0)
     batches = record_batches(served)
@@ -512,3 +514,34 @@ async def test_a_first_call_that_comes_late_is_reserved_once_more(monkeypatch: p
     assert batches[:3] == [["Reserve+call"], ["Settle", "Reserve"], ["Settle", "Settle"]]
     assert batches[3:] == [["Reserve"], ["Reserve"], ["Settle", "Settle"]]
     assert await served.used() == (84, 0)
+
+
+@pytest.mark.parametrize(("max_wait_s", "needs_slot"), [(-1.0, True), (60.0, False)])
+async def test_a_transient_run_that_starts_late_looks_for_its_slot(
+    max_wait_s: float, needs_slot: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process may have stood still since the admission, and the slot have been given back."""
+    monkeypatch.setattr(first_call, "MAX_WAIT_S", max_wait_s)
+    seen: list[bool] = []
+    claim = MemoryThreads.claim
+
+    async def record(self: MemoryThreads, ask: Ask, **options: Any) -> RunClaim:
+        seen.append(options["needs_slot"])
+        return await claim(self, ask, **options)
+
+    monkeypatch.setattr(MemoryThreads, "claim", record)
+
+    await Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule("runs", 2)).ask(500)
+
+    assert seen == [needs_slot]
+
+
+async def test_a_call_that_is_larger_than_the_whole_limit_counts_as_refused() -> None:
+    served = Served(Scripted([*SAID]), LimitRule("tokens", 100, DAY))
+
+    last = await served.ask(500)
+
+    rows = await served.store.usage(UsageQuery(("model",)))
+    assert isinstance(last, RunFailed)
+    assert last.code == "request_too_large"
+    assert {row.group[0]: row.counts.refused for row in rows} == {"": 0, "big": 1}

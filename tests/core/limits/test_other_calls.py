@@ -16,11 +16,11 @@ from rightseat import app, config
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
-from rightseat.core.errors import ConcurrencyLimitExceeded
+from rightseat.core.errors import ConcurrencyLimitExceeded, ModelUnreachable
 from rightseat.core.events import Event, RunFailed, RunFinished
 from rightseat.core.limits.metered_calls import embed_texts
 from rightseat.core.limits.rules import LimitRule
-from rightseat.core.model import CallChunk, Chunk, Embedder, Model, StopChunk, TextChunk, UsageChunk, Vectors
+from rightseat.core.model import CallChunk, Chunk, Embedder, Model, Prompt, StopChunk, TextChunk, UsageChunk, Vectors
 from rightseat.core.tools import Approval, Invocation, Tool
 from rightseat.egress.redaction import Redactor
 from rightseat.plugins.definition import RetryPolicy, Step
@@ -78,7 +78,7 @@ async def limited(limit: str) -> AsyncIterator[tuple[httpx2.AsyncClient, Upstrea
             limits: [{{name: all, subject: everyone, {limit}}}]
         """
         built = app.build(config.parse(text, environ={}))
-        async with serving(built) as url, httpx2.AsyncClient(base_url=url) as client:
+        async with serving(built) as url, httpx2.AsyncClient(base_url=url, timeout=30) as client:
             yield client, upstream
 
 
@@ -236,6 +236,28 @@ async def test_responses_that_are_requested_again_for_a_schema_have_a_purpose_of
     assert found == {("big", "answer"): (1, 22), ("big", "schema"): (0, 22), ("big", "embeddings"): (0, 9)}
     assert await served.used() == (53, 0)
     assert await served.used("requests/day") == (1, 0)
+
+
+class Unsteady(Scripted):
+    """The first call fails before its first token."""
+
+    has_failed = False
+
+    async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        if not self.has_failed:
+            self.has_failed = True
+            raise ModelUnreachable("down")
+        async for chunk in super().stream(prompt):
+            yield chunk
+
+
+async def test_a_call_that_is_repeated_because_the_model_failed_is_for_the_answer() -> None:
+    model = Unsteady(replies('{"n": 1}'), replies("Done"))
+    served = serve_agent(Served(model, LimitRule("tokens", 100_000, DAY)), FlowAgent(model, FITTED))
+
+    assert isinstance(await served.ask(), RunFinished)
+
+    assert await served.purposes() == {("big", "answer"): (1, 22)}
 
 
 async def test_a_flow_ends_with_the_budget_at_the_call_that_does_not_fit() -> None:

@@ -10,6 +10,7 @@ import httpx2
 from fastapi import FastAPI
 
 from rightseat.app import Assembly, application, build_router
+from rightseat.app.builder import records_of
 from rightseat.config import ConfiguredPart, Server
 from rightseat.core.agent import Agent
 from rightseat.core.hooks import Hooks
@@ -39,12 +40,14 @@ def runtime(
 ) -> Runtime:
     """The model answers as `default`."""
     default = Loop(model or ScriptedModel([says("Hel", "lo")]))
+    threads = threads or MemoryThreads()
     return Runtime(
         {"default": default, **agents},
         log=log or MemoryLog(),
-        threads=threads or MemoryThreads(),
+        threads=threads,
         engine=LocalEngine(),
         hooks=hooks,
+        records=records_of(threads),
     )
 
 

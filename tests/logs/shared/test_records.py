@@ -3,7 +3,7 @@
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Position
 from rightseat.core.stream import codec
-from rightseat.logs.shared.records import Cursor, Record
+from rightseat.logs.shared.records import Cursor, Record, RecordPage
 
 
 def said(epoch: int, first: int, last: int) -> Record:
@@ -51,3 +51,22 @@ def test_what_was_seen_before_it_was_acknowledged_is_not_missed() -> None:
 
     assert [entry.id for entry in entries] == ["2-7", "2-8"]
     assert cursor.truncated is None
+
+
+def test_a_page_has_fewer_records_if_they_are_long() -> None:
+    cursor = Cursor("r")
+    counts = []
+    for length in (100, 10_000, 10_000_000):
+        cursor.fit_page(RecordPage([Record(Position(1, 1), "events", b"x" * length)] * 3, is_last=False))
+        counts.append(cursor.page_records)
+
+    assert counts == [200, 13, 1]
+
+
+def test_a_page_without_events_does_not_change_the_size_of_the_next() -> None:
+    cursor = Cursor("r")
+    before = cursor.page_records
+    cursor.fit_page(RecordPage([], is_last=True))
+    cursor.fit_page(RecordPage([Record(Position(1, 0), "fence")], is_last=True))
+
+    assert cursor.page_records == before

@@ -8,7 +8,7 @@ from rightseat.logs.shared.records import START, Cursor, RecordPage
 from rightseat.logs.shared.run import SharedRun
 
 
-async def nothing(run_id: str, after: Position) -> RecordPage:
+async def nothing(cursor: Cursor) -> RecordPage:
     return RecordPage((), True)
 
 

@@ -33,6 +33,7 @@ from rightseat.logs.sqlite import compaction
 from rightseat.logs.sqlite import log as sqlite
 from rightseat.logs.sqlite.database import LogDatabase
 from rightseat.logs.sqlite.log import Options, SqliteLog, build
+from rightseat.logs.sqlite.writer import MIN_COMMIT_INTERVAL_S, commit_interval
 from rightseat.testing import check_order
 
 
@@ -608,3 +609,35 @@ async def test_large_entries_without_readers_are_not_kept_in_memory(path: Path) 
             for number in range(20):
                 await writer.append(TextDelta("m", "a" * 10_000 + str(number)))
                 assert len(run.entries) <= 1
+
+
+# It is written in batches
+
+
+async def test_entries_of_one_transaction_reach_a_follower_together_and_a_single_one_its_tap(path: Path) -> None:
+    tapped: list[Event] = []
+
+    def tap(entry: Entry) -> bool:
+        tapped.append(entry.event)
+        return True
+
+    one, first, second = deltas(3)
+    async with asyncio.timeout(30), SqliteLog(path) as log:
+        await log.create("r")
+        async with log.open("r", 1) as writer, aclosing(log.follow("r", tap=tap)) as batches:
+            waiting = asyncio.ensure_future(anext(batches))
+            await asyncio.sleep(0)  # the follower waits for its first entry
+            await writer.append(one)
+            await writer.flush()
+            assert tapped == [one]
+            await writer.append(first)
+            await writer.append(second)
+            batch = await waiting
+
+    assert [entry.event for entry in batch] == [first, second]
+    assert tapped == [one]
+
+
+def test_two_workers_with_half_of_the_runs_each_commit_as_often_as_one_process() -> None:
+    assert commit_interval(4, is_shared=True) == 2 * commit_interval(8, is_shared=False)
+    assert commit_interval(1, is_shared=True) == commit_interval(1, is_shared=False) == MIN_COMMIT_INTERVAL_S

@@ -4,21 +4,18 @@ A reservation counts as used from the moment it is written, so what may never ha
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection
 
 from rightseat.core.limits.book import Hold
 from rightseat.core.limits.rules import CounterKey, Limits
 from rightseat.stores import limit_queries
-from rightseat.stores.databases import Work
 from rightseat.stores.limit_queries import decode_buckets, decode_hold
+from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from tests.simulation.clock import Clock
 from tests.simulation.database import Connected, Database
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from tests.simulation.limits.provider import ESTIMATED_INPUT, ProviderCall
 
 
 class CountedDatabase(Database):
@@ -32,7 +29,10 @@ class CountedDatabase(Database):
         self.problems: list[str] = []
         self.reaped: set[int] = set()
         self.taken_over: set[str] = set()
-        self._holding: list[int] = []
+        self._owners: dict[str, int] = {}  # of the holds, as processes
+        self._dying: set[str] = set()  # holds of a process that was found dead in the current transaction
+        self._settled: set[str] = set()  # holds that another process has settled
+        self._repeated: dict[str, ProviderCall] = {}
 
     @property
     def time(self) -> float:
@@ -45,13 +45,30 @@ class CountedDatabase(Database):
 
     def holding(self, own_process: int) -> list[int]:
         """The other processes that have reservations. All processes ask for them every second."""
-        return [one for one in self._holding if one != own_process]
+        return sorted({one for one in self._owners.values() if one != own_process})
+
+    def find_dead(self, process: int) -> None:
+        """The current transaction settles what the process has reserved."""
+        self.reaped.add(process)
+        self._dying = {hold for hold, owner in self._owners.items() if owner == process}
+
+    def note_repeated(self, hold: str, call: ProviderCall) -> None:
+        """The call is reserved once more. If another process settles its first reservation, both are counted."""
+        self._repeated[hold] = call
+        self._count_settled()
+
+    def _count_settled(self) -> None:
+        for hold in self._settled & self._repeated.keys():
+            self._repeated.pop(hold).before = ESTIMATED_INPUT
 
     def _find_problems(self) -> Iterator[str]:
         """By the driver: SQLAlchemy would take most of the time of a schedule."""
         stored = self.driver.execute("SELECT process_id, hold FROM limit_holds").fetchall()
-        self._holding = sorted({process for process, _ in stored})
         self.holds = [decode_hold(text) for _, text in stored]
+        self._owners = {hold.id: process for hold, (process, _) in zip(self.holds, stored, strict=True)}
+        self._settled |= self._dying - self._owners.keys()
+        self._dying.clear()
+        self._count_settled()
         held, beyond = self._sum_holds()
         for *key, text in self.driver.execute("SELECT limit_name, rule, subject, buckets FROM limit_counters"):
             counter = CounterKey(*key)
@@ -86,14 +103,13 @@ class CountedConnection(Connected):
 
     server: CountedDatabase
 
-    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if work is limit_queries.list_holding_processes:
-            found: Any = await self._once(self.server.holding, self.process_id)
-            return cast(T, found)
-        return await super().query(work, *args, **kwargs)
+    async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
+        if statement is limit_queries.HOLDING_PROCESSES:
+            return [(process,) for process in await self._once(self.server.holding, self.process_id)]
+        return await super().poll(statement, parameters)
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
         is_dead = super().is_dead(connection, process_id)
         if is_dead:
-            self.server.reaped.add(process_id)
+            self.server.find_dead(process_id)
         return is_dead

@@ -9,9 +9,10 @@ from rightseat.core.limits.book import Admitted, Book, Buckets, Operation, Outco
 from rightseat.core.limits.rules import CounterKey
 from rightseat.core.limits.store import LimitStore
 from rightseat.stores import limit_queries
-from rightseat.stores.limit_statements import SqliteStatements
+from rightseat.stores.limit_rows import ComparedRows, LimitDecision
 from rightseat.stores.limits import SqlLimits
-from rightseat.stores.scripts import run_script
+from rightseat.stores.limits_sqlite import SqliteStatements
+from rightseat.stores.scripts import Script, run_script
 from rightseat.stores.sql import SqlThreads
 from rightseat.stores.tables import limit_holds
 from tests.simulation.database import Connected
@@ -60,6 +61,21 @@ def forget_calls(threads: SqlThreads, database: Connected) -> LimitStore:
     """The process does not learn that the first call was reserved with its ask."""
     threads.limits = ForgetfulLimits(database)
     return threads.limits
+
+
+def compare_nothing(threads: SqlThreads, database: Connected) -> LimitStore:
+    """Decisions are written without a look at the rows that they depend on."""
+    limits = SqlLimits(database)
+    limits._statements = UncheckedStatements()
+    threads.limits = limits
+    return limits
+
+
+class UncheckedStatements(SqliteStatements):
+    def replace(self, decided: LimitDecision) -> Script[ComparedRows]:
+        yield from self.lock((), decided.settled, decided.owner)
+        yield from self.save(decided.saved)
+        return ComparedRows(True, {}, None)
 
 
 class ForgetfulLimits(SqlLimits):

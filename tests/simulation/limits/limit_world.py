@@ -27,7 +27,7 @@ ASK_MAX_TOKENS = (MAX_TOKENS, MAX_TOKENS, MAX_TOKENS + 5, 3 * MAX_TOKENS, MAX_TO
 """With these the first call of an ask is predicted as it is, slightly too large, much too large, or too small."""
 BURST_S = 0.3
 PAUSES_ONCE_ADMITTED = 0.1
-"""How often a process stands still between the admission and the claim of a durable run: other faults rarely hit it."""
+"""How often a process stands still between the admission and the claim of a run: other faults rarely hit it."""
 STORM_S = 5.0  # within which asks and faults start
 CALM_S = STORM_S + 8 * LEASE  # after which nothing may be reserved any more
 AFTERMATH_S = 1.0  # in which a process that was paused continues
@@ -98,7 +98,7 @@ class LimitWorld:
         )
         kind = "durable" if is_durable else "transient"
         self._note(f"process {replica.process} receives {kind} {ask.run_id} of {ask.principal.id}")
-        is_pausing = is_durable and self.random.random() < PAUSES_ONCE_ADMITTED
+        is_pausing = self.random.random() < PAUSES_ONCE_ADMITTED
         replica.accept(ask, self.random.uniform(0.1, 6.0), partial(self._pause, replica) if is_pausing else None)
 
     # Faults

@@ -12,8 +12,11 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelError, RightseatError
 from rightseat.core.events import RunFinished
 from rightseat.core.limits.estimate import measure_prompt
+from rightseat.core.limits.first_call import is_fitting
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import Metering, stream_model
+from rightseat.core.limits.meter import RunMeter, stream_model
+from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.model_charge import ModelCharge
 from rightseat.core.limits.rules import Limits
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
@@ -21,10 +24,11 @@ from rightseat.core.prices import Prices
 from rightseat.core.run.durable import reclaim_run, retry_store
 from rightseat.stores.sql import SqlThreads
 from tests.simulation.clock import Clock, Loop
+from tests.simulation.database import LEASE
 from tests.simulation.engine import PlayedEngine
 from tests.simulation.limits.counted_database import CountedConnection, CountedDatabase
 from tests.simulation.limits.flaws import OpenLimits, without_flaw
-from tests.simulation.limits.provider import ESTIMATED_INPUT, MAX_TOKENS, PROMPT, Provider, ProviderModel
+from tests.simulation.limits.provider import MAX_TOKENS, PROMPT, Provider, ProviderModel
 from tests.simulation.network import Link
 
 CALLS = 2  # of the model, in each run
@@ -93,19 +97,27 @@ class MeteredReplica:
             self._slots[ask.run_id] = await self._admission.admit(ask, model)
         except RightseatError:
             return  # refused, or the store could not be reached
+        is_ours = False
+        try:
+            is_ours = await self._start(ask, self._slots[ask.run_id].meter, pause)
+        except (RightseatError, OSError):
+            pass  # not started
+        finally:
+            if not is_ours and (slot := self._slots.pop(ask.run_id, None)):
+                slot.give_back()
+        if is_ours and ask.transient:
+            await self._perform(ask, None)
+
+    async def _start(self, ask: Ask, meter: RunMeter | None, pause: Callable[[], None] | None) -> bool:
+        """Whether the run is executed here."""
         if pause is not None:
             pause()
             await asyncio.sleep(0)  # until the process continues
-        if ask.transient:
-            await self._perform(ask, None)
-            return
-        try:
-            await self._threads.claim(ask, needs_slot=True)
-            is_ours = await self._engine.start(ask, self._perform)
-        except (RightseatError, OSError):
-            is_ours = False
-        if not is_ours and (slot := self._slots.pop(ask.run_id, None)):
-            slot.give_back()
+        asked, is_late = self.loop.time(), meter is not None and meter.may_have_lost_slot
+        await self._threads.claim(ask, needs_slot=is_late or not ask.transient)
+        if ask.transient and self.loop.time() < asked + LEASE / 2:  # the process did not stand still once more
+            self._check_start(ask)
+        return ask.transient or await self._engine.start(ask, self._perform)
 
     async def _perform(self, ask: Ask, steps: Steps | None) -> None:
         self.runs.add(ask.run_id)
@@ -140,21 +152,28 @@ class MeteredReplica:
 
     async def _call(self, model: ProviderModel, slot: RunSlot | None) -> int:
         """The first call of a run that was admitted here has the run's `slot`."""
-        if slot is not None:
-            self._note_settled(model, slot)
         prompt = Prompt(PROMPT.messages, parameters=Parameters(max_tokens=MAX_TOKENS))
+        if slot is not None and slot.meter is not None:
+            self._note_repeated(model, prompt, slot.meter)
         chunks = 0
         async with aclosing(stream_model(model, prompt)) as stream:
             async for _ in stream:
                 chunks += 1
         return chunks
 
-    def _note_settled(self, model: ProviderModel, slot: RunSlot) -> None:
-        """A process that was taken for dead between an admission and its first call reserves the call once more."""
-        if slot.meter is None or (call := slot.meter._call) is None or call.hold is None or not slot.meter._is_late:
+    def _note_repeated(self, model: ProviderModel, prompt: Prompt, meter: RunMeter) -> None:
+        """A process that was taken for dead between an admission and its first call may reserve the call once more."""
+        if (call := meter._first.reserved) is None or call.hold is None:
             return
-        if all(one.id != call.hold.id for one in self._fleet.database.holds):
-            model.record.before = ESTIMATED_INPUT
+        charges = meter._charges(meter._source, ModelCharge(Prices(), {}, model, prompt), model)
+        if meter._first.is_late or not is_fitting(call.hold, charges):
+            self._fleet.database.note_repeated(call.hold.id, model.record)
+
+    def _check_start(self, ask: Ask) -> None:
+        """A run whose process stood still after its admission starts only with its slot."""
+        database = self._fleet.database
+        if not any(hold.id == f"{ask.run_id}:slot" for hold in database.holds):
+            database.problems.append(f"run {ask.run_id} starts without its slot in process {self.process}")
 
     def _check_slot(self, ask: Ask, slot: RunSlot) -> None:
         """A run that is executed here holds its slot until its end, unless this process was taken for dead."""

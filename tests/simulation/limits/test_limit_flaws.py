@@ -14,10 +14,12 @@ ENOUGH = 1_000
     ("flaw", "noticed"),
     [
         pytest.param(flaws.look_first, "reserved", id="looks and counts in two steps"),
+        pytest.param(flaws.compare_nothing, "reserved", id="writes a decision without comparing"),
         pytest.param(flaws.settle_twice, "is counted as", id="settles twice"),
         pytest.param(flaws.never_reap, "is still reserved", id="never settles for dead processes"),
         pytest.param(flaws.release_for_others, "has lost its slot", id="gives back slots of other processes"),
         pytest.param(flaws.start_without_slot, "has lost its slot", id="starts a run whose slot was given back"),
+        pytest.param(flaws.start_without_slot, "starts without its slot", id="starts a transient run without its slot"),
         pytest.param(flaws.forget_calls, "is still reserved", id="forgets calls that are reserved with their asks"),
     ],
 )

@@ -206,7 +206,7 @@ def test_a_run_that_was_stopped_before_it_began_begins_before_it_ends() -> None:
 
     assert frames.split(b"\n\n")[:2] == [
         b'data: {"type":"RUN_STARTED","threadId":"t","runId":"client-run"}',
-        b'id: 1-1\ndata: {"type":"RUN_FINISHED","threadId":"t","runId":"client-run"}',
+        b'id: 1-999999999\ndata: {"type":"RUN_FINISHED","threadId":"t","runId":"client-run"}',
     ]
 
 

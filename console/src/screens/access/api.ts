@@ -1,35 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { call, send } from "../../api/client";
+import type * as Api from "../../api/schema";
 
-export interface KeyLine {
-  name: string;
-  /** Null for a secret that `rightseat keys new` did not create. */
-  prefix: string | null;
-  user: string;
-  scopes: string[];
-  state: "active" | "expired" | "revoked";
-  expires_at: string | null;
-  last_used_at: string | null;
-  in: "file" | "store";
-}
-
-export interface AccessAnswer {
-  keys: KeyLine[];
-  /** Whether the signed-in user may change the keys of the store here. */
-  can_change: boolean;
-  has_store: boolean;
-  /** Whether requests need a credential. */
-  required: boolean;
-  jwt: { issuer: string; audience: string } | null;
-  oidc: { issuer: string; name: string } | null;
-  origins: string[] | null;
-  is_local: boolean;
-  file: string;
-}
-
-interface AuditAnswer {
-  lines: { at: string; text: string; request: string }[];
-}
+export type KeyLine = Api.KeyLine;
+export type AccessAnswer = Api.AccessLine;
+export type MadeKey = Api.CreatedKey;
 
 export interface NewKey {
   name: string;
@@ -38,15 +13,10 @@ export interface NewKey {
   expires_days?: number;
 }
 
-export interface MadeKey {
-  key: string;
-  line: KeyLine;
-}
-
 export type Change = "rotate" | "revoke" | "restore";
 
 export const useAccess = () => useQuery({ queryKey: ["access"], queryFn: () => call<AccessAnswer>("access") });
-export const useAudit = () => useQuery({ queryKey: ["audit"], queryFn: () => call<AuditAnswer>("audit") });
+export const useAudit = () => useQuery({ queryKey: ["audit"], queryFn: () => call<Api.AuditPage>("audit") });
 
 const createKey = (body: NewKey) => call<MadeKey>("access/keys", { method: "POST", body });
 

@@ -1,18 +1,9 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../api/client";
+import type * as Api from "../../api/schema";
 
-export type CheckState = "fine" | "look" | "broken" | "note";
-
-export interface HealthCheck {
-  id: string;
-  /** The part that was checked, such as `models.default`. */
-  subject: string;
-  state: CheckState;
-  title: string;
-  detail: string;
-  fix: { text: string; command?: string; yaml?: string; docs?: string } | null;
-  milliseconds: number;
-}
+export type HealthCheck = Api.CheckLine;
+export type CheckState = HealthCheck["state"];
 
 const KEY = ["health"];
 

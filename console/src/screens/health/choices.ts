@@ -1,15 +1,7 @@
+import type * as Api from "../../api/schema";
 import type { TranslateHealth } from "./words";
 
-export interface ModelChoice {
-  id: string;
-  provider: string;
-  name: string;
-  /** Those that were found; the first is proposed. */
-  models: string[];
-  is_found?: boolean;
-  base_url?: string;
-  variable?: string;
-}
+export type ModelChoice = Api.ModelChoice;
 
 /** The title of a choice and a line about it. */
 export function describeChoice(t: TranslateHealth, choice: ModelChoice): { title: string; detail: string } {

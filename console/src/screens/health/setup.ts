@@ -1,30 +1,25 @@
 /** The first steps: choices of models, the file of a choice, writing it, and waiting for the server. */
 import { call, getMe } from "../../api/client";
+import type * as Api from "../../api/schema";
 import { readSetupCode } from "../../setupCode";
-import type { CheckState } from "./api";
-import type { ModelChoice } from "./choices";
 
 export interface Chosen {
   choice: string;
   model: string;
 }
 
-export interface Proposal {
-  file: string;
-  text: string;
-  tried: { state: CheckState; detail: string; fix: { text: string; command?: string | null } | null } | null;
-}
+export type Proposal = Api.ProposedFile;
 
 const POLL_MS = 300;
 const MAX_WAIT_MS = 60_000;
 
-export const getChoices = () => call<{ file: string; choices: ModelChoice[] }>("setup", { setupCode: readSetupCode() });
+export const getChoices = () => call<Api.SetupChoices>("setup", { setupCode: readSetupCode() });
 
 export const checkChoice = (chosen: Chosen, isTried: boolean) =>
   call<Proposal>("setup/check", { method: "POST", body: { ...chosen, try: isTried, code: readSetupCode() } });
 
 export const writeChoice = (chosen: Chosen) =>
-  call<{ file: string }>("setup/write", { method: "POST", body: { ...chosen, code: readSetupCode() } });
+  call<Api.WrittenFile>("setup/write", { method: "POST", body: { ...chosen, code: readSetupCode() } });
 
 /** Resolves once the server answers with its new configuration; false if it does not within a minute. */
 export async function waitForRestart(): Promise<boolean> {

@@ -18,7 +18,8 @@ const COLORS = HighlightStyle.define([
 
 const THEME = EditorView.theme({
   "&": { height: "100%", color: "var(--text)", backgroundColor: "var(--surface)", fontSize: "13px" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
+  // CodeMirror sets .cm-focused some milliseconds after the focus; :focus-within holds at once.
+  "&.cm-focused, &:focus-within": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { fontFamily: "var(--mono)", fontVariantLigatures: "none", lineHeight: "1.6" },
   ".cm-content": { padding: "10px 0", caretColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--muted)", border: "0" },

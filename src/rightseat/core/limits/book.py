@@ -143,7 +143,7 @@ class Admitted(msgspec.Struct, frozen=True):
     """`hold` is None if nothing has to be given back. `counted` are the requests that were counted.
 
     `downgrade` has the limits that are exceeded and let the ask run with another model. `call` is None if no call was
-    reserved with the ask.
+    reserved with the ask. `sent_at` is when the ledger sent the transaction, by the clock of the loop.
     """
 
     hold: Hold | None
@@ -152,6 +152,7 @@ class Admitted(msgspec.Struct, frozen=True):
     counted: Sequence[HeldAmount] = ()
     downgrade: Downgrade | None = None
     call: "Admitted | None" = None
+    sent_at: float = 0.0
 
 
 RefusalCause = Literal["exceeded", "queue_full", "queue_timeout"]
@@ -224,6 +225,8 @@ class Book:
         return max(ends, default=self.now) + IDLE_SECONDS
 
     def _reserve(self, wanted: Reserve) -> Outcome:
+        if wanted.is_forced and (known := next((one for one in self.holds if one.id == wanted.id), None)):
+            return Admitted(known, (), self.now)  # the run was taken over twice: it has one slot
         for charge in wanted.all_charges:
             self._rules[charge.key] = charge.rule
             self._drop_expired(charge.key, charge.rule)

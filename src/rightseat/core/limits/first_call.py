@@ -5,9 +5,11 @@ first call of the agent says how large the next one is. A wrong prediction costs
 reservation back and makes its own, in one transaction.
 """
 
+import asyncio
 from collections.abc import Sequence
 
-from rightseat.core.limits.book import Hold
+from rightseat.core.limits.book import Admitted, Hold
+from rightseat.core.limits.model_charge import ModelCharge
 from rightseat.core.limits.rules import Charge
 
 MAX_EXCESS = 8
@@ -34,6 +36,51 @@ class FirstCalls:
 
     def forget(self, agent: str) -> None:
         self._added_bytes.pop(agent, None)
+
+
+class FirstCall:
+    """The first model call of one ask: as it is predicted, and its reservation, which was made with the admission."""
+
+    def __init__(self, agent: str, known: FirstCalls) -> None:
+        self._agent = agent
+        self._known = known
+        self._expected: ModelCharge | None = None  # until a call is made
+        self._until = 0.0  # when the reservation is too old for a call
+        self.reserved: Admitted | None = None
+
+    def expect(self, call: ModelCharge) -> None:
+        self._expected = call
+
+    def hold(self, admitted: Admitted) -> None:
+        """Begins when the admission was sent: the process may have stood still before it received the response."""
+        self.reserved = admitted.call
+        self._until = admitted.sent_at + MAX_WAIT_S
+
+    @property
+    def is_late(self) -> bool:
+        return asyncio.get_running_loop().time() > self._until
+
+    def use(self, charges: Sequence[Charge]) -> Admitted | None:
+        """The reservation, if it fits a call with these charges."""
+        reserved = self.reserved
+        if reserved is None or reserved.hold is None or self.is_late or not is_fitting(reserved.hold, charges):
+            return None
+        return self.take()
+
+    def take(self) -> Admitted | None:
+        """The reservation, which belongs to the caller from now on."""
+        reserved, self.reserved = self.reserved, None
+        return reserved
+
+    def learn(self, call: ModelCharge, *, is_answer: bool) -> None:
+        """Remember the first call, if the agent calls its own model for the answer at once."""
+        expected, self._expected = self._expected, None
+        if expected is None:
+            return
+        if is_answer and call.model_key == expected.model_key and not self.is_late:
+            self._known.record(self._agent, call.prompt_bytes - expected.ask_bytes)
+        else:
+            self._known.forget(self._agent)
 
 
 def is_fitting(hold: Hold, charges: Sequence[Charge]) -> bool:

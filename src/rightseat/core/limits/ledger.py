@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple, cast
 
+import msgspec
+
 from rightseat.core.errors import StoreUnreachable
 from rightseat.core.limits.book import (
     Admitted,
@@ -43,6 +45,7 @@ class Ledger:
     def __init__(self, store: LimitStore, delay: float = 0.0) -> None:
         self.store = store
         store.is_used = True
+        store.repeat = self._repeat
         self.is_delayed = delay > 0
         self._delay = delay
         self._queue: deque[_Waiting] = deque()
@@ -79,6 +82,10 @@ class Ledger:
     def settle(self, settled: Settle) -> "asyncio.Future[Outcome]":
         """The result is set once it is written, or once the store could not be reached: it is then written later."""
         return self._add(settled)
+
+    def _repeat(self, settlements: Sequence[Settle]) -> None:
+        for one in settlements:
+            _ = self._add(one)
 
     def _give_back(self, wanted: Reserve, done: "asyncio.Future[Outcome]") -> None:
         if done.cancelled() or done.exception() is not None:
@@ -123,6 +130,7 @@ class Ledger:
 
     async def _apply(self, batch: Sequence[_Waiting]) -> list[_Waiting]:
         """Returns the operations that have to be repeated."""
+        sent_at = asyncio.get_running_loop().time()
         try:
             outcomes = await self.store.apply([one.operation for one in batch])
         except StoreUnreachable as error:
@@ -134,7 +142,8 @@ class Ledger:
             resolve(batch[0], error=error)
             return []
         for one, outcome in zip(batch, outcomes, strict=True):
-            resolve(one, outcome)
+            admitted = isinstance(outcome, Admitted)
+            resolve(one, msgspec.structs.replace(outcome, sent_at=sent_at) if admitted else outcome)
         return []
 
 

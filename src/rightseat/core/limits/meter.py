@@ -6,17 +6,16 @@ lookup.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import cast
 
 import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import ModelError, StoreUnreachable
+from rightseat.core.errors import ModelError, RequestTooLarge, StoreUnreachable
 from rightseat.core.ids import new_id
 from rightseat.core.limits.book import (
     Admitted,
@@ -29,12 +28,10 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
-from rightseat.core.limits.budget_watch import BudgetWatch, Notify
-from rightseat.core.limits.first_call import MAX_WAIT_S, FirstCalls, is_fitting
-from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S, Ledger
+from rightseat.core.limits.first_call import FirstCall
+from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.model_charge import ModelCharge, key_of
-from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
-from rightseat.core.limits.queue import AskQueue
 from rightseat.core.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
 from rightseat.core.limits.rules import (
     ASK_KINDS,
@@ -47,7 +44,6 @@ from rightseat.core.limits.rules import (
     DowngradePolicy,
     ExceedPolicy,
     LimitRule,
-    Limits,
 )
 from rightseat.core.limits.single_call import SingleCall
 from rightseat.core.model import (
@@ -59,7 +55,6 @@ from rightseat.core.model import (
     Prompt,
     SupportsContinuation,
 )
-from rightseat.core.prices import Prices
 from rightseat.core.response_headers import add_response_headers
 
 logger = logging.getLogger(__name__)
@@ -72,28 +67,6 @@ ANSWER_PURPOSES = ("answer", "schema")
 REQUEST_PURPOSES = ("embeddings", "transcriptions")
 """Requests that start no run."""
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
-
-
-@dataclass(frozen=True, slots=True)
-class Metering:
-    """What all meters share. `models` are those that a limit can downgrade to."""
-
-    limits: Limits
-    ledger: Ledger
-    prices: Prices
-    observer: LimitObserver = NO_LIMIT_OBSERVER
-    notify: Notify | None = None
-    """Sends the warnings of budgets."""
-    reserve: Mapping[str, int] = field(default_factory=dict)
-    """By the name of a model: the output tokens that are reserved for a call whose ask has no bound."""
-    models: Mapping[str, Model] = field(default_factory=dict)
-    first_calls: FirstCalls = field(default_factory=FirstCalls)
-    queue: AskQueue = field(init=False)
-    watch: BudgetWatch = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "queue", AskQueue(self.ledger, self.observer))
-        object.__setattr__(self, "watch", BudgetWatch(self.ledger.store, self.observer, self.notify))
 
 
 class RunMeter:
@@ -109,9 +82,7 @@ class RunMeter:
         self._requests = 1 if is_new and ask.purpose in ("answer", *REQUEST_PURPOSES) else 0  # not counted yet
         self._slot: Hold | None = None
         self._counted: Outcome | None = None
-        self._expected: ModelCharge | None = None  # the first call, which has not been made yet
-        self._call: Admitted | None = None  # its reservation, made with the admission
-        self._call_until = 0.0  # when the reservation is too old for a call
+        self._first = FirstCall(ask.agent, metering.first_calls)
         self._last: asyncio.Future[Outcome] | None = None
 
     async def admit(self, model: Model | None = None) -> None:
@@ -133,7 +104,8 @@ class RunMeter:
         if self._purpose != "answer" or self._ask.answers or self.downgrade is not None:
             return None
         added = self._metering.first_calls.find(self._source.agent)
-        self._expected = call = self._charge_ask(model, added or 0)
+        call = self._charge_ask(model, added or 0)
+        self._first.expect(call)
         charges = self._charges(self._source, call, None)
         if added is None or not charges:
             return None
@@ -186,8 +158,8 @@ class RunMeter:
             id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation, call=call
         )
         admitted = await self._reserve(wanted)
-        self._slot, self._counted, self._call = admitted.hold, admitted, admitted.call
-        self._call_until = asyncio.get_running_loop().time() + MAX_WAIT_S
+        self._slot, self._counted = admitted.hold, admitted
+        self._first.hold(admitted)
         if admitted.downgrade:
             self._switch_model(admitted.downgrade)
 
@@ -226,7 +198,7 @@ class RunMeter:
     def release(self) -> None:
         """Give the slots back. A second call has no effect."""
         slot, self._slot = self._slot, None
-        if self._call is not None:
+        if self._first.reserved is not None:
             self._metering.first_calls.forget(self._source.agent)
             self._drop_call()
         if slot is not None or self._requests:
@@ -243,14 +215,18 @@ class RunMeter:
 
     def _drop_call(self) -> None:
         """Give back the reservation of a call that was not made."""
-        call, self._call = self._call, None
-        if call is not None:
+        if (call := self._first.take()) is not None:
             self._settle(call.hold, self._usage_key("", self._source.agent), UsageCounts())
 
     @property
     def has_slot(self) -> bool:
         """Whether the store holds a slot for the run."""
         return self._slot is not None
+
+    @property
+    def may_have_lost_slot(self) -> bool:
+        """Whether so much time has passed since the admission that another process may have given the slot back."""
+        return self._slot is not None and self._first.is_late
 
     async def flush(self) -> None:
         """Wait until everything that was settled is written, unless the store cannot be reached."""
@@ -264,7 +240,7 @@ class RunMeter:
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
         charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)
-        self._learn(call, source, purpose)
+        self._first.learn(call, is_answer=purpose == "answer" and source == self._source)
         admitted = await self._hold(charges, usage, call) if charges else None
         hold = admitted.hold if admitted else None
         if admitted and admitted.downgrade:
@@ -327,29 +303,20 @@ class RunMeter:
     async def _hold(self, charges: list[Charge], usage: UsageKey, call: ModelCharge | SingleCall) -> Admitted:
         for charge in charges:
             if charge.amount > charge.rule.most and charge.policy is None:
-                raise explain_too_large(charge, self._metering.prices.currency)
-        first = self._call
-        if first is not None and first.hold is not None and not self._is_late and is_fitting(first.hold, charges):
-            self._call = None
+                raise self._refuse_too_large(charge, usage)
+        if (first := self._first.use(charges)) is not None:
             return first
         self._drop_call()  # in the transaction of the reservation
         wanted = Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
         return await self._reserve(wanted)
 
-    @property
-    def _is_late(self) -> bool:
-        return asyncio.get_running_loop().time() > self._call_until
-
-    def _learn(self, call: ModelCharge, source: AskSource, purpose: str) -> None:
-        """Remember the first call of the run, if the agent calls its own model for the answer at once."""
-        expected, self._expected = self._expected, None
-        if expected is None:
-            return
-        is_own = purpose == "answer" and source == self._source and call.model_key == expected.model_key
-        if is_own and not self._is_late:
-            self._metering.first_calls.record(source.agent, call.prompt_bytes - expected.ask_bytes)
-        else:
-            self._metering.first_calls.forget(self._source.agent)
+    def _refuse_too_large(self, charge: Charge, usage: UsageKey) -> RequestTooLarge:
+        """No transaction is needed to refuse it, so it is counted like a settlement."""
+        error = explain_too_large(charge, self._metering.prices.currency)
+        add_response_headers({"x-rightseat-limit": error.limit})
+        self._metering.observer.refuse(error.limit, error.code)
+        self._settle(None, usage, UsageCounts(refused=1))
+        return error
 
     def _if_killed(self, usage: UsageKey, call: ModelCharge | SingleCall) -> UsageCounts:
         """What another process counts for the call if this one dies."""

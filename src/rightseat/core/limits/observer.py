@@ -7,6 +7,10 @@ from rightseat.core.limits.book import HeldAmount
 
 
 class LimitObserver(Protocol):
+    def admit(self, seconds: float) -> None:
+        """The store took so long to admit or refuse an ask or a model call."""
+        ...
+
     def refuse(self, limit: str, code: str) -> None:
         """A limit has refused an ask or a model call."""
         ...
@@ -37,6 +41,8 @@ class LimitObserver(Protocol):
 
 
 class NoLimitObserver:
+    def admit(self, seconds: float) -> None: ...
+
     def refuse(self, limit: str, code: str) -> None: ...
 
     def warn(self, limit: str) -> None: ...

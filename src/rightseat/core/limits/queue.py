@@ -38,7 +38,10 @@ class AskQueue:
 
     async def admit(self, wanted: Reserve) -> Admitted | LimitRefusal:
         """Raises `StoreUnreachable` and `ShuttingDown`. A caller that is cancelled waits no more."""
+        clock = asyncio.get_running_loop().time
+        asked = clock()
         outcome = await self._ledger.reserve(wanted)
+        self._observer.admit(clock() - asked)
         while isinstance(outcome, Queued):
             wanted = msgspec.structs.replace(wanted, has_ticket=True)
             outcome = await self._wait(outcome, wanted)

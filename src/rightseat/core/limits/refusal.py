@@ -20,6 +20,7 @@ from rightseat.core.limits.windows import CalendarWindow, find_zone, format_seco
 
 NOUNS = {"requests": "requests", "runs": "concurrent runs", "tokens": "tokens", "cost": "cost"}
 MAX_SPREAD_S = 300.0
+WHO_SETS_IT = "The operator of this server sets it under `limits`."
 HEADER_KINDS = {"requests": "requests", "runs": "requests", "tokens": "tokens"}
 
 
@@ -28,20 +29,29 @@ def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceed
     name, number = standing.key.limit, describe_rule(rule, currency)
     wait = max(1, math.ceil(standing.opens_at - refused.now))
     if refused.cause == "queue_full":
-        text = f"The limit {name!r} of {number} is reached, and its queue is full. Try again in a moment."
+        text = f"The limit {name!r} of {number} is reached, and its queue is full. Try again in a moment. {WHO_SETS_IT}"
         return QueueFull(text, limit=name)
     if refused.cause == "queue_timeout":
         text = f"The limit {name!r} of {number} is reached, and waiting for it took too long. Try again later."
-        return QueueTimeout(text, limit=name)
+        return QueueTimeout(f"{text} {WHO_SETS_IT}", limit=name)
     if rule.window is None:
-        text = f"The limit {name!r} of {number} is reached. Wait until a run ends, or stop one."
+        text = f"The limit {name!r} of {number} is reached. Wait until a run ends, or stop one. {WHO_SETS_IT}"
         return ConcurrencyLimitExceeded(text, limit=name)
     if rule.is_budget:
-        text = f"The budget {name!r} of {number} is used up. It opens again {format_opening(standing, wait)}."
-        return BudgetExceeded(text, limit=name, retry_after=spread_wait(standing, wait))
+        opening = format_opening(standing, wait)
+        text = f"The budget {name!r} of {number} {describe_left(refused, currency)} It opens again {opening}."
+        return BudgetExceeded(f"{text} {WHO_SETS_IT}", limit=name, retry_after=spread_wait(standing, wait))
     kind = HEADER_KINDS.get(rule.kind, "requests")
-    text = f"The limit {name!r} of {number} is reached. Try again in {format_seconds(wait)}."
+    text = f"The limit {name!r} of {number} is reached. Try again in {format_seconds(wait)}. {WHO_SETS_IT}"
     return RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=kind)
+
+
+def describe_left(refused: LimitRefusal, currency: str) -> str:
+    rule, left = refused.standing.rule, refused.standing.left
+    if not left or refused.amount <= left:
+        return "is used up."
+    wanted = format_amount(rule, refused.amount, currency)
+    return f"has {format_amount(rule, left, currency)} left, and this call may need {wanted}."
 
 
 def spread_wait(standing: Standing, wait: int) -> int:
@@ -56,7 +66,7 @@ def explain_too_large(charge: Charge, currency: str = "USD") -> RequestTooLarge:
     wanted = format_amount(charge.rule, charge.amount, currency)
     return RequestTooLarge(
         f"This request may need {wanted}; the limit {charge.key.limit!r} is {describe_rule(charge.rule, currency)}. "
-        "Send less, or ask for a shorter answer with `max_tokens`.",
+        f"Send less, or ask for a shorter answer with `max_tokens`. {WHO_SETS_IT}",
         limit=charge.key.limit,
     )
 
@@ -67,7 +77,10 @@ def describe_rule(rule: LimitRule, currency: str) -> str:
 
 
 def format_amount(rule: LimitRule, amount: int, currency: str) -> str:
-    return f"{amount / NANO:,.10g} {currency}" if rule.kind == "cost" else f"{amount:,} {NOUNS[rule.kind]}"
+    if rule.kind == "cost":
+        return f"{amount / NANO:,.10g} {currency}"
+    noun = NOUNS[rule.kind]
+    return f"{amount:,} {noun.removesuffix('s') if amount == 1 else noun}"
 
 
 def format_opening(standing: Standing, wait: int) -> str:

@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from rightseat.core.limits.book import UsageCounts
-from rightseat.core.limits.rules import NANO, LimitRule, Limits
+from rightseat.core.limits.rules import NANO, LimitRule, Limits, Subject
 from rightseat.core.limits.store import CounterRow, UsageQuery, UsageRow
 from rightseat.core.limits.windows import find_zone
 from rightseat.core.types import JsonValue
 
 COUNT_NAMES = UsageCounts.__struct_fields__
+Subjects = Mapping[Subject, str]
+"""Whose counters a request may see: its user and its key."""
 
 
 def report_usage(query: UsageQuery, rows: Sequence[UsageRow], currency: str) -> dict[str, JsonValue]:
@@ -31,19 +33,19 @@ def describe_counts(counts: UsageCounts) -> dict[str, JsonValue]:
 
 
 def report_limits(
-    limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, user: str | None = None
+    limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, own: Subjects | None = None
 ) -> dict[str, JsonValue]:
-    """The counters of configured limits. With a `user` only those that count for this user."""
-    return {"limits": [*describe_counters(limits, now, rows, zone, user)]}
+    """The counters of configured limits; with `own` only those of these subjects."""
+    return {"limits": [*describe_counters(limits, now, rows, zone, own)]}
 
 
 def describe_counters(
-    limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, user: str | None
+    limits: Limits, now: float, rows: Sequence[CounterRow], zone: str, own: Subjects | None
 ) -> Iterator[dict[str, JsonValue]]:
-    subjects = {limit.name: limit.subject for limit in limits.limits}
+    kinds = {limit.name: limit.subject for limit in limits.limits}
     for row in rows:
         rule = limits.find_rule(row.key)
-        if rule is None or (user is not None and (subjects[row.key.limit] != "user" or row.key.subject != user)):
+        if rule is None or (own is not None and own.get(kinds[row.key.limit]) != row.key.subject):
             continue
         yield describe_counter(row, rule, now, zone)
 

@@ -1,12 +1,12 @@
 """The protocol of a store that counts: it applies operations in one transaction, and settles for dead processes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from rightseat.core.limits.book import Buckets, Operation, Outcome, UsageCounts
+from rightseat.core.limits.book import Buckets, Operation, Outcome, Settle, UsageCounts
 from rightseat.core.limits.rules import CounterKey, LimitRule
 
 UsageColumn = Literal["day", "user", "key", "agent", "model", "purpose"]
@@ -56,6 +56,8 @@ class LimitStore(Protocol):
     """Set before the store is opened, if anything is counted: it then settles the holds of dead processes."""
     zone: str
     """The time zone of the days of the usage report."""
+    repeat: Callable[[Sequence[Settle]], None]
+    """Set by the ledger. The store calls it with settlements that it may have lost: they must be applied again."""
 
     async def apply(self, operations: Sequence[Operation]) -> Sequence[Outcome]:
         """Apply all operations in this order, in one transaction. Raises `StoreUnreachable`."""

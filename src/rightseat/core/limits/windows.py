@@ -7,11 +7,13 @@ stops counting at most a sixth of the window late.
 
 import math
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from typing import Literal, Protocol
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
+CalendarUnit = Literal["day", "month"]
 STEPS = 6
 LONG_SECONDS = 3600.0
 """A longer window is a budget: clients should not retry by themselves."""
@@ -40,6 +42,10 @@ class Window(Protocol):
         ...
 
     def start(self, bucket: int) -> float: ...
+
+    def span(self, bucket: int) -> tuple[float, float]:
+        """The period in which amounts are added to the bucket."""
+        ...
 
     def end(self, bucket: int) -> float:
         """From this time on, the amounts of the bucket do not count any more."""
@@ -71,6 +77,9 @@ class SlidingWindow(msgspec.Struct, frozen=True):
     def start(self, bucket: int) -> float:
         return bucket * self.seconds / STEPS
 
+    def span(self, bucket: int) -> tuple[float, float]:
+        return self.start(bucket), self.start(bucket + 1)
+
     def end(self, bucket: int) -> float:
         return (bucket + STEPS + 1) * self.seconds / STEPS
 
@@ -78,7 +87,7 @@ class SlidingWindow(msgspec.Struct, frozen=True):
 class CalendarWindow(msgspec.Struct, frozen=True):
     """A day or a month of a time zone. A day has 23 or 25 hours where the clocks change."""
 
-    unit: Literal["day", "month"]
+    unit: CalendarUnit
     zone: str = "UTC"
 
     @property
@@ -94,7 +103,8 @@ class CalendarWindow(msgspec.Struct, frozen=True):
         return True
 
     def bucket(self, at: float) -> int:
-        return math.floor(self._first(datetime.fromtimestamp(at, find_zone(self.zone))).timestamp())
+        start, end = find_calendar_period(self.unit, self.zone, math.floor(at / PERIOD_GRID_S) * PERIOD_GRID_S)
+        return start if start <= at < end else find_first_second(self.unit, self.zone, at)
 
     def is_live(self, bucket: int, at: float) -> bool:
         return bucket >= self.bucket(at)
@@ -102,14 +112,38 @@ class CalendarWindow(msgspec.Struct, frozen=True):
     def start(self, bucket: int) -> float:
         return float(bucket)
 
-    def end(self, bucket: int) -> float:
-        first = datetime.fromtimestamp(bucket, find_zone(self.zone))
-        later = timedelta(days=1 if self.unit == "day" else 32)  # wall-clock time: the zone's offset may change
-        return self._first(first + later).timestamp()
+    def span(self, bucket: int) -> tuple[float, float]:
+        return float(bucket), self.end(bucket)
 
-    def _first(self, time: datetime) -> datetime:
-        midnight = time.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
-        return midnight if self.unit == "day" else midnight.replace(day=1)
+    def end(self, bucket: int) -> float:
+        return find_calendar_end(self.unit, self.zone, bucket)
+
+
+PERIOD_GRID_S = 900
+"""Times of a quarter of an hour share a cached period: Python's arithmetic of dates takes 10 us for each of them."""
+
+
+@lru_cache(maxsize=1000)
+def find_calendar_period(unit: CalendarUnit, zone: str, at: int) -> tuple[int, float]:
+    """The day or month of a time, from its first second to the first one after it."""
+    start = find_first_second(unit, zone, at)
+    return start, find_calendar_end(unit, zone, start)
+
+
+@lru_cache(maxsize=1000)
+def find_calendar_end(unit: CalendarUnit, zone: str, start: int) -> float:
+    first = datetime.fromtimestamp(start, find_zone(zone))
+    later = timedelta(days=1 if unit == "day" else 32)  # wall-clock time: the zone's offset may change
+    return find_first_time(unit, first + later).timestamp()
+
+
+def find_first_second(unit: CalendarUnit, zone: str, at: float) -> int:
+    return math.floor(find_first_time(unit, datetime.fromtimestamp(at, find_zone(zone))).timestamp())
+
+
+def find_first_time(unit: CalendarUnit, time: datetime) -> datetime:
+    midnight = time.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
+    return midnight if unit == "day" else midnight.replace(day=1)
 
 
 def find_zone(name: str) -> tzinfo:

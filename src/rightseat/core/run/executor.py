@@ -76,10 +76,15 @@ class RunExecutor:
         """The runs that are executed here and were started with the API key."""
         return [run_id for run_id, key in self._keys.items() if key == name]
 
-    def has_slot(self, run_id: str) -> bool:
-        """Whether limits hold a slot in the store for a run that was admitted."""
-        slot = self._slots.get(run_id)
-        return slot is not None and slot.meter is not None and slot.meter.has_slot
+    def needs_slot(self, ask: Ask) -> bool:
+        """Whether the claim of an admitted run must look for its slot in the store.
+
+        A transient run is stored nowhere, so it looks only if this process may have been taken for dead.
+        """
+        slot = self._slots.get(ask.run_id)
+        if slot is None or slot.meter is None:
+            return False
+        return slot.meter.may_have_lost_slot if ask.transient else slot.meter.has_slot
 
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""

@@ -6,9 +6,9 @@ from contextlib import suppress
 from rightseat.core.admission import Admission
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
-from rightseat.core.errors import RunExists, ThreadNotFound
+from rightseat.core.errors import RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.log import Log
+from rightseat.core.log import ListsOpenLogs, Log
 from rightseat.core.run.durable import build_run_started, read_all_entries
 from rightseat.core.run.executor import end_run
 from rightseat.core.run.outcome import FailureRecorder, LastEvent
@@ -28,6 +28,7 @@ class Recovery:
         self._log = log
         self._threads = threads
         self._engine = engine
+        self._left_logs: set[str] = set()  # logs without an end, whose runs had ended at the last search
 
     async def recover_all(self) -> None:
         """Recover the runs of processes that died, and close the logs that no known run belongs to."""
@@ -35,6 +36,19 @@ class Recovery:
         for run_id, epoch in await self._log.unfinished_runs():
             if run_id not in going_on:
                 await self._close_log(run_id, epoch + 1)
+
+    async def close_left_logs(self) -> None:
+        """Close the logs of runs that have ended in the store: their process died before it wrote their end.
+
+        At the second sight: a process that is alive writes the end of the log right after the store.
+        """
+        open_logs = dict(await self._log.open_logs()) if isinstance(self._log, ListsOpenLogs) else {}
+        ended = set(await self._threads.ended(list(open_logs))) if open_logs else set()
+        again, self._left_logs = ended & self._left_logs, ended - self._left_logs
+        for run_id in sorted(again):
+            with suppress(StaleWriter):  # another process closes it
+                await self._close_log(run_id, open_logs[run_id] + 1)
+                logger.warning("run %s had ended without the end of its log, which is now closed", run_id)
 
     async def recover_orphans(self) -> set[str]:
         """Resume durable runs, and close the others. Returns the ids of the resumed runs."""

@@ -17,7 +17,6 @@ from rightseat.core.errors import (
     BadRequest,
     InternalError,
     RightseatError,
-    RunExists,
     RunNotFound,
     StoreUnreachable,
     ThreadBusy,
@@ -30,6 +29,7 @@ from rightseat.core.messages import Message, truncate_messages
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.outcome import LastEvent
+from rightseat.core.stops import Stops
 from rightseat.core.threads import Pending, RunClaim, Threads
 
 logger = logging.getLogger(__name__)
@@ -40,21 +40,27 @@ STORE_POLL_INTERVAL_S = 0.02
 
 class RunStarter:
     def __init__(
-        self, log: Log, threads: Threads, engine: Engine, executor: RunExecutor, artifacts: Artifacts | None
+        self,
+        log: Log,
+        threads: Threads,
+        engine: Engine,
+        executor: RunExecutor,
+        artifacts: Artifacts | None,
+        stops: Stops | None = None,
     ) -> None:
         self._log = log
         self._threads = threads
         self._artifacts = artifacts
+        self._stops = stops
         self._engine = engine
         self._begun = executor.begun
         self._perform = executor.perform
         self._release = executor.release
-        self._has_slot = executor.has_slot
+        self._needs_slot = executor.needs_slot
 
     async def start(self, ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
         """Returns the ask that the run receives. On any exception the claim, its artifact and the log are undone."""
         if ask.durable:
-            await self._refuse_again(ask)
             ask = await self._complete_answers(ask)
         await self._log.create(ask.run_id, transient=ask.transient)
         claim: RunClaim | None = None
@@ -78,6 +84,12 @@ class RunStarter:
             raise InternalError(ask.run_id) from error
         return ask
 
+    async def cancel(self, run_id: str) -> bool:
+        """End a run early. False if no process executes it. A run of another process ends a moment later."""
+        if await self._engine.cancel(run_id):
+            return True
+        return self._stops is not None and await self._stops.request(run_id)
+
     async def settle(self, principal: Principal, thread_id: str | None = None) -> None:
         """Wait until runs that have written their last event are saved in the store, for one thread or for all."""
         if not self._engine.supports_durable:
@@ -94,20 +106,6 @@ class RunStarter:
         """Whether a durable run has written its last event; it may not be saved in the store yet."""
         entries = await read_all_entries(self._log, run_id) if self._engine.supports_durable else ()
         return bool(entries) and isinstance(entries[-1].event, LastEvent)
-
-    async def _refuse_again(self, ask: Ask) -> None:
-        """Raise `RunExists` for a repeated request, which a client sends if it does not know that the first arrived.
-
-        The client can follow the existing run.
-        """
-        thread = await self._threads.load(ask.thread_id, ask.principal) if ask.client_run_id else None
-        if thread is None or ask.answers:
-            return
-        known = {message.id for message in thread.messages}
-        for run in thread.runs:
-            is_it = (run.client_run_id, run.agent) == (ask.client_run_id, ask.agent) and run.outcome != "cancelled"
-            if is_it and run.outcome is not None and known.issuperset(message.id for message in ask.messages):
-                raise RunExists(run.id)
 
     async def _complete_answers(self, ask: Ask) -> Ask:
         """Complete an ask that answers interrupts with everything that its run needs.
@@ -129,7 +127,7 @@ class RunStarter:
         A client that sends tool results sends everything except the provider's own data; the thread adds that.
         """
         waiting = {answer.call.id for answer in ask.answers if answer.call}
-        has_calls = waiting.issubset(call.id for call in calls_in(ask.messages))
+        has_calls = not waiting or waiting.issubset(call.id for call in calls_in(ask.messages))
         if has_calls and (ask.transient or not has_tool_results(ask.messages)):
             return ask
         thread = await self._threads.load(ask.thread_id, ask.principal)
@@ -151,8 +149,8 @@ class RunStarter:
         until = clock() + STORE_WAIT_S
         while True:
             try:
-                claiming = self._threads.claim(ask, artifact=artifact, needs_slot=self._has_slot(ask.run_id))
-                if ask.transient:  # the claim is in memory, so no cancellation can interrupt it
+                claiming = self._threads.claim(ask, artifact=artifact, needs_slot=self._needs_slot(ask))
+                if ask.transient:  # the claim stores nothing, so a cancellation leaves nothing
                     return await claiming
                 return await run_or_undo(claiming, partial(self._release_thread, ask, artifact))
             except ThreadBusy as busy:
@@ -161,8 +159,12 @@ class RunStarter:
                     continue
                 if ask.when_busy == "refuse" or busy.run_id == ended:  # it ended, but the store does not have it
                     raise
-                if ask.when_busy == "supersede" and not await self._engine.cancel(busy.run_id):
-                    raise
+                if ask.when_busy == "supersede":
+                    if not await self.cancel(busy.run_id):
+                        raise
+                    with suppress(TimeoutError):  # of a run in another process; one of this process has ended
+                        async with asyncio.timeout(STORE_WAIT_S):
+                            await self._wait_for_end(busy.run_id)
                 if ask.when_busy == "queue":
                     await self._wait_for_end(busy.run_id)
                 ended = busy.run_id

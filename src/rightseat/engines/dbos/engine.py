@@ -40,6 +40,9 @@ class DbosEngine:
         self._abandoned: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
 
+    def share_file(self) -> None:
+        self._system.is_shared = True
+
     async def open(self, perform: Perform) -> None:
         self._perform = perform
         await self._system.launch(self._execute)
@@ -105,7 +108,7 @@ class DbosEngine:
             await asyncio.wait(tasks, timeout=COMPLETION_TIMEOUT_S)
 
     async def close(self) -> None:
-        """Hand durable runs over to other processes at once; those in a SQLite file wait for the next start."""
+        """Hand durable runs over to other processes at once; without other processes they wait for the next start."""
         await self._local.close()
         if self._perform is None:
             return
@@ -121,27 +124,33 @@ class DbosEngine:
 
     async def _execute(self, encoded_ask: str) -> None:
         """Called by DBOS. A run that is handed over, or cancelled by another process, has no result to store."""
-        ask = msgspec.json.decode(encoded_ask, type=Ask)
+        run_id = msgspec.json.decode(encoded_ask, type=_AskOfRun).run_id
         if task := asyncio.current_task():
-            self._workflows[task] = ask.run_id
-            task.add_done_callback(self._workflows.pop)
-        self._abandoned.discard(ask.run_id)
-        execution = self._running.get(ask.run_id)
+            self._workflows[task] = run_id
+            task.add_done_callback(self._forget_workflow)
+        self._abandoned.discard(run_id)
+        execution = self._running.get(run_id)
         if execution is not None and execution.has_begun:
             await execution.leave()  # this process was taken for dead and got the run back: the old execution is fenced
         if execution is None or execution.has_begun:
-            before = partial(self._system.list_finished_steps, ask.run_id)
-            forget = partial(self._system.set_deaths, ask.run_id, 0)
-            execution = self._running[ask.run_id] = _Execution(ask, DbosSteps(ask.run_id, before, forget))
+            before = partial(self._system.list_finished_steps, run_id)
+            forget = partial(self._system.set_deaths, run_id, 0)
+            ask = msgspec.json.decode(encoded_ask, type=Ask)
+            execution = self._running[run_id] = _Execution(ask, DbosSteps(run_id, before, forget))
         try:
             await execution.run(self._perform)
         finally:
             execution.end()
-            if self._running.get(ask.run_id) is execution:
-                del self._running[ask.run_id]
+            if self._running.get(run_id) is execution:
+                del self._running[run_id]
         if execution.was_cancelled or (execution.steps.is_shutting_down and not execution.has_ended):
-            self._abandoned.add(ask.run_id)
+            self._abandoned.add(run_id)
             raise asyncio.CancelledError
+
+    def _forget_workflow(self, task: asyncio.Task[object]) -> None:
+        del self._workflows[task]
+        if not task.cancelled():
+            task.exception()  # DBOS has logged it
 
     async def _poll_cancellations(self) -> None:
         while True:
@@ -181,6 +190,12 @@ class DbosEngine:
                     idle -= lost
             except Exception:
                 logger.exception("cannot query the runs that this server should execute")
+
+
+class _AskOfRun(msgspec.Struct):
+    """The only field of an ask that is needed if its run was started here: a copy of all would take 1 KB."""
+
+    run_id: str
 
 
 class _Execution:

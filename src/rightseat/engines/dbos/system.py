@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID, _workflow_commands
+from dbos import DBOS, DBOSClient, DBOSConfig, Serializer, SetWorkflowID, _dbos, _scheduler, _workflow_commands
 from dbos._core import WorkflowHandleAsyncTask
 from dbos._dbos import _get_dbos_instance
 from dbos._schemas.system_database import SystemSchema
@@ -22,15 +22,15 @@ from dbos._sys_db import SystemDatabase, db_retry
 from sqlalchemy import event, inspect, literal_column, select
 
 from rightseat.core.errors import ConfigError, NotConfigured
+from rightseat.engines.dbos.queue import QUEUE, QUEUE_POLL_INTERVAL_S, dequeue_runs, query_connection
 from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
 
-QUEUE = "rightseat"
-"""The queue of runs to resume. All processes listen to it."""
-QUEUE_POLL_INTERVAL_S = 1.0
 UNUSED_POLL_INTERVAL_S = 60.0
-"""Of what this engine does not use: the queue that DBOS has for itself, and timeouts of workflows."""
+"""Of what this engine does not use: timeouts and schedules of workflows."""
 POOL_SIZE = 10
+IDLE_TRANSACTION_TIMEOUT_S = 5.0
+"""After which PostgreSQL ends a transaction of a process that was suspended inside it, or others would wait for it."""
 MAX_THREADS = 32  # more would only wait for a connection, when hundreds of runs are resumed at once
 WORKFLOW_NAME = "rightseat.run"
 VERSION = "1"
@@ -74,6 +74,8 @@ class DbosSystem:
             await asyncio.to_thread(clean_file, self._where)
         _ActiveEngine.take(run)
         _workflow_commands._SWEEP_POLLING_INTERVAL_SEC = UNUSED_POLL_INTERVAL_S
+        _scheduler._STARTUP_FAST_POLL_DURATION_SEC = 0.0
+        _dbos.queue_thread = dequeue_runs  # type: ignore[attr-defined, assignment]  # DBOS calls it by this name
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
         try:
@@ -84,7 +86,6 @@ class DbosSystem:
         except Exception as error:
             await self.shut_down()
             raise ConfigError(f"The engine `dbos` cannot start: {error}") from error
-        _get_dbos_instance()._registry.get_internal_queue()._polling_interval_sec = UNUSED_POLL_INTERVAL_S
         if isinstance(self._where, Path):
             overwrite_in(_get_dbos_instance()._sys_db)
             self._eraser = Eraser(self._where)
@@ -103,6 +104,7 @@ class DbosSystem:
             "name": "rightseat",
             "system_database_url": self._url,
             "sys_db_pool_size": POOL_SIZE,
+            "sys_db_idle_transaction_timeout_sec": IDLE_TRANSACTION_TIMEOUT_S,
             "max_executor_threads": MAX_THREADS,
             "dbos_system_schema": self._schema,
             "executor_id": self._executor,
@@ -110,13 +112,17 @@ class DbosSystem:
             "serializer": JsonSerializer(),
             "log_level": "WARNING",
             "use_listen_notify": False,
+            "scheduler_polling_interval_sec": UNUSED_POLL_INTERVAL_S,
         }
 
     async def start(self, run_id: str, ask: str) -> bool:
         """Return whether it runs here. If not, another process has started it before."""
         with SetWorkflowID(run_id):
             handle = await DBOS.start_workflow_async(workflow, ask)
-        return isinstance(handle, WorkflowHandleAsyncTask)
+        if not isinstance(handle, WorkflowHandleAsyncTask):
+            return False
+        handle.task.cancel()  # only the handle's future, which takes 0.6 KB until the run ends; nothing awaits it
+        return True
 
     async def find_workflows(self, run_ids: Sequence[str]) -> dict[str, WorkflowInfo]:
         found = await DBOS.list_workflows_async(workflow_ids=list(run_ids), load_input=False, load_output=False)
@@ -151,10 +157,8 @@ class DbosSystem:
 
     async def find_cancelled(self, run_ids: Sequence[str]) -> Sequence[str]:
         """Those of these runs that were cancelled."""
-        found = await DBOS.list_workflows_async(
-            workflow_ids=list(run_ids), status="CANCELLED", load_input=False, load_output=False
-        )
-        return [one.workflow_id for one in found]
+        database = _get_dbos_instance()._sys_db
+        return await asyncio.to_thread(db_retry(sys_db=database)(find_cancelled), database, run_ids)
 
     async def list_own(self) -> Collection[str]:
         """The runs that this process should be executing."""
@@ -234,7 +238,7 @@ class DbosSystem:
 
     @property
     def _table_schema(self) -> str | None:
-        return self._schema if self.is_shared else None
+        return None if isinstance(self._where, Path) else self._schema
 
 
 def find_pending(database: SystemDatabase, executor: str) -> list[str]:
@@ -244,10 +248,22 @@ def find_pending(database: SystemDatabase, executor: str) -> list[str]:
     """
     table = SystemSchema.workflow_status
     is_pending = table.c.status == literal_column("'PENDING'")
-    with database.engine.begin() as connection:
+    with query_connection(database) as connection:
         return list(
             connection.execute(
                 select(table.c.workflow_uuid).where(is_pending, table.c.executor_id == executor)
+            ).scalars()
+        )
+
+
+def find_cancelled(database: SystemDatabase, run_ids: Sequence[str]) -> list[str]:
+    """`list_workflows` reads all columns, in a transaction: 2.5 ms of CPU instead of 1.5, twice a second."""
+    table = SystemSchema.workflow_status
+    is_cancelled = table.c.status == "CANCELLED"
+    with query_connection(database) as connection:
+        return list(
+            connection.execute(
+                select(table.c.workflow_uuid).where(table.c.workflow_uuid.in_(run_ids), is_cancelled)
             ).scalars()
         )
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from rightseat.core.errors import LogTruncated
-from rightseat.core.events import Event, MessagesReplaced, RunFailed, RunFinished, RunStarted
+from rightseat.core.events import Event, Interrupt, MessagesReplaced, RunFailed, RunFinished, RunStarted
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.reducer import Reducer
@@ -27,13 +27,15 @@ def add_missing_end(entries: Sequence[Entry], run: RunRow) -> Sequence[Entry]:
     return [*entries, Entry(entries[-1].epoch, entries[-1].seq + 1, final_event(run))]
 
 
-async def restore_run(thread: Thread, run: RunRow, later: Sequence[RunRow], read: ReadEntries) -> list[Event]:
-    """Its start, the messages of the thread up to its end, and its last event."""
+async def restore_run(
+    thread: Thread, run: RunRow, later: Sequence[RunRow], read: ReadEntries, interrupts: tuple[Interrupt, ...] = ()
+) -> list[Event]:
+    """Its start, the messages of the thread up to its end, and its last event with the interrupts that still wait."""
     later_ids: set[str] = set()
     for one in later:
         later_ids |= message_ids([entry.event for entry in await read(one)])
     kept = tuple(message for message in thread.messages if message.id not in later_ids)
-    return [RunStarted(run.id, thread.id, run.agent), MessagesReplaced(kept, ()), final_event(run)]
+    return [RunStarted(run.id, thread.id, run.agent), MessagesReplaced(kept, ()), final_event(run, interrupts)]
 
 
 def message_ids(events: Sequence[Event]) -> set[str]:
@@ -46,7 +48,11 @@ def message_ids(events: Sequence[Event]) -> set[str]:
     return found.union(message.id for message in reducer.messages())
 
 
-def final_event(run: RunRow) -> RunFinished | RunFailed:
-    if run.outcome == "failed":
-        return RunFailed("failed", "The run failed.")
-    return RunFinished("cancelled" if run.outcome == "cancelled" else "done")
+def final_event(run: RunRow, interrupts: tuple[Interrupt, ...] = ()) -> RunFinished | RunFailed:
+    match run.outcome:
+        case "failed":
+            return RunFailed("failed", "The run failed.")
+        case "cancelled" | "waiting" as outcome:
+            return RunFinished(outcome, interrupts)
+        case _:
+            return RunFinished("done")

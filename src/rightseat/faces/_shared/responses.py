@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.types import Receive
 
 from rightseat.core.errors import BadRequest
 from rightseat.core.types import JSON_ERRORS
@@ -84,18 +85,31 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
     is_form = allow_forms and kind == FORM
     if kind and not (is_json(kind) or is_form):
         raise NotJson
-    pieces, size = [], 0
-    async for piece in request.stream():
-        size += len(piece)
-        if size > max_bytes:
-            raise BodyTooLarge(max_bytes)
-        pieces.append(piece)
-    body = b"".join(pieces)
+    body = await receive_body(request.receive, max_bytes)
     if body and not kind:
         raise NotJson
     if not is_form:
         await check_depth(body)
     return body
+
+
+async def receive_body(receive: Receive, max_bytes: int) -> bytes:
+    """Raises `BodyTooLarge`, or `ClientDisconnect` if the client disconnects before the end of the body.
+
+    Nearly every body is one message, for which `Request.stream` needs a generator.
+    """
+    pieces, size, has_more = [], 0, True
+    while has_more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        piece = message.get("body", b"")
+        size += len(piece)
+        if size > max_bytes:
+            raise BodyTooLarge(max_bytes)
+        pieces.append(piece)
+        has_more = message.get("more_body", False)
+    return b"".join(pieces)
 
 
 def is_json(kind: str) -> bool:

@@ -14,6 +14,7 @@ from rightseat.core.errors import InternalError, LogTruncated, RightseatError, R
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, ImmediateSink
 from rightseat.core.runtime import Runtime
+from rightseat.core.shared_timers import SharedTimers
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,7 @@ class RunResponse(Response):
         self.background = None
         self.status_code = 200
         self.body = b""
-        self.init_headers(None if callable(headers) else headers)
+        self.raw_headers = [] if callable(headers) else encode_headers(headers)
         self._late_headers = headers if callable(headers) else None
         self._runtime = runtime
         self._run_id = run_id
@@ -90,9 +91,8 @@ class RunResponse(Response):
 
     async def send_start(self, send: Send) -> None:
         if self._late_headers:
-            self.init_headers(self._late_headers())
-        headers = [header for header in self.raw_headers if header[0] != b"content-length"]
-        await send({"type": "http.response.start", "status": self.status_code, "headers": headers})
+            self.raw_headers = encode_headers(self._late_headers())
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
     def write_all(self, entries: Sequence[Entry]) -> bytes:
         """The whole body for a run with these entries."""
@@ -110,7 +110,7 @@ class RunResponse(Response):
         watcher = (
             DisconnectWatcher(self._runtime, self._run_id, receive) if self._cancel_on_disconnect else nullcontext()
         )
-        keep_alive = KeepAlive(stream, self._keep_alive) if self._keep_alive else nullcontext()
+        keep_alive = KeepAlive(stream, self._keep_alive, self._runtime.timers) if self._keep_alive else nullcontext()
         try:
             async with watcher:
                 with keep_alive:
@@ -171,6 +171,11 @@ class RunResponse(Response):
             return None
 
 
+def encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """As `Response.init_headers` does, but without a content length: the body is not known yet."""
+    return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+
+
 def incomplete_run_failure(run_id: str) -> RunFailed:
     """For a run whose log ended without a final event, because not even that could be written."""
     return RunFailed(InternalError.code, InternalError(run_id).message)
@@ -179,7 +184,8 @@ def incomplete_run_failure(run_id: str) -> RunFailed:
 class ClientStream:
     """The response stream of one client. A tap of the log can send from outside the client's own task.
 
-    Nothing is sent before it is open: `send_head` sends the response head.
+    Nothing is sent before it is open: `send_head` sends the response head. While it `has_queued_frames`, which its own
+    task sends, taps take no entry, so that the order is kept.
     """
 
     __slots__ = (
@@ -189,6 +195,7 @@ class ClientStream:
         "_send_head",
         "_write_now",
         "failure",
+        "has_queued_frames",
         "is_open",
         "last_entry",
         "pending_send",
@@ -198,6 +205,7 @@ class ClientStream:
 
     def __init__(self, scope: Scope, send: Send, send_head: Callable[[], Awaitable[None]]) -> None:
         self.is_open = False
+        self.has_queued_frames = False
         # Taken out of the scope: both refer to the object that holds the scope, and only the collector frees a cycle.
         raw_send: Send | None = scope.pop(RAW_SEND, None)
         write_now: Callable[[bytes], bool] | None = scope.pop(WRITE_NOW, None)
@@ -219,6 +227,15 @@ class ClientStream:
     async def send(self, body: bytes) -> None:
         await self._send({"type": "http.response.body", "body": body, "more_body": True})
 
+    def write_now(self, body: bytes) -> bool:
+        """Send from outside the client's own task, if the server can write at once and nothing waits to be sent."""
+        if self._write_now is None or self.has_queued_frames or self.pending_send is not None or not self.is_open:
+            return False
+        if not self._write_now(body):
+            return False
+        self.sent_at = self.time()
+        return True
+
     def tap(self, write: Write) -> ImmediateSink | None:
         """For a log: sends an entry immediately, unless it is the last one or one of a fast series.
 
@@ -235,7 +252,7 @@ class ClientStream:
                 or type(entry.event) in TERMINAL_EVENTS
             ):
                 return False
-            if not self.is_open:
+            if self.has_queued_frames or not self.is_open:
                 return False
             self._pushed_at = now
             try:
@@ -302,29 +319,27 @@ class _ResumedCoroutine:
 class KeepAlive:
     """Sends a comment after `seconds` without data, so that proxies keep the connection open."""
 
-    __slots__ = ("_seconds", "_stream", "_timer")
+    __slots__ = ("_seconds", "_stream", "_timer_group", "_timers")
 
-    def __init__(self, stream: ClientStream, seconds: float) -> None:
+    def __init__(self, stream: ClientStream, seconds: float, timers: SharedTimers) -> None:
         self._stream = stream
         self._seconds = seconds
+        self._timers = timers
 
     def __enter__(self) -> None:
-        self._arm(self._seconds)
+        self._timer_group = self._timers.add(self, self._seconds)
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        self._timer_group.discard(self)
 
-    def _arm(self, seconds: float) -> None:
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._fire)
-
-    def _fire(self) -> None:
+    def on_time(self) -> None:
         """Rearmed only when it fires, so that a chunk costs no timer."""
         left = self._seconds - self._stream.idle_seconds
         if left <= 0:
             self._stream.send_soon(KEEP_ALIVE_COMMENT)
             self._stream.sent_at = self._stream.time()
             left = self._seconds
-        self._arm(left)
+        self._timer_group = self._timers.add(self, left)
 
 
 class DisconnectWatcher:

@@ -49,6 +49,7 @@ from rightseat.faces.ai_sdk.history import REFUSED, is_approval, read_output, wr
 encode = msgspec.json.Encoder().encode
 
 DONE = b"data: [DONE]\n\n"
+EMPTY: frozenset[str] = frozenset()
 FINISH_REASONS: dict[StopReason, str] = {"length": "length", "filtered": "content-filter"}
 PRIVATE_EVENTS = ("model.kept", codec.UNKNOWN)
 RAW_AGUI = "agui."
@@ -86,21 +87,20 @@ class UIStreamEncoder:
         self._arguments: dict[str, list[str]] = {}  # open call → its arguments so far
         self._names: dict[str, str] = {part["toolCallId"]: "" for part in reply if "toolCallId" in part}
         self._lengths: dict[str, int] = {}  # of the texts sent so far
-        self._returned: set[str] = set()
+        self._returned: frozenset[str] = EMPTY  # shared: an empty set takes 216 bytes
         self._reason: StopReason = "stop"
 
     def feed(self, entries: Sequence[Entry]) -> bytes:
-        frames: list[bytes] = []
-        for entry in entries:
-            event = entry.event
-            if type(event) is TextDelta and (head := self._texts.get(event.message_id)):  # nearly every entry
-                self._lengths[event.message_id] += len(event.text)
-                frames.append(b"%b%b}\n\n" % (head, encode(event.text)))
-                continue
-            frames += [b"data: %b\n\n" % encode(chunk) for chunk in self.write(event)]
-            if type(event) is RunFinished or type(event) is RunFailed:
-                frames.append(DONE)
-        return b"".join(frames)
+        if len(entries) == 1:  # nearly every batch of a stream is one text delta
+            return self._frame(entries[0].event)
+        return b"".join([self._frame(entry.event) for entry in entries])
+
+    def _frame(self, event: Event) -> bytes:
+        if type(event) is TextDelta and (head := self._texts.get(event.message_id)):
+            self._lengths[event.message_id] += len(event.text)
+            return b"%b%b}\n\n" % (head, encode(event.text))
+        frames = b"".join([b"data: %b\n\n" % encode(chunk) for chunk in self.write(event)])
+        return frames + DONE if type(event) is RunFinished or type(event) is RunFailed else frames
 
     def write(self, event: Event) -> list[Json]:
         match event:
@@ -211,7 +211,7 @@ class UIStreamEncoder:
         if event.call_id not in self._names:  # the client would fail on the result of an unknown call
             chunks = [*self._start_call(event.call_id, event.name), *self._end_call(event.call_id)]
         self._is_response_over = True
-        self._returned.add(event.call_id)
+        self._returned |= {event.call_id}
         return [*chunks, write_output(event.call_id, event.content, event.error)]
 
     def _write_state(self, state: JsonValue) -> list[Json]:

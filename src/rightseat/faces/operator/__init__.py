@@ -8,6 +8,7 @@ import logging
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
@@ -34,7 +35,7 @@ from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.plugins import PluginRoutes
 from rightseat.faces.operator.requests import Operation, OperatorRequest, Routes, check_same_origin
 from rightseat.faces.operator.runs import RunRoutes
-from rightseat.faces.operator.session import SessionRoutes, describe_sign_in
+from rightseat.faces.operator.session import SessionRoutes, SignInOffer, describe_sign_in
 from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
@@ -61,6 +62,14 @@ class Options(BaseModel):
     """The largest request body, including attachments."""
     keep_alive: float = Field(default=15.0, gt=0)
     """Seconds without data before the event stream sends a keep-alive comment, so that proxies keep it open."""
+
+
+class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The body of every error. Status 401 names the identity provider, for the sign-in screen."""
+
+    error: str
+    message: str
+    sign_in: SignInOffer | None = None
 
 
 def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnServer | None = None) -> APIRouter:
@@ -123,6 +132,5 @@ def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handl
 
 
 def refuse(error: RightseatError, sign_in: SignIn | None = None) -> Response:
-    """Status 401 names the identity provider, for the sign-in screen."""
-    offer = {"sign_in": describe_sign_in(sign_in)} if sign_in is not None and error.status == 401 else {}
-    return json_response({"error": error.code, "message": error.message, **offer}, error.status)
+    offer = describe_sign_in(sign_in) if error.status == 401 else None
+    return json_response(Refusal(error.code, error.message, offer), error.status)

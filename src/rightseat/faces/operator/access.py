@@ -3,6 +3,7 @@
 Operators with all rights can create, rotate, revoke and restore the keys of the store.
 """
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -10,7 +11,7 @@ import msgspec
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from rightseat.access.key_list import describe_stored, list_keys
+from rightseat.access.key_list import KeyLine, describe_stored, list_keys
 from rightseat.access.keys import digest, generate, prefix_of
 from rightseat.access.scopes import ALL_RIGHTS
 from rightseat.access.stored_keys import StoredKeys, format_time
@@ -44,6 +45,46 @@ class Rotation(msgspec.Struct):
     expires_days: Days | None = None
 
 
+class TokenIssuer(msgspec.Struct, frozen=True):
+    """`access.jwt` of the configuration."""
+
+    issuer: str
+    audience: str
+
+
+class ProviderLine(msgspec.Struct, frozen=True):
+    """`access.oidc` of the configuration."""
+
+    issuer: str
+    name: str
+
+
+class AccessLine(msgspec.Struct, frozen=True):
+    """`can_change`: the user may change the keys of the store here. `required`: requests need a credential.
+
+    `origins` is null if the configuration names none. `file` is the configuration file.
+    """
+
+    keys: Sequence[KeyLine]
+    can_change: bool
+    has_store: bool
+    required: bool
+    jwt: TokenIssuer | None
+    oidc: ProviderLine | None
+    cookie: str | None
+    origins: Sequence[str] | None
+    hosts: Sequence[str]
+    is_local: bool
+    file: str
+
+
+class CreatedKey(msgspec.Struct, frozen=True):
+    """The secret is in no other answer."""
+
+    key: str
+    line: KeyLine
+
+
 class KeysNotStored(RightseatError):
     code = "keys_not_stored"
     status = 501
@@ -74,19 +115,19 @@ class AccessRoutes:
         access, server = own_server.config.access, own_server.config.server
         stored = (await own_server.stored_keys.store.load()).keys if own_server.stored_keys else ()
         return json_response(
-            {
-                "keys": list_keys(access.keys, stored),
-                "can_change": self._is_editing and request.rights == ALL_RIGHTS and own_server.stored_keys is not None,
-                "has_store": own_server.stored_keys is not None,
-                "required": access.is_set,
-                "jwt": {"issuer": access.jwt.issuer, "audience": access.jwt.audience} if access.jwt else None,
-                "oidc": {"issuer": access.oidc.issuer, "name": access.oidc.display_name} if access.oidc else None,
-                "cookie": access.cookie,
-                "origins": server.origins,
-                "hosts": server.hosts,
-                "is_local": server.is_local,
-                "file": str(own_server.file),
-            }
+            AccessLine(
+                keys=list_keys(access.keys, stored),
+                can_change=self._is_editing and request.rights == ALL_RIGHTS and own_server.stored_keys is not None,
+                has_store=own_server.stored_keys is not None,
+                required=access.is_set,
+                jwt=TokenIssuer(access.jwt.issuer, access.jwt.audience) if access.jwt else None,
+                oidc=ProviderLine(access.oidc.issuer, access.oidc.display_name) if access.oidc else None,
+                cookie=access.cookie,
+                origins=server.origins,
+                hosts=server.hosts,
+                is_local=server.is_local,
+                file=str(own_server.file),
+            )
         )
 
     async def create(self, request: OperatorRequest) -> Response:
@@ -107,7 +148,7 @@ class AccessRoutes:
         await stored.store.add(made)
         await stored.refresh()
         write_line("%s created the key %s", request.principal.id, entry.name, kind="key_change")
-        return json_response({"key": key, "line": describe_stored(made)}, 201)
+        return json_response(CreatedKey(key, describe_stored(made)), 201)
 
     async def rotate(self, request: OperatorRequest) -> Response:
         """The new secret, this once."""
@@ -119,7 +160,7 @@ class AccessRoutes:
         made = await stored.store.rotate(name, make_secret(key), overlap, time_in(rotation.expires_days))
         await stored.refresh()
         write_line("%s rotated the key %s", request.principal.id, name, kind="key_change")
-        return json_response({"key": key, "line": describe_stored(made)})
+        return json_response(CreatedKey(key, describe_stored(made)))
 
     async def revoke(self, request: OperatorRequest) -> Response:
         stored, name = self._open_keys(request), request.id("name")

@@ -1,12 +1,21 @@
 """The last lines of the audit log: those of the store, or without one those of this process."""
 
+from collections.abc import Sequence
+
+import msgspec
 from starlette.responses import Response
 
-from rightseat.core.audit import MAX_LINES, AuditQuery
+from rightseat.core.audit import MAX_LINES, AuditLine, AuditQuery
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
+
+
+class AuditPage(msgspec.Struct, frozen=True):
+    """The newest first."""
+
+    lines: Sequence[AuditLine]
 
 
 class AuditRoute:
@@ -22,6 +31,6 @@ class AuditRoute:
             forbid("watch", "*")
         trail = self._runtime.audit_trail
         if trail.store is None:
-            return json_response({"lines": list(reversed(trail.lines))})
+            return json_response(AuditPage(list(reversed(trail.lines))))
         await trail.write()
-        return json_response({"lines": await trail.store.list(AuditQuery(limit=MAX_LINES))})
+        return json_response(AuditPage(await trail.store.list(AuditQuery(limit=MAX_LINES))))

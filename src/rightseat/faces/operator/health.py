@@ -5,8 +5,9 @@ With `?deep` each model is asked for one word.
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Literal
 
+import msgspec
 from starlette.responses import Response
 
 from rightseat.core.errors import RightseatError
@@ -14,13 +15,35 @@ from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.checks import run_checks
-from rightseat.health.finding import Finding, Status
+from rightseat.health.finding import Finding, Fix, Status
 from rightseat.health.own_server import OwnServer
 
 MAX_CHECK_S = 30.0
 """A check without a result by then has failed, also one that may take longer in `rightseat doctor`."""
 
-STATES: Mapping[Status, str] = {"ok": "fine", "warning": "look", "error": "broken", "skipped": "note"}
+CheckState = Literal["fine", "look", "broken", "note"]
+STATES: Mapping[Status, CheckState] = {"ok": "fine", "warning": "look", "error": "broken", "skipped": "note"}
+
+
+class FixLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`command` is for a shell, `yaml` for the configuration; `docs` is a page of the documentation."""
+
+    text: str
+    command: str | None = None
+    yaml: str | None = None
+    docs: str | None = None
+
+
+class CheckLine(msgspec.Struct, frozen=True):
+    """The result of a check. `subject` is the checked part, such as `models.default`."""
+
+    id: str
+    subject: str
+    state: CheckState
+    title: str
+    detail: str
+    fix: FixLine | None
+    milliseconds: int
 
 
 class ChecksNotSupported(RightseatError):
@@ -65,5 +88,17 @@ async def run_round(own_server: OwnServer, *, is_deep: bool) -> list[Finding]:
         return [finding async for finding in run_checks(context, MAX_CHECK_S)]
 
 
-def describe(finding: Finding) -> dict[str, Any]:
-    return {**finding.to_json(), "state": STATES[finding.state]}
+def describe(finding: Finding) -> CheckLine:
+    return CheckLine(
+        id=finding.id,
+        subject=finding.subject,
+        state=STATES[finding.state],
+        title=finding.title,
+        detail=finding.detail,
+        fix=describe_fix(finding.fix),
+        milliseconds=finding.milliseconds,
+    )
+
+
+def describe_fix(fix: Fix | None) -> FixLine | None:
+    return None if fix is None else FixLine(fix.text, fix.command, fix.yaml, fix.docs)

@@ -18,15 +18,16 @@ from starlette.types import Receive, Scope, Send
 from rightseat.core.ask import Ask, includes_agent
 from rightseat.core.errors import BadRequest, LogTruncated, RunNotFound, ShuttingDown
 from rightseat.core.events import RunFinished, TextDelta
-from rightseat.core.log import Entry, ImmediateSink
+from rightseat.core.log import Entry
 from rightseat.core.run.activity import Announcement, Closed, PluginActivity, ThreadActivity
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.runtime import Runtime
+from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.connection import wait_for_disconnect
 from rightseat.faces._shared.lost_log import read_entries, restore_run
 from rightseat.faces._shared.responses import encode
-from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, ClientStream, KeepAlive, Write
+from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, ClientStream, KeepAlive
 from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.requests import OperatorRequest, Routes
@@ -41,6 +42,7 @@ MAX_UNSENT_FRAMES = 64
 POLL_INTERVAL_S = 2.0
 """Between two searches for a run that another server has started in a thread."""
 END = b""
+EVENT = b'","event":'
 
 
 class ThreadPosition(NamedTuple):
@@ -63,16 +65,22 @@ class LiveRoute:
     async def live(self, request: OperatorRequest) -> Response:
         if self._runtime.is_shutting_down:
             raise ShuttingDown
-        stream = LiveStream(self._runtime, self._permissions, request)
-        return LiveResponse(stream, read_positions(request.http), self._keep_alive)
+        positions = read_positions(request.http)
+
+        def relay(client: ClientStream) -> Coroutine[Any, Any, None]:
+            return LiveStream(self._runtime, self._permissions, request, client).relay(positions)
+
+        return LiveResponse(relay, self._keep_alive, self._runtime.timers)
 
 
 class LiveResponse(Response):
-    def __init__(self, live: "LiveStream", positions: Sequence[ThreadPosition], keep_alive: float) -> None:
+    def __init__(
+        self, relay: Callable[[ClientStream], Coroutine[Any, Any, None]], keep_alive: float, timers: SharedTimers
+    ) -> None:
         super().__init__(headers=HEADERS)
-        self._live = live
-        self._positions = positions
+        self._relay = relay
         self._keep_alive = keep_alive
+        self._timers = timers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_head() -> None:
@@ -81,10 +89,10 @@ class LiveResponse(Response):
             await send({"type": "http.response.body", "body": KEEP_ALIVE_COMMENT, "more_body": True})
 
         client = ClientStream(scope, send, send_head)
-        relay = asyncio.create_task(self._live.relay(client, self._positions))
+        relay = asyncio.create_task(self._relay(client))
         tasks = (relay, asyncio.create_task(wait_for_disconnect(receive)))
         try:
-            with KeepAlive(client, self._keep_alive):
+            with KeepAlive(client, self._keep_alive, self._timers):
                 done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in tasks:
@@ -98,33 +106,35 @@ class LiveResponse(Response):
 class LiveStream:
     """The frames for one client. Threads are followed concurrently, and wait while the client does not read.
 
-    Frames wait in a queue, and one task sends them. If none is waiting, a tap of the log sends an entry at once, as for
-    other clients of a run: a queue and a task switch would double the cost of a chunk.
+    Then frames wait in a queue, and one task sends them. If none is waiting, they are written at once, entries by a tap
+    of the log, as for other clients of a run: a queue and a task switch would double the cost of a chunk.
     """
 
-    def __init__(self, runtime: Runtime, permissions: Permissions, request: OperatorRequest) -> None:
+    def __init__(
+        self, runtime: Runtime, permissions: Permissions, request: OperatorRequest, client: ClientStream
+    ) -> None:
         self._runtime = runtime
         self._permissions = permissions
         self._request = request
+        self._client = client
         self._principal = request.principal
         self._rights = request.rights
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT_FRAMES)
-        self._is_sending = False
         self._run_started: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)  # by thread
 
-    async def relay(self, client: ClientStream, positions: Sequence[ThreadPosition]) -> None:
+    async def relay(self, positions: Sequence[ThreadPosition]) -> None:
         """Send frames until a part of the stream fails or the server shuts down."""
+        client = self._client
         with self._runtime.activity.subscribe() as news:
             await client.open()
             tasks = [asyncio.create_task(self._end_on_failure(self._relay_news(news)))]
-            tasks += [asyncio.create_task(self._end_on_failure(self._follow(one, client))) for one in positions]
+            tasks += [asyncio.create_task(self._end_on_failure(self._follow(one))) for one in positions]
             try:
-                while frame := await self._unsent.get():
-                    self._is_sending = True
+                while frames := await self._unsent.get():
                     await client.drain()
-                    await client.send(frame)
+                    await client.send(frames)
                     client.sent_at = client.time()
-                    self._is_sending = False
+                    client.has_queued_frames = not self._unsent.empty()
                 await client.drain()
             finally:
                 for task in tasks:
@@ -137,17 +147,17 @@ class LiveStream:
             await work
         except Exception:
             logger.exception("the event stream of %r failed; its client reconnects", self._principal.id)
-            await self._unsent.put(END)
+            await self._enqueue(END)
 
     async def _relay_news(self, news: "asyncio.Queue[Announcement]") -> None:
         while not isinstance(one := await news.get(), Closed):
             if isinstance(one, ThreadActivity):
                 if self._may_see(one.owner, one.agent):
-                    await self._unsent.put(write_thread_change(one))
+                    await self._send(write_thread_change(one))
                 continue
             if isinstance(one, PluginActivity):
                 if not (self._rights.watch == () and self._rights.author == ()):
-                    await self._unsent.put(write_frame("plugin", one._asdict()))
+                    await self._send(write_frame("plugin", one._asdict()))
                 continue
             ask, last = one
             owner = ask.principal.id
@@ -155,13 +165,13 @@ class LiveStream:
                 if last is None:
                     self._run_started[ask.thread_id].set()
                 has_words = self._is_own(owner, ask.agent) or includes_agent(self._rights.read, ask.agent)
-                await self._unsent.put(write_frame("run", build_news_line(ask, last, has_words=has_words)))
+                await self._send(write_frame("run", build_news_line(ask, last, has_words=has_words)))
             if self._may_see(owner, ask.agent) or includes_agent(self._rights.act, ask.agent):
                 for frame in write_question_news(ask, last):
-                    await self._unsent.put(frame)
+                    await self._send(frame)
         if one.is_shutdown:
-            await self._unsent.put(write_frame("bye", {}))
-        await self._unsent.put(END)
+            await self._send(write_frame("bye", {}))
+        await self._enqueue(END)
 
     def _is_own(self, owner: str, agent: str) -> bool:
         return owner == self._principal.id and self._principal.may_use(agent)
@@ -169,7 +179,7 @@ class LiveStream:
     def _may_see(self, owner: str, agent: str) -> bool:
         return self._is_own(owner, agent) or includes_agent(self._rights.watch, agent)
 
-    async def _follow(self, seen: ThreadPosition, client: ClientStream) -> None:
+    async def _follow(self, seen: ThreadPosition) -> None:
         """Send the runs of a thread, one after the other, and wait for the next one."""
         sent: set[str] = set()
         started = self._run_started[seen.thread]
@@ -183,7 +193,7 @@ class LiveStream:
             for run in runs_after(found.thread, seen, sent):
                 if run.outcome is None and not is_caught_up:
                     is_caught_up = await self._say_caught_up(seen.thread)
-                await self._send_run(found, run, seen.entry if run.id == seen.run else None, client)
+                await self._send_run(found, run, seen.entry if run.id == seen.run else None)
                 sent.add(run.id)
             is_caught_up = is_caught_up or await self._say_caught_up(seen.thread)
             with suppress(TimeoutError):
@@ -191,28 +201,28 @@ class LiveStream:
                     await started.wait()
 
     async def _say_caught_up(self, thread_id: str) -> bool:
-        await self._unsent.put(write_frame("caught_up", {"thread": thread_id}))
+        await self._send(write_frame("caught_up", {"thread": thread_id}))
         return True
 
-    async def _send_run(self, found: VisibleThread, run: RunRow, after: str | None, client: ClientStream) -> None:
+    async def _send_run(self, found: VisibleThread, run: RunRow, after: str | None) -> None:
         if run.outcome is None:
-            return await self._send_active_run(found, run, after, client)
+            return await self._send_active_run(found, run, after)
         try:
             entries = await read_entries(self._runtime, run.id, after)
         except RunNotFound:
             entries = [] if after else await self._restore(found.thread, run)
-        await self._enqueue(self._writer(found, run)(join_entries(entries)))
+        if frames := self._writer(found, run)(join_entries(entries)):
+            await self._send(frames)
 
-    async def _send_active_run(
-        self, found: VisibleThread, run: RunRow, after: str | None, client: ClientStream
-    ) -> None:
+    async def _send_active_run(self, found: VisibleThread, run: RunRow, after: str | None) -> None:
         write = self._writer(found, run)
         try:
-            async with aclosing(self._runtime.follow(run.id, after, self._tap(client, write))) as batches:
+            async with aclosing(self._runtime.follow(run.id, after, self._client.tap(write))) as batches:
                 async for entries in batches:
-                    await self._enqueue(write(entries))
+                    if frames := write(entries):
+                        await self._send(frames)
         except LogTruncated as gone:  # the log repeats the state that a reader needs
-            await self._send_active_run(found, run, gone.resume, client)
+            await self._send_active_run(found, run, gone.resume)
         except RunNotFound:
             logger.info("run %s: its log is gone; its entries are not sent", run.id)
 
@@ -227,20 +237,17 @@ class LiveStream:
         except RunNotFound:
             return ()
 
-    def _tap(self, client: ClientStream, write: Write) -> ImmediateSink | None:
-        """Sends an entry at once if no frame is waiting, so that the order is kept."""
-        push = client.tap(write)
-        if push is None:
-            return None
-        return lambda entry: self._unsent.empty() and not self._is_sending and push(entry)
-
     def _writer(self, found: VisibleThread, run: RunRow) -> Callable[[Sequence[Entry]], bytes]:
         has_details = includes_agent(self._rights.read, run.agent)
         return EntryWriter(found.thread.id, run.id, has_words=found.has_words, has_details=has_details)
 
+    async def _send(self, frames: bytes) -> None:
+        if not self._client.write_now(frames):
+            await self._enqueue(frames)
+
     async def _enqueue(self, frames: bytes) -> None:
-        if frames:
-            await self._unsent.put(frames)
+        await self._unsent.put(frames)
+        self._client.has_queued_frames = True  # after `put`, which may wait until all others are sent
 
 
 def remove_all_words(entries: Sequence[Entry]) -> Iterator[Entry]:
@@ -267,25 +274,36 @@ def read_positions(request: Request) -> list[ThreadPosition]:
 
 
 class EntryWriter:
-    """Writes the entries of a run as frames. Without `has_words`, entries that consist of text are left out."""
+    """Writes the entries of a run as frames. Without `has_words`, entries that consist of text are left out.
+
+    Nearly every batch is one chunk of text. It takes a third less time with the beginning of its event kept.
+    """
 
     def __init__(self, thread_id: str, run_id: str, *, has_words: bool, has_details: bool) -> None:
         self._id_line = b"id: %b/" % run_id.encode()
         body = encode({"thread": thread_id, "run": run_id})
         self._data_line = b'\nevent: entry\ndata: %b,"id":"' % body.removesuffix(b"}")
+        self._message_id = ""  # of the last delta
+        self._text_head = b""  # of its event, before the text
         self._has_words = has_words
         self._has_details = has_details
 
     def __call__(self, entries: Sequence[Entry]) -> bytes:
+        if self._has_words and len(entries) == 1 and type(event := entries[0].event) is TextDelta:  # nearly every chunk
+            if event.message_id != self._message_id:
+                self._message_id = event.message_id
+                self._text_head = EVENT + encode(TextDelta(event.message_id, "")).removesuffix(b'""}')
+            entry = entries[0]
+            id = b"%d-%d" % (entry.epoch, entry.seq)
+            text = encode(event.text)
+            return b"".join((self._id_line, id, self._data_line, id, self._text_head, text, b"}}\n\n"))
         shown = entries if self._has_words else remove_all_words(entries)
         return b"".join([self._write(entry) for entry in shown])
 
     def _write(self, entry: Entry) -> bytes:
         id = b"%d-%d" % (entry.epoch, entry.seq)
-        event = entry.event
-        if type(event) is not TextDelta:
-            event = write_entry(event, has_details=self._has_details)
-        return b'%b%b%b%b","event":%b}\n\n' % (self._id_line, id, self._data_line, id, encode(event))
+        event = encode(write_entry(entry.event, has_details=self._has_details))
+        return b"".join((self._id_line, id, self._data_line, id, EVENT, event, b"}\n\n"))
 
 
 def write_question_news(ask: Ask, last: LastEvent | None) -> Iterator[bytes]:

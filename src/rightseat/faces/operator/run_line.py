@@ -59,6 +59,12 @@ class StartedRun(msgspec.Struct, frozen=True):
     run: str
 
 
+class StoppedRun(msgspec.Struct, frozen=True):
+    """`stopped` is false if the run had ended before."""
+
+    stopped: bool
+
+
 def build_run_line(
     run: RunRecord, prices: Prices, failure: RunFailed | None = None, *, is_kept: bool = True
 ) -> RunLine:

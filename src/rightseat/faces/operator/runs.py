@@ -25,7 +25,7 @@ from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.queries import read_run_query
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
-from rightseat.faces.operator.run_line import RunLine, StartedRun, build_run_line
+from rightseat.faces.operator.run_line import RunLine, StartedRun, StoppedRun, build_run_line
 from rightseat.faces.operator.run_pages import list_runs
 from rightseat.faces.operator.span_line import SpanLine, TotalsLine, build_span_lines, build_totals
 
@@ -179,7 +179,7 @@ class RunRoutes:
         is_stopped = await self._runtime.stop(found.thread.id, found.principal, run.id)
         if is_stopped and not found.is_own:
             write_line("%s stopped run %s of %s", request.principal.id, run.id, found.principal.id)
-        return json_response({"stopped": is_stopped})
+        return json_response(StoppedRun(is_stopped))
 
     async def file(self, request: OperatorRequest) -> Response:
         """`?as=page` shows an HTML file in a sandbox."""

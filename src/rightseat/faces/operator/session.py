@@ -55,6 +55,12 @@ class SignedInUser(msgspec.Struct, frozen=True):
     sign_in: SignInOffer | None
 
 
+class SignedOut(msgspec.Struct, frozen=True):
+    """`continue` is the address of the identity provider that ends its session too."""
+
+    url: str = msgspec.field(name="continue")
+
+
 class SessionRoutes:
     def __init__(
         self,
@@ -103,7 +109,7 @@ class SessionRoutes:
         """A session of the identity provider ends here and, if it has an address for that, there too: `continue` is
         where the page goes on."""
         url = await self._find_sign_out_url(request)
-        response = Response(status_code=204) if url is None else json_response({"continue": url})
+        response = Response(status_code=204) if url is None else json_response(SignedOut(url))
         delete_cookies(response, is_secure=is_secure(request.http))
         if not self._auth.is_open:
             write_line("%s signed out", request.principal.id, kind="sign_in")

@@ -5,6 +5,7 @@ taken from the page, and no key passes through it.
 """
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,9 +19,10 @@ from rightseat.config.urls import is_loopback
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line
-from rightseat.faces.operator.health import STATES
+from rightseat.faces.operator.health import STATES, CheckState, FixLine, describe_fix
 from rightseat.faces.operator.requests import OperatorRequest, Routes
-from rightseat.health.local_models import UnknownChoice, find_choices, write_choice
+from rightseat.health.finding import CheckOutcome
+from rightseat.health.local_models import ModelChoice, UnknownChoice, find_choices, write_choice
 from rightseat.health.own_server import OwnServer
 from rightseat.health.starter_trial import check_starter, try_starter
 
@@ -54,6 +56,31 @@ class _Choice(msgspec.Struct, frozen=True):
     is_tried: bool = msgspec.field(default=False, name="try")
 
 
+class SetupChoices(msgspec.Struct, frozen=True):
+    """The models that the first configuration can have. `file` is its name."""
+
+    file: str
+    choices: Sequence[ModelChoice]
+
+
+class TriedModel(msgspec.Struct, frozen=True):
+    state: CheckState
+    detail: str
+    fix: FixLine | None
+
+
+class ProposedFile(msgspec.Struct, frozen=True):
+    """The file as it would be written. `tried` is null if its model was not asked."""
+
+    file: str
+    text: str
+    tried: TriedModel | None
+
+
+class WrittenFile(msgspec.Struct, frozen=True):
+    file: str
+
+
 class SetupRoutes:
     def __init__(self, own_server: OwnServer | None) -> None:
         self._own_server = own_server
@@ -68,7 +95,7 @@ class SetupRoutes:
 
     async def propose(self, request: OperatorRequest) -> Response:
         self._authorize(request)
-        return json_response({"file": FILE, "choices": await find_choices()})
+        return json_response(SetupChoices(FILE, await find_choices()))
 
     async def check(self, request: OperatorRequest) -> Response:
         """The file as it would be written; with `try` its model is asked for one word and one tool call."""
@@ -76,8 +103,7 @@ class SetupRoutes:
         self._authorize(request, body.code)
         text = read_choice(body)
         outcome = await try_starter(text) if body.is_tried else None
-        tried = outcome and {"state": STATES[outcome.status], "detail": outcome.detail, "fix": outcome.fix}
-        return json_response({"file": FILE, "text": text, "tried": tried})
+        return json_response(ProposedFile(FILE, text, describe_trial(outcome) if outcome else None))
 
     async def write(self, request: OperatorRequest) -> Response:
         """Write the file, and start the server again. The response is still sent."""
@@ -91,7 +117,7 @@ class SetupRoutes:
             if own_server.restart is not None:
                 own_server.restart()
         write_line(f"%s wrote {FILE} with the setup code", request.principal.id)
-        return json_response({"file": FILE}, 202)
+        return json_response(WrittenFile(FILE), 202)
 
     def _authorize(self, request: OperatorRequest, code: str = "") -> tuple[OwnServer, SetupCode]:
         """Raises `SetupUnavailable` and `SetupCodeRefused`."""
@@ -102,6 +128,10 @@ class SetupRoutes:
         if setup_code is None or not setup_code.matches(code or request.http.headers.get(CODE_HEADER, "")):
             raise SetupCodeRefused
         return own_server, setup_code
+
+
+def describe_trial(outcome: CheckOutcome) -> TriedModel:
+    return TriedModel(STATES[outcome.status], outcome.detail, describe_fix(outcome.fix))
 
 
 def read_choice(body: _Choice) -> str:

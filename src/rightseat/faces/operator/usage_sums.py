@@ -1,6 +1,7 @@
 """What was used in the last days, by day and by user, key, agent, model or purpose, and the state of the limits.
 
-A request sees the usage of its own user; with `operator.watch:*` or the scope `usage:*` that of all users.
+A request sees the usage of its own user and the limits of its user and key; with `operator.watch:*` or the scope
+`usage:*` those of all users.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,8 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
-from rightseat.core.limits.meter import Metering
+from rightseat.core.caller import own_subjects
+from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.report import describe_counters, describe_rows, share_left
 from rightseat.core.limits.store import LimitStore, UsageColumn, UsageQuery, UsageRow
 from rightseat.core.limits.windows import find_zone
@@ -96,7 +98,8 @@ class UsageRoutes:
             return json_response(LimitsLine())
         user, store = await self._user_of(request), self._metering.ledger.store
         now, rows = await store.counters()
-        found = sorted(describe_counters(self._metering.limits, now, rows, store.zone, user), key=share_left)
+        own = own_subjects(user) if user is not None else None
+        found = sorted(describe_counters(self._metering.limits, now, rows, store.zone, own), key=share_left)
         return json_response(LimitsLine(found[:MAX_COUNTERS], max(0, len(found) - MAX_COUNTERS)))
 
     async def _user_of(self, request: OperatorRequest) -> str | None:

@@ -17,7 +17,6 @@ from rightseat.logs.postgres.subscription import PostgresSubscription, short_has
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
 from rightseat.logs.shared.records import CREATED, START, Record, RecordKind, RecordPage, find_last_entry
 
-PAGE_RECORDS = 200
 RESPONSE_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 2.0
 MAX_CONNECTIONS = 4  # beside those of subscriptions
@@ -174,16 +173,16 @@ class PostgresBackend:
 
     # Reading
 
-    async def read(self, run_id: str, after: Position) -> RecordPage:
+    async def read(self, run_id: str, after: Position, count: int) -> RecordPage:
         async with self._connection() as connection:
-            rows = await connection.fetch(READ_RECORDS, run_id, *after, PAGE_RECORDS)
+            rows = await connection.fetch(READ_RECORDS, run_id, *after, count)
         if not rows:
             [last_position] = await self.last_positions([run_id])
             if last_position is None:
                 raise RunNotFound(run_id)
             if last_position < after:
                 raise LogTruncated(run_id, str(last_position))
-        return RecordPage([read_record(row) for row in rows], len(rows) < PAGE_RECORDS)
+        return RecordPage([read_record(row) for row in rows], len(rows) < count)
 
     def subscribe(self) -> PostgresSubscription:
         async def connect() -> Any:

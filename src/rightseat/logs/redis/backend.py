@@ -20,7 +20,6 @@ from rightseat.logs.shared.records import CREATED, START, Record, RecordPage, fi
 
 logger = logging.getLogger(__name__)
 
-PAGE_RECORDS = 200
 ABANDONED_S = b"86400"  # a run without an end expires after this, unless its writer renews it
 REPLICATION_TIMEOUT_S = 1.0
 
@@ -126,9 +125,9 @@ class RedisBackend:
 
     # Reading
 
-    async def read(self, run_id: str, after: Position) -> RecordPage:
+    async def read(self, run_id: str, after: Position, count: int) -> RecordPage:
         key = self.key(run_id)
-        read_after = (b"XRANGE", key, f"({after}".encode(), b"+", b"COUNT", b"%d" % PAGE_RECORDS)
+        read_after = (b"XRANGE", key, f"({after}".encode(), b"+", b"COUNT", b"%d" % count)
         found, last, *_ = await run_or_undo(
             self._send_replicated(read_after, read_last(key), connection=self._reading), undo_nothing
         )
@@ -138,7 +137,7 @@ class RedisBackend:
         if last_position < after:
             raise LogTruncated(run_id, str(last_position))
         records = read_records(found)
-        return RecordPage(records, len(records) < PAGE_RECORDS)
+        return RecordPage(records, len(records) < count)
 
     def subscribe(self) -> RedisSubscription:
         wait_for_replicas = self.wait_for_replicas if self._min_replicas else None

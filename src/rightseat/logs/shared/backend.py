@@ -66,8 +66,8 @@ class LogBackend(Protocol):
 
     async def last_positions(self, run_ids: Sequence[str]) -> Sequence[LastPosition]: ...
 
-    async def read(self, run_id: str, after: Position) -> RecordPage:
-        """Raises `RunNotFound`, and `LogTruncated` if the log ends before `after`."""
+    async def read(self, run_id: str, after: Position, count: int) -> RecordPage:
+        """Read at most `count` records. Raises `RunNotFound`, and `LogTruncated` if the log ends before `after`."""
         ...
 
     async def delete(self, run_ids: Sequence[str]) -> None: ...

@@ -9,11 +9,11 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import Self, TypeVar
 
-from rightseat.core.concurrency import run_to_completion
+from rightseat.core.concurrency import aclosing, run_to_completion
 from rightseat.core.errors import (
     LogTruncated,
     LogUnreachable,
@@ -23,7 +23,7 @@ from rightseat.core.errors import (
     RunNotFound,
     StaleWriter,
 )
-from rightseat.core.log import Entry, ImmediateSink, Position, Writer, position
+from rightseat.core.log import Entry, ImmediateSink, Writer, position
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LogBackend
 from rightseat.logs.shared.backoff import Backoff
@@ -111,7 +111,8 @@ class SharedLog:
 
     async def _claim(self, run_id: str, epoch: int, base: int | None) -> SharedRunWriter:
         if run := self._runs.get(run_id):
-            run.fence(epoch)  # now, not after the entries that the old writer appends meanwhile
+            if base is None or run.epoch != epoch:  # with a base, this epoch may have found the log lost before
+                run.fence(epoch)  # now, not after the entries that the old writer appends meanwhile
             if run.is_written_here:
                 await self._sender.flush()
         outages = self._sender.outages
@@ -128,7 +129,7 @@ class SharedLog:
         if run is not None and run.cursor.last_entry == claim.last_entry:
             run.cursor.position = claim.fence  # there are no entries in between
         while run is not None and not run.ended and run.cursor.position < claim.fence:
-            page = await self._read_page(run_id, run.cursor.position)
+            page = await self._read_page(run.cursor)
             run.feed([record for record in page.records if record.position <= claim.fence])
         if run is None or run.ended:
             run = self._runs[run_id] = SharedRun(Cursor(run_id, claim.fence, claim.last_entry), self._read_page)
@@ -182,7 +183,7 @@ class SharedLog:
             await self._sender.flush()  # so that the server has all entries that were appended before
         cursor, entries = Cursor(run_id, position(after) if after else START), list[Entry]()
         while True:
-            page = await self._read_page(run_id, cursor.position)
+            page = await self._read_page(cursor)
             entries += cursor.read(page.records)
             if cursor.truncated:
                 raise cursor.truncated
@@ -200,11 +201,8 @@ class SharedLog:
         while True:
             run = self._find_active(cursor.run_id)
             if run and run.can_serve(cursor):
-                async with aclosing(self._follow_buffer(run, cursor.seq, tap)) as batches:
-                    async for entries in batches:
-                        yield entries
-                return
-            page = await self._read_page(cursor.run_id, cursor.position)
+                break
+            page = await self._read_page(cursor)
             if entries := cursor.read(page.records):
                 yield entries
             if cursor.truncated:
@@ -220,14 +218,10 @@ class SharedLog:
                 await self._advance(run)
             elif not page.records:
                 await asyncio.sleep(REREAD_INTERVAL_S)  # the server should have more, and does not report a loss
-
-    async def _follow_buffer(
-        self, run: SharedRun, seen: int, tap: ImmediateSink | None
-    ) -> AsyncGenerator[Sequence[Entry], None]:
         try:
-            async with aclosing(run.follow(seen, tap)) as batches:
-                async for entries in batches:
-                    yield entries
+            async with aclosing(run.follow(cursor.seq, tap)) as batches:
+                async for batch in batches:
+                    yield batch
         finally:
             if run.ended or (not run.readers and run.id in self._subscriber):
                 self._drop(run)
@@ -248,24 +242,38 @@ class SharedLog:
         """Bring a copy up to the server's last record. If its log was lost, the copy fails, and with it its readers."""
         before = run.cursor.position
         try:
-            page = await self._read_page(run.id, before)
+            page = await self._read_page(run.cursor)
         except (LogTruncated, RunNotFound) as lost:
             return run.fail(lost)
         if run.cursor.position == before and not run.ended and not run.is_written_here:  # else another task did so
             run.feed(page.records)
 
-    async def _read_page(self, run_id: str, after: Position) -> RecordPage:
-        return await self._retry(partial(self._backend.read, run_id, after))
+    async def _read_page(self, cursor: Cursor) -> RecordPage:
+        """The records after the cursor, which does not move yet."""
+        read = partial(self._backend.read, cursor.run_id, cursor.position, cursor.page_records)
+        page = await self._retry(read)
+        cursor.fit_page(page)
+        return page
 
     # Deleting
 
     async def delete(self, run_ids: Sequence[str]) -> None:
         await self._transient.delete(run_ids)
+        for run_id in run_ids:
+            if (run := self._find_active(run_id)) and run.readers and not run.is_written_here:
+                await self._receive_rest(run)
         await self._retry(partial(self._backend.delete, run_ids))
         for run in [self._runs[run_id] for run_id in run_ids if run_id in self._runs]:
             if not run.is_written_here:
                 run.end()
                 self._drop(run)
+
+    async def _receive_rest(self, run: SharedRun) -> None:
+        """Its followers receive the end of a run that is deleted: the subscription may be some milliseconds behind."""
+        before = None
+        while run.cursor.position != before and not run.ended:
+            before = run.cursor.position
+            await self._advance(run)
 
     async def expect_writer(self, run_ids: Sequence[str]) -> None:
         """Does nothing: followers always wait for the end of a run, because any process may resume it."""

@@ -24,6 +24,11 @@ RecordKind = Literal["created", "fence", "base", "events", "end"]
 START = Position(0, 0)
 CREATED = Position(0, 1)
 
+FIRST_PAGE_RECORDS = 16
+MAX_PAGE_RECORDS = 200
+PAGE_BYTES = 128 * 1024
+"""About the size of a page. A reader that waits for its client has one in memory, decoded and encoded again."""
+
 
 class Record(msgspec.Struct, frozen=True, gc=False):
     """`content` is the JSON of `events`; for other kinds the idempotency key of the request that wrote it."""
@@ -41,16 +46,17 @@ class RecordPage(msgspec.Struct, frozen=True, gc=False):
 class Cursor:
     """A reader's place in a log: `position` is the last record read, `last_entry` the last entry.
 
-    `truncated` is set once records are missing.
+    `truncated` is set once records are missing. `page_records` is how many records it should read next.
     """
 
-    __slots__ = ("is_ended", "last_entry", "position", "run_id", "truncated")
+    __slots__ = ("is_ended", "last_entry", "page_records", "position", "run_id", "truncated")
 
     def __init__(self, run_id: str, position: Position = START, last_entry: Position | None = None) -> None:
         self.run_id = run_id
         self.position = position
         self.last_entry = position if last_entry is None else last_entry
         self.is_ended = False
+        self.page_records = FIRST_PAGE_RECORDS
         self.truncated: LogTruncated | None = None
 
     @property
@@ -75,6 +81,11 @@ class Cursor:
             self.is_ended = record.kind == "end"
             self.position = record.position
         return entries
+
+    def fit_page(self, page: RecordPage) -> None:
+        """Read fewer records at once if they are long."""
+        if size := sum(len(record.content) for record in page.records):
+            self.page_records = max(1, min(MAX_PAGE_RECORDS, PAGE_BYTES * len(page.records) // size))
 
     def _read_base(self, record: Record) -> None:
         if 0 < record.position.seq == self.last_entry.seq:

@@ -18,15 +18,19 @@ from rightseat.logs.shared.records import Cursor, Record, RecordPage
 
 WINDOW_ENTRIES = 256
 """About how many entries of a run are in memory for readers, and how far a writer may be ahead of all of them."""
+LONG_ENTRY_BYTES = 512
+"""A run with longer entries has a smaller window, of as many bytes as a full one of entries of this size."""
+MIN_WINDOW_ENTRIES = 8
+UNCOMMITTED_WINDOWS = MAX_UNCOMMITTED_ENTRIES // WINDOW_ENTRIES
 SLOW_READER_TIMEOUT_S = 30.0
 
-ReadPage = Callable[[str, Position], Awaitable[RecordPage]]
+ReadPage = Callable[[Cursor], Awaitable[RecordPage]]
 
 
 class SharedRun(RunBuffer):
     """`cursor` is the known end of the log. `is_written_here` is true while a writer in this process owns the run."""
 
-    __slots__ = ("_epochs", "_ignores_readers_below", "_starts", "cursor", "failure", "is_written_here")
+    __slots__ = ("_epochs", "_ignores_readers_below", "_starts", "cursor", "failure", "is_written_here", "window")
 
     def __init__(self, cursor: Cursor, read: ReadPage) -> None:
         super().__init__(
@@ -35,6 +39,7 @@ class SharedRun(RunBuffer):
         self.cursor = cursor
         self.failure: RightseatError | None = None
         self.is_written_here = False
+        self.window = WINDOW_ENTRIES
         self._ignores_readers_below = 0  # readers below this number were waited for in vain
         # Which epoch wrote which numbers: `_epochs[i]` those from `_starts[i]` on.
         self._starts = [cursor.seq]
@@ -45,18 +50,23 @@ class SharedRun(RunBuffer):
             self._starts.append(entry.seq)
             self._epochs.append(entry.epoch)
         super().publish(entry)
-        if len(self.entries) > 2 * WINDOW_ENTRIES:
-            del self.entries[:WINDOW_ENTRIES]
-            self.dropped += WINDOW_ENTRIES
+        if len(self.entries) > 2 * self.window:
+            excess = len(self.entries) - self.window
+            del self.entries[:excess]
+            self.dropped += excess
+
+    def fit_window(self, entry_bytes: int) -> None:
+        """Keep fewer entries from now on, because this one is long."""
+        self.window = max(MIN_WINDOW_ENTRIES, min(self.window, WINDOW_ENTRIES * LONG_ENTRY_BYTES // entry_bytes))
 
     def is_full(self) -> bool:
-        return self.seq - self.visible_seq > MAX_UNCOMMITTED_ENTRIES or self._are_readers_lagging()
+        return self.seq - self.visible_seq > UNCOMMITTED_WINDOWS * self.window or self._are_readers_lagging()
 
     def _are_readers_lagging(self) -> bool:
         if not self.readers:
             return False
         fastest = max([reader.seen for reader in self.readers])
-        return self.visible_seq - fastest > WINDOW_ENTRIES and fastest >= self._ignores_readers_below
+        return self.visible_seq - fastest > self.window and fastest >= self._ignores_readers_below
 
     async def wait_for_capacity(self, epoch: int) -> None:
         """Wait once, not until there is capacity: the writer may have failed meanwhile, and checks that itself."""
@@ -100,8 +110,10 @@ class SharedRun(RunBuffer):
     def _build_read_older(self, read: ReadPage) -> Callable[[int, int], Awaitable[Sequence[Entry]]]:
         async def read_older(seen: int, until: int) -> Sequence[Entry]:
             reader = Cursor(self.id, self.position_of(seen))
+            reader.page_records = self.cursor.page_records
             while True:
-                page = await read(self.id, reader.position)
+                page = await read(reader)
+                self.cursor.page_records = reader.page_records
                 if found := [entry for entry in reader.read(page.records) if entry.seq <= until]:
                     return found
                 if reader.truncated:

@@ -15,6 +15,7 @@ logger = logging.getLogger(__name__)
 
 MAX_RECEIVE_INTERVAL_S = 0.01  # records that are written within it are received together
 RECEIVE_INTERVAL_PER_RUN_S = 0.0001
+BUSY_INTERVAL_S = 0.02  # receptions that follow each other faster than this are better done together, as in `sender`
 CHECK_INTERVAL_S = 5.0  # between two checks that the followed logs still exist
 MISSING_TIMEOUT_S = 10.0  # a log may be missing for so long: its writer may be about to restart it
 RETRY_INTERVAL_S = 1.0
@@ -72,6 +73,7 @@ class _SubscriptionGroup:
 
     async def _receive_forever(self) -> None:
         time = asyncio.get_running_loop().time
+        last_received = -BUSY_INTERVAL_S
         while True:
             if not self.runs:
                 self._filled.clear()
@@ -79,7 +81,8 @@ class _SubscriptionGroup:
             try:
                 positions = {run.id: run.cursor.position for run in self.runs.values()}
                 received = await self._subscription.receive(positions)
-                self._backoff.record_success(time())
+                now = time()
+                self._backoff.record_success(now)
             except BackendUnavailable as problem:
                 await asyncio.sleep(self._backoff.record_failure(time(), problem) or RETRY_INTERVAL_S)
                 continue
@@ -91,7 +94,10 @@ class _SubscriptionGroup:
                 run = self.runs.get(run_id)
                 if run is not None and run.cursor.position == positions[run_id]:  # else it was added again meanwhile
                     self._feed(run, records)
-            await asyncio.sleep(min(MAX_RECEIVE_INTERVAL_S, RECEIVE_INTERVAL_PER_RUN_S * len(self.runs)))
+            is_busy = now - last_received < BUSY_INTERVAL_S
+            per_run = min(MAX_RECEIVE_INTERVAL_S, RECEIVE_INTERVAL_PER_RUN_S * len(self.runs))
+            last_received = now if received else last_received
+            await asyncio.sleep(MAX_RECEIVE_INTERVAL_S if is_busy and received else per_run)
 
     def _feed(self, run: SharedRun, records: Sequence[Record]) -> None:
         try:

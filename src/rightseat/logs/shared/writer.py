@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from rightseat.core.errors import LogDataLost, LogWriteFailed, RightseatError, StaleWriter
-from rightseat.core.events import Event
+from rightseat.core.events import Event, SpanEnded
 from rightseat.core.log import Entry, Position
 from rightseat.core.stream import codec
 from rightseat.logs.run_buffer import END_EVENTS
 from rightseat.logs.shared.backend import LastPosition
 from rightseat.logs.shared.records import Record
-from rightseat.logs.shared.run import WINDOW_ENTRIES, SharedRun
+from rightseat.logs.shared.run import LONG_ENTRY_BYTES, SharedRun
 
 
 class SharedRunWriter:
@@ -52,7 +52,9 @@ class SharedRunWriter:
         text = codec.encode(event)
         entry = run.next_entry(self.epoch, event)
         self._queue.put(self, entry, text)
-        if entry.seq - run.dropped > WINDOW_ENTRIES and run.is_full() and not isinstance(event, END_EVENTS):
+        if len(text) > LONG_ENTRY_BYTES:
+            run.fit_window(len(text))
+        if entry.seq - run.dropped > run.window and run.is_full() and not isinstance(event, END_EVENTS):
             await self._wait_for_capacity()
         return entry
 
@@ -100,6 +102,8 @@ class SharedRunWriter:
     def _append_uncommitted(self, event: Event, failure: RightseatError) -> Entry:
         if isinstance(failure, StaleWriter) or not isinstance(event, END_EVENTS):
             raise failure
+        if isinstance(failure, LogDataLost) and isinstance(event, SpanEnded):
+            raise failure  # it is written again with the new log; its number may be that of a lost entry
         entry = self.run.next_entry(self.epoch, event)
         self.uncommitted.append(event)
         self.run.publish(entry)

@@ -6,12 +6,13 @@ that its row in `log_runs` holds. Once a run has ended, they are compacted into 
 A writer's epoch is checked only when another connection has written to the file since the last check.
 """
 
+import json
 import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from rightseat.core.errors import ConfigError, RunExists, RunNotFound, StaleWriter, UnreadableEvent
 from rightseat.core.log import Entry
@@ -82,8 +83,36 @@ FROM log_runs AS runs LEFT JOIN log_records AS rows
 WHERE runs.id = ? ORDER BY rows.number
 """
 
+# One statement sees one snapshot: every later entry of the run is in a row above the last number.
+READ_STATE = """
+SELECT key, ended_at IS NOT NULL, compacted,
+    (SELECT max(first_seq + json_array_length(events)) - 1 FROM log_records
+    WHERE run_key = log_runs.key AND number > rows_after AND number <= coalesce(last_row, 9223372036854775807)),
+    (SELECT coalesce(max(number), 0) FROM log_records)
+FROM log_runs WHERE id = ?
+"""
+FIND_ENDED = """
+SELECT value FROM json_each(?) LEFT JOIN log_runs ON log_runs.key = value
+WHERE log_runs.key IS NULL OR ended_at IS NOT NULL
+"""
+READ_TAIL = """
+SELECT number, run_key, epoch, first_seq, events FROM log_records
+WHERE number > ? AND run_key IN (SELECT value FROM json_each(?)) ORDER BY number LIMIT ?
+"""
+
 EntryRow = tuple[int, int, int, str]
 """A run's key, the epoch, the number of the first event, the events."""
+TailRow = tuple[int, int, int, int, str]
+"""The number of the row, then the columns of an `EntryRow`."""
+
+
+class RunState(NamedTuple):
+    """The log of a run at one moment. `last_row` is the last row of all runs then."""
+
+    key: int
+    is_ended: bool
+    last_seq: int
+    last_row: int
 
 
 class LogDatabase:
@@ -139,7 +168,7 @@ class LogDatabase:
 
     def check_version(self) -> None:
         """An epoch that is current stays so until another connection has written to the file."""
-        (version,) = self.execute("PRAGMA data_version").fetchone()
+        version = self.read_version()
         if version != self._version:
             self._version = version
             self._current_epochs.clear()
@@ -181,9 +210,10 @@ class LogDatabase:
         self._current_epochs.discard((key, current))
         return key, entries[-1].seq if entries else 0
 
-    def end(self, key: int, epoch: int, now: float) -> None:
-        self.execute(END, (now, key, epoch))
+    def end(self, key: int, epoch: int, now: float) -> bool:
+        """Return False if the run has a writer with a higher epoch, which ends it."""
         self._current_epochs.discard((key, epoch))
+        return self.execute(END, (now, key, epoch)).rowcount > 0
 
     def delete(self, run_ids: Iterable[str]) -> None:
         for run_id in run_ids:
@@ -234,6 +264,34 @@ class LogDatabase:
         decoded = [(epoch, seq, codec.decode_all(events)) for _, epoch, seq, events in rows if events is not None]
         entries = [Entry(epoch, n, event) for epoch, seq, events in decoded for n, event in enumerate(events, seq)]
         return rows[0][0], [entry for entry in entries if entry.seq > after]
+
+    def read_state(self, run_id: str) -> RunState | None:
+        """None if there is no such run."""
+        found = self.execute(READ_STATE, (run_id,)).fetchone()
+        if found is None:
+            return None
+        key, is_ended, compacted, last_seq, last_row = found
+        if last_seq is None:
+            entries = compaction.decode(compacted) if compacted else ()
+            last_seq = entries[-1].seq if entries else 0
+        return RunState(key, bool(is_ended), last_seq, last_row)
+
+    def read_version(self) -> int:
+        """A number that changes when another connection, of this or another process, has written to the file."""
+        (version,) = self.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    def last_row(self) -> int:
+        (number,) = self.execute("SELECT coalesce(max(number), 0) FROM log_records").fetchone()
+        return int(number)
+
+    def find_ended(self, keys: Sequence[int]) -> set[int]:
+        """Those of the runs that have ended, or were deleted."""
+        return {key for (key,) in self.execute(FIND_ENDED, (json.dumps(keys),))}
+
+    def read_tail(self, after_row: int, keys: Sequence[int], limit: int) -> list[TailRow]:
+        """The next rows of these runs."""
+        return self.execute(READ_TAIL, (after_row, json.dumps(keys), limit)).fetchall()
 
     def list_unended(self) -> list[tuple[str, int]]:
         return self.execute("SELECT id, epoch FROM log_runs WHERE is_compacted = 0 AND ended_at IS NULL").fetchall()

@@ -1,7 +1,8 @@
 """The log in one SQLite file: every published entry survives a kill of the process.
 
 A run that is being written is followed in memory (`logs.run_buffer`), and written to the file by the thread of the file
-(`logs.sqlite.writer`). Runs that have ended, and those of an earlier process, are read from the file.
+(`logs.sqlite.writer`). Runs that have ended, and those of an earlier process, are read from the file. Workers of one
+server share the file: a run that another worker writes is followed in the file (`logs.sqlite.tail`).
 Transient runs never touch the file.
 """
 
@@ -15,13 +16,14 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core.concurrency import run_to_completion
-from rightseat.core.errors import NotConfigured, RightseatError, RunExists, RunNotFound
+from rightseat.core.concurrency import aclosing, run_to_completion
+from rightseat.core.errors import NotConfigured, RightseatError, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Entry, ImmediateSink, Log, Writer, seq
 from rightseat.erasure import Eraser, clean_file
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.run_buffer import RunBuffer
-from rightseat.logs.sqlite.database import LogDatabase
+from rightseat.logs.sqlite.database import LogDatabase, RunState
+from rightseat.logs.sqlite.tail import FileTail
 from rightseat.logs.sqlite.writer import CommitQueue, SqliteRunWriter
 from rightseat.parts import StatePath, private_file, private_folder
 from rightseat.sqlite_writer import SqliteWriter
@@ -34,6 +36,8 @@ NOT_OPEN = (
     "The log is not open. A server opens it; a program without a server does so with `async with copilot.opened():`."
 )
 COMPACTION_BATCH_RUNS = 20  # per transaction, because writers wait for it
+CREATE_TIMEOUT_S = 1.0  # a run that another process has claimed is in the file within it
+CREATE_POLL_INTERVAL_S = 0.02
 
 
 class Options(BaseModel):
@@ -56,6 +60,12 @@ class SqliteLog:
         self._active_runs: dict[str, RunBuffer] = {}
         self._unwritten: set[str] = set()  # active runs that the file gets with their first entries
         self._opened: tuple[CommitQueue, LogDatabase] | None = None
+        self._is_shared = False
+        self._tail: FileTail | None = None  # only if other processes write to the file
+
+    def share_file(self) -> None:
+        """A run that two processes create is refused to the second when it opens it, not when it creates it."""
+        self._is_shared = True
 
     async def __aenter__(self) -> Self:
         private_folder(self._path.parent)
@@ -64,13 +74,16 @@ class SqliteLog:
         self._eraser = Eraser(self._path)
         reader = LogDatabase.open(self._path)
         self._writer = SqliteWriter.share(self._path, PART)
-        self._opened = CommitQueue(self._writer), reader
+        self._opened = CommitQueue(self._writer, is_shared=self._is_shared), reader
+        self._tail = FileTail(self._path) if self._is_shared else None
         self._compaction_task = asyncio.create_task(self._compact_forever())
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._compaction_task.cancel()
         await asyncio.wait((self._compaction_task,))
+        if self._tail is not None:
+            await self._tail.close()
         await self._commits.close()
         await self._writer.close(PART)
         self._reader.close()
@@ -118,6 +131,10 @@ class SqliteLog:
         writer = self._begin(run_id, epoch) if is_new else await run_to_completion(self._claim(run_id, epoch))
         try:
             yield writer
+        except StaleWriter as stale:  # the store may detect it before the log does
+            if self._tail is not None:
+                writer.shut_out(stale)
+            raise
         finally:
             await run_to_completion(self._end(writer))
 
@@ -138,19 +155,30 @@ class SqliteLog:
             self._unwritten.discard(run_id)
             self._active_runs.pop(run_id).end()
         if written := [run_id for run_id in run_ids if run_id not in unwritten]:
+            if self._tail is not None:
+                await self._tail.read_rest(written)
             await self._commits.execute(lambda database: database.delete(written))
             self._eraser.request()
 
     async def expect_writer(self, run_ids: Sequence[str]) -> None:
+        if self._tail is not None:
+            return  # followers always wait for the end of a run, because any process may resume it
         for run_id in run_ids:
             if run_id not in self._active_runs and self._reader.has(run_id):
                 entries = await self._read(run_id, 0)
                 self._active_runs.setdefault(run_id, self._run(run_id, entries[-1].seq if entries else 0))
 
     def stop_followers(self) -> None:
-        """Does nothing: there is no other process."""
+        if self._tail is None:
+            return  # there is no other process
+        self._tail.stop()
+        for run_id in self._unwritten:  # this process was to write them, and has handed them over
+            self._active_runs[run_id].end()
 
     async def unfinished_runs(self) -> Sequence[tuple[str, int]]:
+        return await self.open_logs() if self._tail is None else ()
+
+    async def open_logs(self) -> Sequence[tuple[str, int]]:
         found = await self._commits.execute(LogDatabase.list_unended)
         return [(run_id, epoch) for run_id, epoch in found if run_id not in self._active_runs]
 
@@ -162,6 +190,8 @@ class SqliteLog:
         seen = seq(after) if after else 0
         if run := self._active_runs.get(run_id):
             return run.follow(seen, tap)
+        if self._tail is not None:
+            return self._follow_file(self._tail, run_id, seen, tap)
         if not self._reader.has(run_id):
             raise RunNotFound(run_id)
         return self._replay(run_id, seen)
@@ -169,6 +199,37 @@ class SqliteLog:
     async def _replay(self, run_id: str, seen: int) -> AsyncGenerator[Sequence[Entry], None]:
         if entries := await self._read(run_id, seen):
             yield entries
+
+    async def _follow_file(
+        self, tail: FileTail, run_id: str, seen: int, tap: ImmediateSink | None
+    ) -> AsyncGenerator[Sequence[Entry], None]:
+        """Follow a run that another process writes, or that has ended."""
+        state = await self._find_run(run_id)
+        run, copy = self._active_runs.get(run_id), tail.find(run_id)
+        if run is None and copy is None:
+            if state.is_ended:
+                if entries := await self._read(run_id, seen):
+                    yield entries
+                return
+            copy = tail.add(self._run(run_id, state.last_seq), state)
+        if run is None and copy is not None:
+            run = copy.run
+        if run is not None:
+            async with aclosing(run.follow(seen, tap)) as batches:
+                async for batch in batches:
+                    yield batch
+        if copy is not None and copy.failure is not None:
+            raise copy.failure
+
+    async def _find_run(self, run_id: str) -> RunState:
+        """Raises `RunNotFound`. The process that has claimed a run writes it to the file a moment later."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + CREATE_TIMEOUT_S
+        while (state := await asyncio.to_thread(self._reader.read_state, run_id)) is None:
+            if clock() > until:
+                raise RunNotFound(run_id)
+            await asyncio.sleep(CREATE_POLL_INTERVAL_S)
+        return state
 
     async def _read(self, run_id: str, after: int) -> list[Entry]:
         return await asyncio.to_thread(self._reader.read, run_id, after)
@@ -185,21 +246,39 @@ class SqliteLog:
             run.fence(epoch)  # now, not after the entries that the old writer appends meanwhile
         key, last = await self._commits.execute(lambda database: database.claim(run_id, epoch))
         if run is None:
-            run = self._active_runs.setdefault(run_id, self._run(run_id, last))
+            followed = self._tail.take(run_id) if self._tail else None
+            run = self._active_runs.setdefault(run_id, followed or self._run(run_id, last))
             run.fence(epoch)
+        if run.visible_seq < last:  # another process has written them
+            run.skip_to(last)
         return self._commits.open_writer(run, key, epoch)
 
     async def _end(self, writer: SqliteRunWriter) -> None:
         """Write the end after the last entry. Followers come to an end even if this fails."""
         run = writer.run
+        has_ended = True
         try:
-            await self._commits.end(writer, lambda database: database.end(writer.key, writer.epoch, time.time()))
+            has_ended = await self._commits.end(writer, lambda database: end_log(database, writer))
         except RightseatError as error:
             logger.error("cannot write the end of run %s: %s", run.id, error)
-        if run.epoch == writer.epoch:
+        if run.epoch != writer.epoch:
+            return
+        if not has_ended and self._tail is not None:
+            return await self._release(run, writer.epoch, self._tail)
+        run.end()
+        if self._active_runs.get(run.id) is run:
+            del self._active_runs[run.id]
+
+    async def _release(self, run: RunBuffer, epoch: int, tail: FileTail) -> None:
+        """Another process has claimed the run: followers here continue with the entries that it writes."""
+        state = await asyncio.to_thread(self._reader.read_state, run.id)
+        if run.epoch != epoch or self._active_runs.get(run.id) is not run:
+            return  # a new writer of this process has it
+        del self._active_runs[run.id]
+        if state is None:
             run.end()
-            if self._active_runs.get(run.id) is run:
-                del self._active_runs[run.id]
+        else:
+            tail.add(run, state)
 
     def _run(self, run_id: str, last: int = 0) -> RunBuffer:
         async def read_older(seen: int, _: int) -> Sequence[Entry]:
@@ -223,3 +302,8 @@ class SqliteLog:
         """Join the records of some runs that ended long enough ago. Returns how many runs."""
         before = time.time() - self._compact_after_seconds
         return await self._commits.execute(lambda database: database.compact(before, COMPACTION_BATCH_RUNS))
+
+
+def end_log(database: LogDatabase, writer: SqliteRunWriter) -> bool:
+    """Return False if another process has claimed the run, and ends its log."""
+    return not writer.is_shut_out and database.end(writer.key, writer.epoch, time.time())

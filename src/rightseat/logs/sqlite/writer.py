@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar, final
 
+import msgspec
+
 from rightseat.core.errors import LogWriteFailed, RightseatError, RunExists, StaleWriter
 from rightseat.core.events import Event, RunStarted, SpanEnded, SpanStarted
 from rightseat.core.log import Entry
@@ -25,17 +27,20 @@ logger = logging.getLogger(__name__)
 MIN_COMMIT_INTERVAL_S, MAX_COMMIT_INTERVAL_S = 0.01, 0.02
 """What is appended within it is committed together, and no reader sees the difference."""
 COMMIT_INTERVAL_PER_RUN_S = 0.002  # many runs wait for each other
+# Workers that share a file divide the runs among them. For as many entries in a transaction as one process has, two
+# workers with half of the runs each wait twice as long. In steps of 32 ms text still appears to flow.
+MAX_SHARED_COMMIT_INTERVAL_S, SHARED_COMMIT_INTERVAL_PER_RUN_S = 0.032, 0.008
 QUIET_DELAY_S = 0.02
 QUIET_EVENTS = (RunStarted, SpanStarted, SpanEnded)
 """No client shows these. They are committed with the next entry, if one follows soon."""
 
 T = TypeVar("T")
 Execute = Callable[[Callable[[LogDatabase], None]], Coroutine[Any, Any, None]]
+Enqueue = Callable[["SqliteRunWriter", "PendingEntry"], None]
 
 
 @final
-class PendingEntry(NamedTuple):
-    writer: "SqliteRunWriter"
+class PendingEntry(msgspec.Struct, frozen=True, gc=False):  # created in a third of the time of a `NamedTuple`
     entry: Entry
     text: bytes
 
@@ -124,8 +129,9 @@ class CommitBatch:
 
 
 class CommitQueue:
-    def __init__(self, writer: SqliteWriter) -> None:
+    def __init__(self, writer: SqliteWriter, *, is_shared: bool) -> None:
         self._writer = writer
+        self._is_shared = is_shared
         self._database = LogDatabase(writer.connection)
         self._loop = asyncio.get_running_loop()
         self._batch = CommitBatch()
@@ -148,11 +154,11 @@ class CommitQueue:
         self._schedule(is_quiet=True)
         return writer
 
-    async def end(self, writer: "SqliteRunWriter", do: Callable[[LogDatabase], None]) -> None:
+    async def end(self, writer: "SqliteRunWriter", do: Callable[[LogDatabase], T]) -> T:
         """Write the end of a run, in the transaction in which the store has finished it."""
         self._writer.open_logs.discard(writer.run.id)
         self._batch.ended_runs += 1
-        await self.execute(do)
+        return await self.execute(do)
 
     async def execute(self, do: Callable[[LogDatabase], T]) -> T:
         """Do the work after everything that was appended before. Returns when it is committed."""
@@ -166,9 +172,9 @@ class CommitQueue:
         await self.execute(lambda _: None)
         self._writer.take_pending = None
 
-    def _enqueue(self, item: PendingEntry) -> None:
+    def _enqueue(self, writer: "SqliteRunWriter", item: PendingEntry) -> None:
         self._is_empty = False
-        self._batch.entries.setdefault(item.writer, []).append(item)
+        self._batch.entries.setdefault(writer, []).append(item)
         if self._timer is None or self._is_quiet:
             self._schedule(is_quiet=isinstance(item.entry.event, QUIET_EVENTS))
 
@@ -199,8 +205,7 @@ class CommitQueue:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        interval = max(MIN_COMMIT_INTERVAL_S, COMMIT_INTERVAL_PER_RUN_S * len(batch.entries))
-        self._next_flush = self._loop.time() + min(MAX_COMMIT_INTERVAL_S, interval)
+        self._next_flush = self._loop.time() + commit_interval(len(batch.entries), is_shared=self._is_shared)
         self._in_flight += 1
         return Job(
             partial(batch.commit, self._database),
@@ -218,6 +223,15 @@ class CommitQueue:
             self._schedule(is_quiet=False)
 
 
+def commit_interval(runs: int, *, is_shared: bool) -> float:
+    per_run, longest = (
+        (SHARED_COMMIT_INTERVAL_PER_RUN_S, MAX_SHARED_COMMIT_INTERVAL_S)
+        if is_shared
+        else (COMMIT_INTERVAL_PER_RUN_S, MAX_COMMIT_INTERVAL_S)
+    )
+    return min(longest, max(MIN_COMMIT_INTERVAL_S, per_run * runs))
+
+
 class SqliteRunWriter:
     """Writes one run under one epoch.
 
@@ -227,9 +241,7 @@ class SqliteRunWriter:
 
     __slots__ = ("_enqueue", "_execute", "epoch", "failure", "has_failed", "key", "run")
 
-    def __init__(
-        self, run: RunBuffer, key: int, epoch: int, enqueue: Callable[[PendingEntry], None], execute: Execute
-    ) -> None:
+    def __init__(self, run: RunBuffer, key: int, epoch: int, enqueue: Enqueue, execute: Execute) -> None:
         self._execute = execute
         self.run = run
         self.key = key
@@ -244,7 +256,7 @@ class SqliteRunWriter:
             return self._append_uncommitted(event, self.failure)
         text = codec.encode(event)
         entry = run.next_entry(self.epoch, event)
-        self._enqueue(PendingEntry(self, entry, text))
+        self._enqueue(self, PendingEntry(entry, text))
         if len(text) > LARGE_ENTRY_BYTES:
             run.large_seq = entry.seq
         elif entry.seq - run.dropped <= MAX_READER_LAG:
@@ -258,7 +270,7 @@ class SqliteRunWriter:
             return self._append_uncommitted(event, self.failure)
         text = codec.encode(event)
         entry = self.run.next_entry(self.epoch, event)
-        self._enqueue(PendingEntry(self, entry, text))
+        self._enqueue(self, PendingEntry(entry, text))
         return entry
 
     async def flush(self) -> None:
@@ -268,8 +280,7 @@ class SqliteRunWriter:
 
     def publish(self, entries: list[PendingEntry]) -> None:
         run = self.run
-        for item in entries:
-            run.publish(item.entry)
+        run.publish_all([item.entry for item in entries])
         if not run.readers and (len(run.entries) > MAX_UNCOMMITTED_ENTRIES or run.large_seq > run.dropped):
             run.drop_entries()
         run.wake_writer()
@@ -279,6 +290,16 @@ class SqliteRunWriter:
         self.failure = failure
         self.run.seq = self.run.large_seq = self.run.visible_seq
         self.run.wake_writer()
+
+    def shut_out(self, stale: StaleWriter) -> None:
+        """Another process has the run: the thread drops entries that are still queued."""
+        self.has_failed = True
+        if self.failure is None:
+            self.failure = stale
+
+    @property
+    def is_shut_out(self) -> bool:
+        return isinstance(self.failure, StaleWriter)
 
     def _append_uncommitted(self, event: Event, failure: RightseatError) -> Entry:
         if isinstance(failure, StaleWriter) or not isinstance(event, END_EVENTS):

@@ -59,7 +59,8 @@ class StepContext:
     timeout: float
     span: LazySpan
     key: str = ""
-    is_retry: bool = False
+    is_schema_retry: bool = False
+    """Whether a response of the attempt before did not fit the schema of the step."""
 
     @property
     def name(self) -> str:

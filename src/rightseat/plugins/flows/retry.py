@@ -16,7 +16,7 @@ from rightseat.plugins.definition import RetryPolicy, Step
 from rightseat.plugins.flows import events
 from rightseat.plugins.flows.checkpoint import StepOutcome
 from rightseat.plugins.flows.dependencies import StepContext
-from rightseat.plugins.results import StepFailed, StepProblem, StepResult, StepUsage, check_depth
+from rightseat.plugins.results import SchemaMismatch, StepFailed, StepProblem, StepResult, StepUsage, check_depth
 
 logger = logging.getLogger(__name__)
 
@@ -49,10 +49,11 @@ async def retry(
         with context.span.work() as span:
             try:
                 async with asyncio.timeout(context.timeout):
-                    return await work(context if attempt == 0 else replace(context, is_retry=True))
+                    return await work(context)
             except LimitExceeded:
                 raise  # the run ends: no later step could call a model
             except Exception as error:
+                context = replace(context, is_schema_retry=isinstance(error, SchemaMismatch))
                 problem = events.redact_problem(to_problem(context, error), context.dependencies.redactor)
         if attempt == policy.times or not is_retryable(problem, policy):
             break

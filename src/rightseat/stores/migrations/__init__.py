@@ -2,39 +2,28 @@
 
 A migration only adds: tables, indexes, and columns that may be NULL. Servers of the version before go on with the new
 tables until they are replaced. What they no longer need is dropped by a later version.
+
+Alembic is a large import, so a server whose tables have the newest version does not load it.
 """
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util.exc import CommandError
-from sqlalchemy import Connection
-
-from rightseat.core.errors import ConfigError
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 
 logger = logging.getLogger(__name__)
 
 VERSION_TABLE = "rightseat_version"
 """The table that holds the schema version; Alembic's default name may be taken by the application's own migrations."""
 
+VERSIONS = Table(VERSION_TABLE, MetaData(), Column("version_num", String))
 
-def upgrade(connection: Connection, to: str = "head") -> None:
+
+def upgrade(connection: Connection) -> None:
     """Raises `ConfigError` if another version of rightseat has written the tables."""
-    before = read_version(connection)
-    try:
-        command.upgrade(build_config(connection), to)
-    except CommandError as error:
-        place = connection.engine.url.render_as_string(hide_password=True)
-        raise ConfigError(
-            f"The tables in {place} were made by another version of rightseat: {error} "
-            "Use the newer version, or an empty database."
-        ) from error
-    if before is not None and before != (after := read_version(connection)):
-        logger.info("migrated the tables of threads from version %s to %s", before, after)
+    if read_version(connection) != find_newest():
+        migrate(connection, "head")
 
 
 def upgrade_once(connection: Connection) -> bool:
@@ -43,19 +32,27 @@ def upgrade_once(connection: Connection) -> bool:
     A transaction that changes one table waits for transactions of running servers. One that changes several may wait
     for each other's locks: a deadlock.
     """
-    before, last = read_version(connection), ScriptDirectory.from_config(build_config(connection)).get_current_head()
-    if before != last:
-        upgrade(connection, "+1" if before else "head")
-    return read_version(connection) != last
+    before, newest = read_version(connection), find_newest()
+    if before == newest:
+        return False
+    migrate(connection, "+1" if before else "head")
+    return read_version(connection) != newest
+
+
+def migrate(connection: Connection, to: str) -> None:
+    before = read_version(connection)
+    import_module("rightseat.stores.migrations.runner").run_migrations(connection, to)
+    if before is not None and before != (after := read_version(connection)):
+        logger.info("migrated the tables of threads from version %s to %s", before, after)
 
 
 def read_version(connection: Connection) -> str | None:
     """None for a database without tables of rightseat."""
-    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE}).get_current_revision()
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.execute(select(VERSIONS.c.version_num)).scalar()
 
 
-def build_config(connection: Connection) -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent))
-    config.attributes["connection"] = connection
-    return config
+def find_newest() -> str:
+    """Files of migrations begin with their version."""
+    return max(file.name.partition("_")[0] for file in (Path(__file__).parent / "versions").glob("[0-9]*.py"))

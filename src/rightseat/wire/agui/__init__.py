@@ -11,12 +11,13 @@ snapshots  messages that an agent sent only in a snapshot → rightseat events
 """
 
 from rightseat.wire.agui.decoder import AguiDecoder, BadEvent
-from rightseat.wire.agui.encoder import AguiEncoder
+from rightseat.wire.agui.encoder import END_SEQ, AguiEncoder
 from rightseat.wire.agui.inputs import RunInput, read_ask, read_input
 from rightseat.wire.agui.messages import read_messages, write_message, write_stored_message
 from rightseat.wire.agui.versions import Version
 
 __all__ = [
+    "END_SEQ",
     "AguiDecoder",
     "AguiEncoder",
     "BadEvent",

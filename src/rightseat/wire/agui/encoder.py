@@ -50,11 +50,15 @@ from rightseat.wire.agui.versions import Json, Version, fit_version
 
 encode = json.Encoder().encode
 
+EMPTY: frozenset[Any] = frozenset()
 RAW = "agui."
 FINISH = "RUN_FINISHED_FIELDS"
 """`Custom("agui.RUN_FINISHED_FIELDS", {…})` holds additional fields for an agent's RUN_FINISHED."""
 BLOCK = "reasoning-"
 """Prefix of a reasoning block's id, followed by the id of the reasoning message."""
+END_SEQ = 999_999_999
+"""The sequence number in the id of a run's end, after those of all its entries: a client that has it has the whole run,
+also if the run's log is gone."""
 ENDS = {
     "TEXT_MESSAGE_START": ("TEXT_MESSAGE_END", "messageId"),
     "TOOL_CALL_START": ("TOOL_CALL_END", "toolCallId"),
@@ -96,8 +100,9 @@ class AguiEncoder:
         self._reasoning: dict[str, bytes] = {}
         self._arguments: dict[str, bytes] = {}
         self._open: dict[tuple[Any, ...], Json] = {}  # opened by raw events, with the closing event
-        self._sent_raw: set[tuple[str, str]] = set()  # raw events that a rightseat event will repeat
-        self._blocks: set[str] = set()  # reasoning messages with a block of their own
+        # Frozen and shared, because an empty set takes 216 bytes, and few runs need these.
+        self._sent_raw: frozenset[tuple[str, str]] = EMPTY  # raw events that a rightseat event will repeat
+        self._blocks: frozenset[str] = EMPTY  # reasoning messages with a block of their own
         self._messages: set[str] = set()  # of the assistant, so far
         self._last: str | None = None  # the last of them, until another message follows
         self._calls: dict[str, str] = {}  # calls without a result → parent message
@@ -132,7 +137,8 @@ class AguiEncoder:
             return b"id: %d-%d%b%b}\n\n" % (entry.epoch, entry.seq, head, encode(text))
         frames = [b"data: %b\n\n" % encode(one) for one in self.write(event)]
         if frames and entry.seq:
-            frames[-1] = b"id: %d-%d\n%b" % (entry.epoch, entry.seq, frames[-1])
+            seq = END_SEQ if type(event) is RunFinished or type(event) is RunFailed else entry.seq
+            frames[-1] = b"id: %d-%d\n%b" % (entry.epoch, seq, frames[-1])
         return b"".join(frames)
 
     def _write(self, event: Event) -> list[Json]:
@@ -232,7 +238,7 @@ class AguiEncoder:
             return []
         if any(end == "REASONING_END" for end, *_ in self._open):
             return [start]
-        self._blocks.add(id)
+        self._blocks |= {id}
         return [{"type": "REASONING_START", "messageId": BLOCK + id}, start]
 
     def _end_reasoning(self, id: str) -> list[Json]:
@@ -240,7 +246,7 @@ class AguiEncoder:
         end = {"type": "REASONING_MESSAGE_END", "messageId": id}
         if id not in self._blocks:
             return [end]
-        self._blocks.discard(id)
+        self._blocks -= {id}
         return [end, {"type": "REASONING_END", "messageId": BLOCK + id}]
 
     def _begin_call(self, event: ToolCallStarted) -> list[Json]:
@@ -289,15 +295,15 @@ class AguiEncoder:
         elif kind in FIELDS:
             self._open.pop(open_key(kind, raw), None)
         if kind in REPEATED and not (kind in STEPS and owner is not None):
-            self._sent_raw.add((kind, raw.get(REPEATED[kind], "")))
+            self._sent_raw |= {(kind, raw.get(REPEATED[kind], ""))}
         elif kind == "TEXT_MESSAGE_END":  # of another role, which rightseat has no event for
-            self._sent_raw.discard(("TEXT_MESSAGE_START", raw.get("messageId", "")))
+            self._sent_raw -= {("TEXT_MESSAGE_START", raw.get("messageId", ""))}
 
     def _was_sent(self, kind: str, id: str) -> bool:
         """Return whether a raw event has already opened this. If so, the rightseat event closes it."""
         if (kind, id) not in self._sent_raw:
             return False
-        self._sent_raw.discard((kind, id))
+        self._sent_raw -= {(kind, id)}
         if kind in ENDS:
             end, field = ENDS[kind]
             self._open.pop(open_key(end, {field: id}), None)

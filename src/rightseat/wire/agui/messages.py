@@ -18,12 +18,16 @@ ROLES: dict[str, Role] = {
     "user": "user",
     "tool": "tool",
 }
+PLAIN_ROLES = ("user", "assistant", "system")
+"""Roles of messages that need nothing but a text, and are written back as they were read."""
 DISPLAY_ROLES = ("activity", "reasoning")
 """Roles of messages that clients display and the model never receives."""
 
 
 def write_message(message: Message) -> Json:
     written = write_plain(message)
+    if message.extra is None:
+        return written
     extra = message.extra.get("agui") if isinstance(message.extra, dict) else None
     if not isinstance(extra, dict):
         return written
@@ -44,6 +48,8 @@ def write_stored_message(message: Message) -> Json:
 
 
 def write_plain(message: Message) -> Json:
+    if message.role != "tool" and (text := message.only_text) is not None:
+        return {"id": message.id, "role": message.role, "content": text}
     written: Json = {"id": message.id, "role": message.role}
     match message.role:
         case "tool":
@@ -95,7 +101,8 @@ def read_messages(messages: Sequence[Any]) -> Iterable[Message]:
     for number, raw in enumerate(messages):
         message = read_message(raw, names, f"messages[{number}]")
         if message is not None:
-            names |= {part.id: part.name for part in message.parts if isinstance(part, Call)}
+            if message.only_text is None:
+                names |= {part.id: part.name for part in message.parts if isinstance(part, Call)}
             yield message
 
 
@@ -108,6 +115,9 @@ def read_message(raw: Any, names: dict[str, str], where: str) -> Message | None:
         return None
     if role not in ROLES:
         raise BadRequest(f"{where}.role is {role!r}; it is one of {', '.join((*ROLES, *DISPLAY_ROLES))}.")
+    text = raw.get("content")
+    if len(raw) == 3 and type(text) is str and text and role in PLAIN_ROLES:
+        return Message(ROLES[role], (Text(text),), id=id)
     message = Message(ROLES[role], tuple(read_parts(raw, names, where)), id=id)
     extra = find_extra(raw, message)
     return Message(message.role, message.parts, id=id, extra={"agui": extra}) if extra else message

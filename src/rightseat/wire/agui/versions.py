@@ -65,6 +65,8 @@ def downgrade(event: Json) -> Json:
 
 
 def downgrade_message(message: Json) -> Json:
+    if type(message.get("content")) is str:
+        return message
     match message:
         case {"role": "tool", "content": list(parts)}:
             return {**message, "content": text_of(parts)}

@@ -45,6 +45,6 @@ export function install({ remote }) {
   if (!remote) return;
   once(".pip-installed", ["requirements.txt"], () => {
     must("python3", ["-m", "venv", "venv"]);
-    must(PYTHON, ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--require-hashes", "-r", "requirements.txt"]);
+    must(PYTHON, ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", "requirements.txt"]);
   });
 }

@@ -1,4 +1,4 @@
-"""run [--quick] [--all] [--slack X] [--list] [--json FILE] [--serve FILE] [PART ...]"""
+"""run [--quick] [--all] [--slack X] [--minutes X] [--list] [--json FILE] [--serve FILE] [PART ...]"""
 
 import siblings  # noqa: F401, I001
 
@@ -31,7 +31,7 @@ PARTS = {"streams": streams, "files": exhausted, "fleet": fleet, "growth": growt
 
 def main() -> int:
     options = read_options()
-    names = options.part or list(PARTS)
+    names = list(dict.fromkeys(name.partition("-")[0] for name in options.part or PARTS))
     if unknown := [name for name in names if name not in PARTS]:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
         return 2
@@ -50,6 +50,8 @@ def main() -> int:
     if not serve.exists():
         print(f"{options.serve} is not here: run the suite from the project's root", file=sys.stderr)
         return 2
+    if options.minutes:
+        os.environ["RS_SOAK_MINUTES"] = str(options.minutes)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     began, results, found = time.monotonic(), [], {}
@@ -74,9 +76,10 @@ def main() -> int:
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="run", description="How what rightseat costs grows with streams, servers, threads, messages and time.")
-    parser.add_argument("part", nargs="*", help=", ".join(PARTS))
+    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)}, or a figure of one")
     parser.add_argument("--quick", action="store_true", help="smaller levels, under three minutes in all")
     parser.add_argument("--all", action="store_true", help="also judge what skips.txt names")
+    parser.add_argument("--minutes", type=float, metavar="X", help="how long soak lasts")
     parser.add_argument("--slack", type=float, default=1.0, metavar="X", help="allow X times the growth of CPU times, on a machine with neighbours")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--json", metavar="FILE")

@@ -18,7 +18,7 @@ NODE_PEERS = ("copilotkit-current", "copilotkit-graphql")
 
 
 def main() -> None:
-    python_packages(CACHE, SUITE / "requirements.txt")
+    python_packages(CACHE, SUITE / "requirements.txt", "--no-deps", "--require-hashes")
     if "--peers" in sys.argv or "--reference" in sys.argv:
         for name in NODE_PEERS:
             node_packages(CACHE / name, SUITE / "peers" / name)
@@ -27,11 +27,12 @@ def main() -> None:
     os.execv(PYTHON, [str(PYTHON), "-X", own, str(SUITE / "lib" / "main.py"), *sys.argv[1:]])
 
 
-def python_packages(folder: Path, pins: Path) -> None:
+def python_packages(folder: Path, pins: Path, *options: str) -> None:
     if installed(folder, pins):
         return
     venv.create(folder / "venv", with_pip=True, clear=True)
-    must(folder / "venv" / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", pins)
+    install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options, "-r", pins)
+    must(folder / "venv" / "bin" / "python", *install)
     stamp(folder, pins)
 
 

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import uvloop
 
 import report
+import rows
 import shots
 from install import CACHE, SUITE
 from meter import Meter, listener
@@ -134,6 +135,7 @@ class Run:
                 if sections & {"request", "stored"}:
                     self.requests.append(costs := {})
                     await self.each([*self.concerned(names[:-1], "request", "stored"), "direct"], "request", costs, self.ask)
+                    self.add_rows(costs)
         return self.conclude()
 
     async def sweep(self) -> int:
@@ -182,6 +184,13 @@ class Run:
 
     async def ask(self, target: Target) -> dict:
         return await shots.requests(target, PEER_REQUESTS if target.heavy else REQUESTS)
+
+    def add_rows(self, costs: dict[str, dict]) -> None:
+        """Beside AG-UI: what its rows cost if bare `sqlite3` writes them. With --url the file of the server is not known."""
+        database = self.state / "agui" / "rightseat.db"
+        if "agui" in costs and database.exists():
+            self.servers["rows"] = Server("rows", "agui", title="AG-UI's rows, bare sqlite3")
+            costs["rows"] = {"ms_per_request": rows.write_runs(database, self.state / "rows.db", REQUESTS) * 1e3, "first": []}
 
     async def fresh(self, sections: Iterable[str]) -> None:
         """Warm up, then what is measured once, while the servers' memory is still that of fresh ones; the smallest growth first."""
@@ -273,6 +282,7 @@ class Started:
         logs = CACHE / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         self.world = World(f"{run.model}/v1", logs)
+        run.state = self.world.state
         for name in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(name, asyncio.current_task().cancel)
         try:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from rightseat.core.ask import Ask
+from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, Interrupt, RunFailed, RunFinished, TextDelta, TextEnded, TextStarted
 from rightseat.core.loop.agent_loop import Loop
@@ -117,6 +117,21 @@ async def test_a_question_has_its_schema_and_its_end(serve: Serve) -> None:
     assert of_another == []
     assert approvals(history) == [question]  # a page that is loaded anew asks again
     assert files.deleted == []
+
+
+async def test_a_question_of_a_run_without_a_log_is_asked_again(serve: Serve) -> None:
+    files, log = Files(), MemoryLog()
+    copilot = runtime(log=log, files=files.agent)
+
+    async with serve(app(copilot)) as url, visiting(url) as client:
+        seen = read((await client.post(RUN, json=asking("Delete it"))).content)
+        thread = await copilot.thread("t-1", ANYONE)
+        assert thread is not None
+        await log.delete([run.id for run in thread.runs])
+        rest = read((await client.get(STREAM, headers={"last-event-id": str(seen[0].id)})).content)
+        whole = read((await client.get(STREAM)).content)
+
+    assert approvals(rest) == approvals(whole) == approvals(seen)
 
 
 # Answered

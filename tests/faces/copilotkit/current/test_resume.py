@@ -199,6 +199,23 @@ async def test_a_client_that_resumes_a_run_without_a_log_gets_its_messages_and_i
     assert nothing.content == b""
 
 
+async def test_a_client_that_has_the_end_of_a_run_without_a_log_gets_only_the_next_run(serve: Serve) -> None:
+    log = MemoryLog()
+    copilot = runtime(log=log)
+
+    async with serve(app(copilot)) as url, visiting(url) as client:
+        first = read((await client.post(RUN, json=asking())).content)
+        thread = await copilot.thread("t-1", ANYONE)
+        assert thread is not None
+        await log.delete([run.id for run in thread.runs])
+        nothing = await stream(client, first[-1].id)
+        second = read((await client.post(RUN, json=asking("And?", run="r-2"))).content)
+        more = await stream(client, first[-1].id)
+
+    assert (nothing.status_code, nothing.content) == (200, b"")
+    assert read(more.content) == second
+
+
 async def test_what_was_connected_to_can_be_gone_on_with(serve: Serve) -> None:
     """A compact history has one id at the end of each run: there, and nowhere else, it says the same."""
     async with serve(app(runtime())) as url, visiting(url) as client:

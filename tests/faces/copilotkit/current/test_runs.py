@@ -69,7 +69,7 @@ data: {"type":"TEXT_MESSAGE_CONTENT","messageId":"MSG","delta":"lo"}
 id: 1-7
 data: {"type":"TEXT_MESSAGE_END","messageId":"MSG"}
 
-id: 1-11
+id: 1-999999999
 data: {"type":"RUN_FINISHED","threadId":"t-1","runId":"r-1"}
 
 """

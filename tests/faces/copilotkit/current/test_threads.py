@@ -87,6 +87,63 @@ async def test_a_long_list_comes_in_pages(serve: Serve) -> None:
     assert pages == [["t-6", "t-5", "t-4"], ["t-3", "t-2", "t-1"], ["t-0"]]
 
 
+async def test_a_search_finds_words_in_names_and_messages_of_own_threads(serve: Serve) -> None:
+    model = ScriptedModel(lambda prompt: says(f"About {prompt.messages[-1].text.swapcase()}: 东京 is far"))
+
+    async with serve(app(runtime(model, helper=Loop(model)), access=KEYS)) as url, visiting(url) as client:
+        await said(client, "t-1", "t-2", "t-3", **ALICE)
+        await said(client, "t-4", agent="helper", **ALICE)
+        await said(client, "t-5", **BOB)
+        found = {
+            "name": await listed(client, ALICE, search="hi T-2"),
+            "answer": await listed(client, ALICE, search="东京"),
+            "agent": await listed(client, ALICE, search="东京", agentId="helper"),
+            "nothing": await listed(client, ALICE, search="Osaka"),
+            "wildcard": await listed(client, ALICE, search="%"),
+            "blank": await listed(client, ALICE, search=" "),
+            "no rows": await listed(client, ALICE, search="东京", limit=0),
+            "of another": await listed(client, BOB, search="东京"),
+        }
+
+    everything = ["t-4", "t-3", "t-2", "t-1"]
+    assert found == {
+        "name": ["t-2"],
+        "answer": everything,
+        "agent": ["t-4"],
+        "nothing": [],
+        "wildcard": [],
+        "blank": everything,
+        "no rows": ["t-4"],
+        "of another": ["t-5"],
+    }
+
+
+async def test_a_search_comes_in_pages_and_skips_archived_threads(serve: Serve) -> None:
+    async with serve(app(runtime())) as url, visiting(url) as client:
+        await said(client, "t-1", "t-2", "t-3")
+        await client.post("/threads/t-2/archive")
+        first = (await client.get("/threads", params={"search": "hi", "limit": 1})).json()
+        second = (
+            await client.get("/threads", params={"search": "hi", "limit": 1, "cursor": first["nextCursor"]})
+        ).json()
+        archived = await listed(client, search="hi", includeArchived="true")
+
+    assert [[one["id"] for one in page["threads"]] for page in (first, second)] == [["t-3"], ["t-1"]]
+    assert second["nextCursor"] is None
+    assert sorted(archived) == ["t-1", "t-2", "t-3"]
+
+
+async def test_a_store_that_cannot_search_says_so(serve: Serve) -> None:
+    served = runtime()
+    served.records = None
+
+    async with serve(app(served)) as url, visiting(url) as client:
+        answer = await client.get("/threads", params={"search": "hi"})
+
+    assert answer.status_code == 400
+    assert "does not support `search`" in answer.text
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [

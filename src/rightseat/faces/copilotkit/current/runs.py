@@ -11,7 +11,7 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.core.agent import AgentGroup, ListsPlugins
 from rightseat.core.ask import Answer, Ask, NamedTool, WhenBusy
 from rightseat.core.errors import AgentNotFound, BadRequest, LimitExceeded, RunNotFound
-from rightseat.core.events import RunFailed, RunStarted
+from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted
 from rightseat.core.log import Entry, Position, position, seq
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
@@ -24,10 +24,9 @@ from rightseat.faces._shared.responses import encode, json_response
 from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.copilotkit.agents import list_members
 from rightseat.faces.copilotkit.current.routing import OperationRequest, Routes
-from rightseat.wire.agui import AguiEncoder, RunInput, Version, read_ask, read_input
+from rightseat.wire.agui import END_SEQ, AguiEncoder, RunInput, Version, read_ask, read_input
 
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
-LOST_LOG_SEQ = 999_999_999  # after all entries that a run can have; stands for a run whose log is gone
 STOPPED = {"type": "RUN_ERROR", "message": "The run was stopped.", "code": "STOPPED"}
 CAPABILITIES = {
     "tools": {"supported": True, "clientProvided": True},
@@ -184,6 +183,7 @@ class RunOperations:
             writer, after = self.writer(request, version, thread.id, run.client_run_id or run.id), None
             entries = await self._entries(run) if seen or run.outcome is not None else ()
             if seen and not place:
+                seen = find_position(entries, seen)
                 after = str(seen)
                 skip(writer, entries, seen)
             if run.outcome is None:
@@ -191,20 +191,13 @@ class RunOperations:
             if entries:
                 body += writer.feed(await self._entries(run, after) if after else entries)
             elif (
-                seq(after) < LOST_LOG_SEQ if after else run.outcome != "cancelled"
+                seq(after) < END_SEQ if after else run.outcome != "cancelled"
             ):  # a cancelled run may never have started
-                body = await self._replay_lost_run(thread, run, runs[place + 1 :], writer, is_new=after is None)
+                pending = await self._runtime.pending(request.principal, thread.id)
+                interrupts = tuple(one.interrupt for one in pending if one.run_id == run.id)
+                events = await restore_run(thread, run, runs[place + 1 :], self._entries, interrupts)
+                body = write_restored(writer, run, events if after is None else events[1:])
         return Response(body, headers=EVENTS)
-
-    async def _replay_lost_run(
-        self, thread: Thread, run: RunRow, later: Sequence[RunRow], writer: AguiEncoder, *, is_new: bool
-    ) -> bytes:
-        """For a run whose log is gone, encode the messages of the thread up to it, and its outcome."""
-        events = await restore_run(thread, run, later, self._entries)
-        events = events if is_new else events[1:]
-        return b"".join(
-            writer.feed([Entry(run.epoch, LOST_LOG_SEQ * (event is events[-1]), event)]) for event in events
-        )
 
     async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
         try:
@@ -322,6 +315,12 @@ def skip(writer: AguiEncoder, entries: Sequence[Entry], seen: Position) -> None:
     writer.skip(entry for entry in entries if entry.seq <= seen.seq)
 
 
+def find_position(entries: Sequence[Entry], seen: Position) -> Position:
+    """The entry of an event that a client has seen: the end of a run has an id of its own."""
+    is_end = seen.seq == END_SEQ and bool(entries) and isinstance(entries[-1].event, RunFinished | RunFailed)
+    return Position(seen.epoch, entries[-1].seq) if is_end else seen
+
+
 def parse_last_event_id(last_seen: str) -> Position:
     try:
         seen = position(last_seen)
@@ -330,6 +329,11 @@ def parse_last_event_id(last_seen: str) -> Position:
     if not seen.epoch or not seen.seq:
         raise UnknownEventId(last_seen)
     return seen
+
+
+def write_restored(writer: AguiEncoder, run: RunRow, events: Sequence[Event]) -> bytes:
+    """Encode a run whose log is gone. Only its end has an id, because the log cannot be resumed in the middle."""
+    return b"".join(writer.feed([Entry(run.epoch, int(event is events[-1]), event)]) for event in events)
 
 
 def write_compact(writer: AguiEncoder, entries: Sequence[Entry]) -> bytes:

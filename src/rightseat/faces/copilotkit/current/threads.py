@@ -5,11 +5,12 @@ from typing import Any, Literal
 import msgspec
 from starlette.responses import Response
 
-from rightseat.core.ask import Answer, Ask
-from rightseat.core.errors import RightseatError, RunNotFound
+from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.errors import BadRequest, RightseatError, RunNotFound
+from rightseat.core.records import Page, RecordReader, ThreadQuery, ThreadRow
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
-from rightseat.core.threads import Pending, Summary, Thread, read_cursor
+from rightseat.core.threads import Pending, Summary, Thread, ThreadCursor, read_cursor
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.lost_log import read_entries
 from rightseat.faces._shared.queued_start import start_connected
@@ -54,16 +55,45 @@ class ThreadOperations:
         own = self._runs.agents.get(agent, agent) if agent else None
         limit = min(read_number(request.query, "limit", 50), MAX_THREADS)
         cursor = request.query.get("cursor", "")
+        after = None if cursor in FIRST_PAGE else read_cursor(cursor)
+        if words := request.query.get("search", "").strip():
+            found = await self._search(words, request.principal, own, archived, limit, after)
+            return json_response(
+                {"threads": [self._summary(one, agent) for one in found.rows], "nextCursor": found.next}
+            )
         threads = await self._runtime.threads.list(
-            request.principal,
-            agent=own,
-            archived=archived,
-            limit=limit + 1,
-            after=None if cursor in FIRST_PAGE else read_cursor(cursor),
+            request.principal, agent=own, archived=archived, limit=limit + 1, after=after
         )
         page = threads[:limit]
         following = str(page[-1].cursor) if page and len(threads) > limit else None
         return json_response({"threads": [self._summary(one, agent) for one in page], "nextCursor": following})
+
+    async def _search(
+        self,
+        words: str,
+        principal: Principal,
+        agent: str | None,
+        archived: bool,
+        limit: int,
+        after: ThreadCursor | None,
+    ) -> Page[Summary]:
+        """The principal's threads with these words in their names or messages.
+
+        A page may have fewer threads than `limit`, and still a next page: the search has a time limit.
+        """
+        if self._runtime.records is None:
+            raise BadRequest("The thread store of this server does not support `search`. Use the store `sql`.")
+        query = ThreadQuery(
+            reader=RecordReader(principal.id, principal.agents),
+            user=principal.id,
+            agent=agent,
+            archived=None if archived else False,
+            words=words,
+            after=None if after is None else str(after),
+            limit=max(1, limit),
+        )
+        page = await self._runtime.records.threads(query)
+        return Page([summarize(row) for row in page.rows], page.next)
 
     async def clear(self, request: OperationRequest) -> Response:
         raise NotAllowed("Delete threads one at a time: DELETE threads/{id}.")
@@ -156,6 +186,10 @@ class ThreadOperations:
             "createdAt": one.created_at,
             "updatedAt": one.updated_at,
         }
+
+
+def summarize(row: ThreadRow) -> Summary:
+    return Summary(row.id, row.agent, row.title, row.archived, row.created_at, row.updated_at)
 
 
 class Change(msgspec.Struct):

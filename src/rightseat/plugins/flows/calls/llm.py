@@ -27,7 +27,7 @@ from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.fields import Fields
 from rightseat.plugins.loading.nodes import DiagnosticReport
 from rightseat.plugins.model_calls import ModelRequest
-from rightseat.plugins.results import StepFailed, StepProblem, StepResult, StepUsage
+from rightseat.plugins.results import SchemaMismatch, StepProblem, StepResult, StepUsage
 
 OUTCOME = "flow.outcome"
 """The name of the last event of a stream, which carries the outcome of the step and does not leave the flow."""
@@ -56,7 +56,7 @@ async def perform(context: StepContext) -> StepResult:
         jsonschema_rs.validate(dict(request.schema), value, pattern_options=PATTERNS, offline=True)
     except (ValueError, jsonschema_rs.ValidationError) as error:
         message = f"The model's response does not fit the schema of {context.name}."
-        raise StepFailed("llm_failed", message) from error
+        raise SchemaMismatch("llm_failed", message) from error
     return StepResult(value, "a value from the model", usage=usage, record=record_prompts(request))
 
 
@@ -139,7 +139,7 @@ def build_request(context: StepContext) -> ModelRequest:
         float_or_none(params.get("temperature")),
         int_or_none(params.get("max_tokens")),
         context.text("model") or None,
-        purpose="schema" if context.is_retry and isinstance(schema, Mapping) else "answer",
+        purpose="schema" if context.is_schema_retry else "answer",
     )
 
 

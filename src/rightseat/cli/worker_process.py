@@ -1,0 +1,89 @@
+"""A worker of `rightseat serve --workers`, as its supervisor starts it.
+
+It imports the server as soon as it starts, and serves when it gets its socket. So its supervisor can start it
+before it has read the configuration, and both import at the same time.
+"""
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib import import_module
+from multiprocessing.connection import Connection
+from multiprocessing.reduction import recv_handle, send_handle
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import click
+
+from rightseat.cli.child_process import SPAWN, start_process
+from rightseat.cli.serve_options import ServeOptions
+from rightseat.core.errors import RightseatError
+from rightseat.core.parent_death import die_with_parent
+
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The environment variable by which the Prometheus client shares the metrics of several processes."""
+
+
+@contextmanager
+def share_metrics() -> Iterator[Path]:
+    """Before the first worker starts, whose Prometheus client reads the variable when it is imported."""
+    with tempfile.TemporaryDirectory(prefix="rightseat-metrics-") as folder:
+        os.environ[METRICS_FOLDER] = folder
+        yield Path(folder)
+        del os.environ[METRICS_FOLDER]
+
+
+@contextmanager
+def blocked_interrupts() -> Iterator[None]:
+    """Processes that start meanwhile receive no Ctrl-C until they unblock it: an import would print its traceback."""
+    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+
+class WorkerProcess:
+    """At the end of the context, a process that did not get its socket is ended."""
+
+    def __init__(self, options: ServeOptions) -> None:
+        self.channel, channel = SPAWN.Pipe()
+        with channel, blocked_interrupts():
+            self.process = start_process(run_worker, options, channel)
+        self.pid = self.process.pid or 0
+        self._is_serving = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if not self._is_serving:
+            self.process.kill()
+            self.process.join()
+            self.channel.close()
+
+    def serve(self, listener: socket.socket) -> None:
+        """`channel` then gets True when the server has started, or its end if that failed."""
+        self._is_serving = True
+        try:
+            send_handle(self.channel, listener.fileno(), self.pid)
+        except OSError:
+            return  # the process has ended
+
+
+def run_worker(parent: int, options: ServeOptions, channel: "Connection[bool, bool]") -> None:
+    die_with_parent(parent)
+    try:
+        serve = import_module("rightseat.cli.server").serve
+        listener = socket.socket(fileno=recv_handle(channel))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
+    except RightseatError as error:
+        raise SystemExit(f"Error: {error.message}") from error
+    except (click.exceptions.Exit, KeyboardInterrupt):
+        raise SystemExit(1) from None
