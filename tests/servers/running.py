@@ -55,9 +55,9 @@ class Server:
 Start = Callable[[str], Server]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
-    """Gives a server by its name."""
+    """Return a server by its name. None outlives its module, for some go on with an endless run without a client."""
     running: dict[str, Server] = {}
     with ExitStack() as stack:
 

@@ -45,15 +45,16 @@ def prompt_of(tools: Sequence[Tool] = (), **asked: Any) -> Prompt:
 async def go_on(
     player: Player, begun: PartialOutput, tools: Sequence[Tool] = (), style: str = "auto", **asked: Any
 ) -> list[Chunk]:
-    return [chunk async for chunk in Completion(player, style=style).continue_stream(prompt_of(tools, **asked), begun)]
+    async with Completion(player, style=style) as model:
+        return [chunk async for chunk in model.continue_stream(prompt_of(tools, **asked), begun)]
 
 
 async def test_a_text_continues_after_the_same_prompt() -> None:
     player = Counter("one two", " three")
-    model = Completion(player)
-    begun = joined([chunk async for chunk in model.stream(prompt_of())])
+    async with Completion(player) as model:
+        begun = joined([chunk async for chunk in model.stream(prompt_of())])
 
-    chunks = [chunk async for chunk in model.continue_stream(prompt_of(), PartialOutput(text=begun))]
+        chunks = [chunk async for chunk in model.continue_stream(prompt_of(), PartialOutput(text=begun))]
 
     first, second = (request.prompt for request in player.requests)
     assert second == first + "one two"
@@ -122,10 +123,11 @@ async def test_logprobs_stand_before_their_text() -> None:
 
 
 async def test_a_response_that_cannot_continue_emits_no_chunk() -> None:
-    chunks = Completion(Likely("-thirds")).continue_stream(prompt_of(logprobs=1), PartialOutput(text="one two "))
+    async with Completion(Likely("-thirds")) as model:
+        chunks = model.continue_stream(prompt_of(logprobs=1), PartialOutput(text="one two "))
 
-    with pytest.raises(CannotContinue):
-        await anext(chunks)
+        with pytest.raises(CannotContinue):
+            await anext(chunks)
 
 
 class Full(Counter):
