@@ -12,7 +12,7 @@ import click
 
 from rightseat.cli import setup
 from rightseat.cli.serve_options import ServeOptions
-from rightseat.cli.worker_process import WorkerProcess, share_metrics
+from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts, share_metrics
 from rightseat.core.errors import ConfigError
 
 
@@ -56,6 +56,8 @@ def command(
         import_module("rightseat.cli.reload").serve_and_reload(options)
     elif workers > 1:
         with share_metrics() as metrics_folder, WorkerProcess(options) as first:
-            import_module("rightseat.cli.workers").serve_with_workers(options, workers, first, metrics_folder)
+            with blocked_interrupts():
+                supervisor = import_module("rightseat.cli.workers")
+            supervisor.serve_with_workers(options, workers, first, metrics_folder)
     else:
         import_module("rightseat.cli.server").serve(options)

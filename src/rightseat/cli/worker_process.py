@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from pathlib import Path
@@ -40,7 +41,7 @@ def share_metrics() -> Iterator[Path]:
 
 @contextmanager
 def blocked_interrupts() -> Iterator[None]:
-    """Processes that start meanwhile receive no Ctrl-C until they unblock it: an import would print its traceback."""
+    """Ctrl-C waits until the end, for imports print a traceback or ignore it. Processes that start inherit this."""
     earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -52,6 +53,7 @@ class WorkerProcess:
     """At the end of the context, a process that did not get its socket is ended."""
 
     def __init__(self, options: ServeOptions) -> None:
+        resource_tracker.ensure_running()  # which would unblock them
         self.channel, channel = SPAWN.Pipe()
         with channel, blocked_interrupts():
             self.process = start_process(run_worker, options, channel)

@@ -24,7 +24,7 @@ import click
 from rightseat.cli import setup
 from rightseat.cli.serve_options import ServeOptions
 from rightseat.cli.server import address, announce, limit_unsent, listen, load_config
-from rightseat.cli.worker_process import WorkerProcess
+from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts
 from rightseat.config import Config, ConfiguredPart, Server
 from rightseat.core.errors import ConfigError
 from rightseat.parts import private_folder
@@ -38,7 +38,8 @@ MAX_BACKOFF_S = 30.0
 
 def serve_with_workers(options: ServeOptions, count: int, first: WorkerProcess, metrics_folder: Path) -> None:
     """Serve until SIGINT or SIGTERM. SIGHUP replaces the workers one after the other. `first` becomes one of them."""
-    config = load_config(options)
+    with blocked_interrupts():
+        config = load_config(options)
     refuse_unshared_state(config)
     telemetry = config.telemetry
     setup.set_up_logging(form=telemetry.log_format, level=telemetry.log_level)
