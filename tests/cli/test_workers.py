@@ -166,7 +166,8 @@ def count_listeners(url: str) -> int:
 
 @pytest.mark.parametrize("delay", [0, 0.3, 0.6])
 def test_ctrl_c_while_the_workers_start_prints_no_traceback(folder: Path, delay: float) -> None:
-    command = [sys.executable, "-m", "rightseat", "serve", "--workers", "2", "--port", "0"]
+    command = ["env", "--default-signal=INT"]  # a shell that runs tests in the background ignores it
+    command += [sys.executable, "-m", "rightseat", "serve", "--workers", "2", "--port", "0"]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0
     ) as process:
