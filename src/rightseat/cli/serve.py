@@ -12,7 +12,7 @@ import click
 
 from rightseat.cli import setup
 from rightseat.cli.serve_options import ServeOptions
-from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts, share_metrics
+from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts, paused_gc, share_metrics
 from rightseat.core.errors import ConfigError
 
 
@@ -55,9 +55,10 @@ def command(
     if reloads:
         import_module("rightseat.cli.reload").serve_and_reload(options)
     elif workers > 1:
-        with share_metrics() as metrics_folder, WorkerProcess(options) as first:
+        with paused_gc(), share_metrics() as metrics_folder, WorkerProcess(options) as first:
             with blocked_interrupts():
                 supervisor = import_module("rightseat.cli.workers")
             supervisor.serve_with_workers(options, workers, first, metrics_folder)
     else:
-        import_module("rightseat.cli.server").serve(options)
+        with paused_gc():
+            import_module("rightseat.cli.server").serve(options)

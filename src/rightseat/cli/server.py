@@ -203,6 +203,7 @@ class RightseatServer(uvicorn.Server):
             await self._opened.__aenter__()
         await super().startup(sockets)
         gc.collect()
+        gc.enable()
         gc.freeze()  # loaded modules stay for ever: full collections need not scan them
         for listener in sockets or ():
             self._announce(address(listener, "https" if self.config.is_ssl else "http"))

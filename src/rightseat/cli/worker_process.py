@@ -4,6 +4,7 @@ It imports the server as soon as it starts, and serves when it gets its socket. 
 before it has read the configuration, and both import at the same time.
 """
 
+import gc
 import os
 import signal
 import socket
@@ -49,6 +50,16 @@ def blocked_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
 
 
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Imports create many objects and no garbage. A server enables the collector as soon as it has started."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 class WorkerProcess:
     """At the end of the context, a process that did not get its socket is ended."""
 
@@ -81,10 +92,11 @@ class WorkerProcess:
 def run_worker(parent: int, options: ServeOptions, channel: "Connection[bool, bool]") -> None:
     die_with_parent(parent)
     try:
-        serve = import_module("rightseat.cli.server").serve
-        listener = socket.socket(fileno=recv_handle(channel))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
+        with paused_gc():
+            serve = import_module("rightseat.cli.server").serve
+            listener = socket.socket(fileno=recv_handle(channel))
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
     except RightseatError as error:
         raise SystemExit(f"Error: {error.message}") from error
     except (click.exceptions.Exit, KeyboardInterrupt):

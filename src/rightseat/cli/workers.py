@@ -9,6 +9,7 @@ parts before the first request and reports an error as one line.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -139,6 +140,7 @@ class Supervisor:
         """The first worker creates tables and secrets before the others start."""
         await self._await_started([self._create(0, first)])
         await self._await_started([self._create(index) for index in range(1, len(self._listeners))])
+        gc.enable()
         announce(self._config, address(self._listeners[0], "https" if self._options.tls_self_signed else "http"))
         pids = ", ".join(str(worker.pid) for worker in self._workers)
         click.echo(f"  workers  {len(self._workers)}: processes {pids}; SIGHUP to process {os.getpid()} replaces them")
