@@ -1,7 +1,7 @@
 """A worker of `rightseat serve --workers`, as its supervisor starts it.
 
-It imports the server as soon as it starts, and serves when it gets its socket. So its supervisor can start it
-before it has read the configuration, and both import at the same time.
+It imports the server and its parts as soon as it starts, and serves when it gets its socket. So its supervisor can
+start it before it has read the configuration, and both import at the same time.
 """
 
 import gc
@@ -10,7 +10,7 @@ import signal
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib import import_module
 from multiprocessing import resource_tracker
@@ -93,10 +93,12 @@ def run_worker(parent: int, options: ServeOptions, channel: "Connection[bool, bo
     die_with_parent(parent)
     try:
         with paused_gc():
-            serve = import_module("rightseat.cli.server").serve
+            server = import_module("rightseat.cli.server")
+            with suppress(RightseatError):  # `serve` raises it again
+                server.load_config(options)  # imports the parts that it names
             listener = socket.socket(fileno=recv_handle(channel))
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-            serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
+            server.serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
     except RightseatError as error:
         raise SystemExit(f"Error: {error.message}") from error
     except (click.exceptions.Exit, KeyboardInterrupt):
