@@ -175,7 +175,7 @@ def test_ctrl_c_while_the_workers_start_prints_no_traceback(folder: Path, delay:
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGINT)
         try:
-            printed, _ = process.communicate(timeout=30)
+            printed, _ = process.communicate(timeout=WAIT_S)
         finally:
             process.kill()
 

@@ -12,7 +12,8 @@ import click
 
 from rightseat.cli import setup
 from rightseat.cli.serve_options import ServeOptions
-from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts, paused_gc, share_metrics
+from rightseat.cli.startup import blocked_interrupts, paused_gc
+from rightseat.cli.worker_process import WorkerProcess, share_metrics
 from rightseat.core.errors import ConfigError
 
 

@@ -4,7 +4,6 @@ It imports the server and its parts as soon as it starts, and serves when it get
 start it before it has read the configuration, and both import at the same time.
 """
 
-import gc
 import os
 import signal
 import socket
@@ -24,6 +23,7 @@ import click
 
 from rightseat.cli.child_process import SPAWN, start_process
 from rightseat.cli.serve_options import ServeOptions
+from rightseat.cli.startup import blocked_interrupts, paused_gc
 from rightseat.core.errors import RightseatError
 from rightseat.core.parent_death import die_with_parent
 
@@ -36,35 +36,17 @@ def share_metrics() -> Iterator[Path]:
     """Before the first worker starts, whose Prometheus client reads the variable when it is imported."""
     with tempfile.TemporaryDirectory(prefix="rightseat-metrics-") as folder:
         os.environ[METRICS_FOLDER] = folder
-        yield Path(folder)
-        del os.environ[METRICS_FOLDER]
-
-
-@contextmanager
-def blocked_interrupts() -> Iterator[None]:
-    """Ctrl-C waits until the end, for imports print a traceback or ignore it. Processes that start inherit this."""
-    earlier = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
-
-
-@contextmanager
-def paused_gc() -> Iterator[None]:
-    """Imports create many objects and no garbage. A server enables the collector as soon as it has started."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+        try:
+            yield Path(folder)
+        finally:
+            del os.environ[METRICS_FOLDER]
 
 
 class WorkerProcess:
     """At the end of the context, a process that did not get its socket is ended."""
 
     def __init__(self, options: ServeOptions) -> None:
-        resource_tracker.ensure_running()  # which would unblock them
+        resource_tracker.ensure_running()  # its start would unblock Ctrl-C
         self.channel, channel = SPAWN.Pipe()
         with channel, blocked_interrupts():
             self.process = start_process(run_worker, options, channel)
@@ -96,7 +78,10 @@ def run_worker(parent: int, options: ServeOptions, channel: "Connection[bool, bo
             server = import_module("rightseat.cli.server")
             with suppress(RightseatError):  # `serve` raises it again
                 server.load_config(options)  # imports the parts that it names
-            listener = socket.socket(fileno=recv_handle(channel))
+            try:
+                listener = socket.socket(fileno=recv_handle(channel))
+            except EOFError:
+                return  # Ctrl-C has ended the supervisor
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             server.serve(replace(options, is_worker=True), listener, on_started=lambda: channel.send(True))
     except RightseatError as error:

@@ -25,7 +25,8 @@ import click
 from rightseat.cli import setup
 from rightseat.cli.serve_options import ServeOptions
 from rightseat.cli.server import address, announce, limit_unsent, listen, load_config
-from rightseat.cli.worker_process import WorkerProcess, blocked_interrupts
+from rightseat.cli.startup import blocked_interrupts
+from rightseat.cli.worker_process import WorkerProcess
 from rightseat.config import Config, ConfiguredPart, Server
 from rightseat.core.errors import ConfigError
 from rightseat.parts import private_folder
