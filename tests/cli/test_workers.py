@@ -58,6 +58,15 @@ def configuration(request: pytest.FixtureRequest, on_sqlite: dict[str, object]) 
 @contextmanager
 def serving(configuration: dict[str, object], *options: str) -> Iterator[tuple[ServerProcess, str, list[int]]]:
     """The server, its address, and the processes of its workers."""
+    with launching(configuration, *options) as server:
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+", server.wait_for("  serves "))
+        pids = re.findall(r"\d+", server.wait_for("  workers ").partition("processes")[2].partition(";")[0])
+        yield server, str(url), list(map(int, pids))
+
+
+@contextmanager
+def launching(configuration: dict[str, object], *options: str) -> Iterator[ServerProcess]:
+    """A server that starts."""
     Path("rightseat.yaml").write_text(json.dumps(configuration))
     command = [sys.executable, "-m", "rightseat", "serve", "--workers", "2", "--port", "0", *options]
     environ = os.environ | {"TMPDIR": str(Path.cwd())}
@@ -72,9 +81,7 @@ def serving(configuration: dict[str, object], *options: str) -> Iterator[tuple[S
     ) as process:
         server = ServerProcess(process)
         try:
-            (url,) = re.findall(r"http://127\.0\.0\.1:\d+", server.wait_for("  serves "))
-            pids = re.findall(r"\d+", server.wait_for("  workers ").partition("processes")[2].partition(";")[0])
-            yield server, str(url), list(map(int, pids))
+            yield server
         finally:
             process.send_signal(signal.SIGTERM)
             server.reader.join(WAIT_S)
@@ -132,6 +139,24 @@ def test_a_killed_worker_is_replaced_and_no_request_is_refused(configuration: di
 
     assert len(answers) == 1
     assert runs == 12
+
+
+def test_a_worker_that_ends_before_it_has_started_is_replaced_while_the_first_one_serves(
+    on_sqlite: dict[str, object],
+) -> None:
+    with launching(on_sqlite) as server:
+        first = wait_for_worker(server.process.pid, other_than=())
+        second = wait_for_worker(server.process.pid, other_than=(first,))
+        os.kill(second, signal.SIGKILL)
+        (url,) = re.findall(r"http://127\.0\.0\.1:\d+", server.wait_for("  serves "))
+        workers = server.wait_for("  workers ")
+        server.wait_for(f"Worker 2 (process {second}) was ended by SIGKILL. Starting another now.")
+        answer = ask(url)
+        is_replaced = happens(lambda: count_listeners(url) == 2)
+
+    assert f"1 of 2: processes {first};" in workers
+    assert answer
+    assert is_replaced
 
 
 def test_no_connection_waits_for_a_worker_that_is_started_again_later(on_sqlite: dict[str, object]) -> None:

@@ -126,7 +126,7 @@ class Supervisor:
         self._restart: asyncio.Task[None] | None = None
 
     async def run(self, first: WorkerProcess) -> None:
-        """Raises `click.exceptions.Exit` if a worker cannot start at first. It has printed the reason."""
+        """Raises `click.exceptions.Exit` if the first worker cannot start. It has printed the reason."""
         self._handle_signals()
         try:
             await self._start_all(first)
@@ -138,19 +138,23 @@ class Supervisor:
             await self._stop_all()
 
     async def _start_all(self, first: WorkerProcess) -> None:
-        """The first worker creates tables and secrets before the others start."""
-        await self._await_started([self._create(0, first)])
+        """The first worker creates tables and secrets before the others start. `_keep` restarts others that fail."""
+        (is_started,) = await self._await_started([self._create(0, first)])
+        if not is_started:
+            raise click.exceptions.Exit(1)
         await self._await_started([self._create(index) for index in range(1, len(self._listeners))])
         gc.enable()
         announce(self._config, address(self._listeners[0], "https" if self._options.tls_self_signed else "http"))
-        pids = ", ".join(str(worker.pid) for worker in self._workers)
-        click.echo(f"  workers  {len(self._workers)}: processes {pids}; SIGHUP to process {os.getpid()} replaces them")
+        pids = [str(worker.pid) for worker in self._workers if worker.started.result()]
+        number = f"{len(pids)} of {len(self._workers)}" if len(pids) < len(self._workers) else len(pids)
+        click.echo(f"  workers  {number}: processes {', '.join(pids)}; SIGHUP to process {os.getpid()} replaces them")
 
-    async def _await_started(self, workers: "list[Worker]") -> None:
-        is_started = all(await asyncio.gather(*(worker.started for worker in workers)))
-        if not is_started or self._stopped.is_set():
-            raise click.exceptions.Exit(0 if self._stopped.is_set() else 1)
+    async def _await_started(self, workers: "list[Worker]") -> list[bool]:
+        started = await asyncio.gather(*(worker.started for worker in workers))
+        if self._stopped.is_set():
+            raise click.exceptions.Exit(0)
         self._workers += workers
+        return started
 
     def _create(self, index: int, process: WorkerProcess | None = None) -> "Worker":
         worker = Worker(process or WorkerProcess(self._options), self._listeners[index])
