@@ -58,3 +58,28 @@ app.assemble(config.parse(text))
     _, modules = started(code)
 
     assert not set(HEAVY) & set(modules)
+
+
+def test_a_server_imports_graphql_with_the_first_request_that_uses_it() -> None:
+    code = """
+import asyncio
+import httpx2
+from rightseat import app, config
+built = app.build(config.parse('''
+models: {default: {type: scripted}}
+threads: {type: memory}
+log: {type: memory}
+faces: [{type: copilotkit}]
+'''))
+assert "graphql" not in sys.modules and "strawberry" not in sys.modules
+
+async def ask():
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(built), base_url="http://127.0.0.1") as client:
+        one, two = await asyncio.gather(*(client.post("/copilotkit", json={"query": "{hello}"}) for _ in range(2)))
+        assert one.json() == two.json() == {"data": {"hello": "Hello World"}}
+
+asyncio.run(ask())
+"""
+    _, modules = started(code)
+
+    assert "strawberry" in modules

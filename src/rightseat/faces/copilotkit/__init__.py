@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter
-from graphql import GraphQLError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -22,8 +21,9 @@ from rightseat.faces.copilotkit.current.runs import RunOperations
 from rightseat.faces.copilotkit.current.threads import ThreadOperations
 from rightseat.faces.copilotkit.current.transcription import TranscriptionOperations
 from rightseat.faces.copilotkit.graphql import failures
-from rightseat.faces.copilotkit.graphql.operations import GraphQL, GraphQLRequest
-from rightseat.faces.copilotkit.graphql.schema import SchemaContext
+from rightseat.faces.copilotkit.graphql.context import SchemaContext
+from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
+from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
 from rightseat.parts import AgentName
 
 
@@ -55,7 +55,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     context = SchemaContext(runtime, options.agents, options.agent, auth)
-    graphql = GraphQL(
+    graphql = GraphQLLoader(
         context,
         introspection=options.introspection,
         headers=options.headers,
@@ -77,7 +77,8 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
             return await current.envelope(Envelope(body.method, body.params, body.body), request, principal)
         if body.query is None:
             return refusal(400, f"The body names no operation. {EXPECTED_BODY}")
-        return await graphql.answer(GraphQLRequest(body.query, body.variables, body.operationName), request, principal)
+        operation = GraphQLRequest(body.query, body.variables, body.operationName)
+        return await (await graphql.load()).answer(operation, request, principal)
 
     async def get(request: Request, principal: Principal) -> Response:
         given = request.query_params
@@ -93,7 +94,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         except BadRequest as error:
             return refusal(error.status, error.message)
         operation = GraphQLRequest(given["query"], variables, given.get("operationName"))
-        return await graphql.answer(operation, request, principal, only_queries=True)
+        return await (await graphql.load()).answer(operation, request, principal, only_queries=True)
 
     async def below(request: Request, principal: Principal) -> Response:
         if request.path_params["rest"]:
@@ -159,7 +160,8 @@ def decode(body: bytes) -> CopilotKitBody:
 
 def refusal(status: int, message: str, *, allow: str | None = None) -> Response:
     """Return an error response for both kinds of clients."""
-    body = failures.write_invalid([GraphQLError(message)]) | {"error": "invalid_request", "message": message}
+    errors = [{"message": failures.shorten_message(message)}]
+    body = {"errors": errors, "error": "invalid_request", "message": message}
     response = json_response(body, status)
     if allow:
         response.headers["allow"] = allow

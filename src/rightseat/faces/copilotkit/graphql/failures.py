@@ -1,15 +1,10 @@
 """Maps rightseat errors to CopilotKit's error codes, visibility and severity."""
 
-import logging
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any
 
-from graphql import GraphQLError
-
 from rightseat.core.errors import NotConfigured, RightseatError
-
-logger = logging.getLogger(__name__)
 
 
 class MissingCloudKey(NotConfigured):
@@ -41,7 +36,7 @@ LIMITED = ErrorKind("CONFIGURATION_ERROR", 429, "toast", "warning")
 TOO_LARGE = ErrorKind("CONFIGURATION_ERROR", 413, "toast", "warning")
 UNKNOWN = ErrorKind("UNKNOWN", 500, "toast", "critical")
 
-INTERNAL = "Something went wrong on the server. Its log has the details."
+MAX_MESSAGE_CHARS = 1000
 
 KINDS = {
     "agent_error": NETWORK,
@@ -108,23 +103,9 @@ def write_extensions(kind: ErrorKind, message: str) -> dict[str, Any]:
     return base_extensions(kind) | {"originalError": {"message": message}}
 
 
-def write_query_error(error: GraphQLError) -> dict[str, Any]:
-    """Format an error of a query: rightseat errors with their message, internal errors with a generic one."""
-    formatted: dict[str, Any] = dict(error.formatted)
-    original = error.original_error
-    if isinstance(original, RightseatError):
-        return formatted | {"extensions": write_error_extensions(original)}
-    if isinstance(original, GraphQLError):  # a variable of the wrong type
-        return formatted | {"message": shorten(error.message, 1000)}
-    if original is not None:
-        logger.error("a query failed", exc_info=original)
-        return formatted | {"message": INTERNAL, "extensions": write_extensions(UNKNOWN, INTERNAL)}
-    return formatted
-
-
-def write_invalid(errors: list[GraphQLError]) -> dict[str, Any]:
-    """Return the response body for invalid GraphQL. Messages are shortened, because they may quote a sent image."""
-    return {"errors": [{**error.formatted, "message": shorten(error.message, 1000)} for error in errors]}
+def shorten_message(message: str) -> str:
+    """A message about a request may quote a sent image."""
+    return shorten(message, MAX_MESSAGE_CHARS)
 
 
 def write_failed_status(code: str, message: str) -> dict[str, Any]:

@@ -30,27 +30,22 @@ from rightseat.faces._shared.run_response import (
 from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.arguments import MutationArguments, read_arguments, read_variables
 from rightseat.faces.copilotkit.graphql.body_encoder import GraphQLBodyEncoder
+from rightseat.faces.copilotkit.graphql.context import ResolverContext, SchemaContext
 from rightseat.faces.copilotkit.graphql.decoder import read_ask
 from rightseat.faces.copilotkit.graphql.documents import Document, Documents, InvalidDocument
 from rightseat.faces.copilotkit.graphql.encoder import PatchEncoder, Shape
 from rightseat.faces.copilotkit.graphql.inputs import CloudInput, GenerateCopilotResponseInput
 from rightseat.faces.copilotkit.graphql.meta import read_answers
 from rightseat.faces.copilotkit.graphql.projection import Selection
-from rightseat.faces.copilotkit.graphql.schema import ResolverContext, SchemaContext, schema
+from rightseat.faces.copilotkit.graphql.query_errors import write_invalid, write_query_error
+from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
+from rightseat.faces.copilotkit.graphql.schema import schema
 from rightseat.faces.copilotkit.graphql.values import Value
 from rightseat.wire import multipart
 
 CLOUD_KEY = "x-copilotcloud-public-api-key"
 MULTIPART = {"content-type": multipart.CONTENT_TYPE, "cache-control": "no-cache", "x-accel-buffering": "no"}
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
-
-
-class GraphQLRequest(msgspec.Struct):
-    """The body of a GraphQL request."""
-
-    query: str
-    variables: msgspec.Raw = msgspec.Raw(b"null")
-    operationName: str | None = None
 
 
 class GraphQL:
@@ -79,11 +74,11 @@ class GraphQL:
             if not document.is_mutation:
                 return await self._query(document, operation, request, principal)
             if only_queries:
-                body = failures.write_invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
+                body = write_invalid([GraphQLError("A mutation is sent by POST, never by GET.")])
                 return json_response(body, 405, headers={"allow": "POST"})
             return await self._mutate(document, bytes(operation.variables), request, principal)
         except InvalidDocument as invalid:
-            return json_response(failures.write_invalid(invalid.errors))
+            return json_response(write_invalid(invalid.errors))
 
     async def _query(
         self, document: Document, operation: GraphQLRequest, request: Request, principal: Principal
@@ -96,7 +91,7 @@ class GraphQL:
         )
         body: dict[str, Any] = {"data": result.data}
         if result.errors:
-            body["errors"] = [failures.write_query_error(error) for error in result.errors]
+            body["errors"] = [write_query_error(error) for error in result.errors]
         return json_response(body, content_type=json_type(request.headers.get("accept", "")))
 
     async def _mutate(self, document: Document, variables: bytes, request: Request, principal: Principal) -> Response:
