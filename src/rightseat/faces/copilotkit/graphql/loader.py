@@ -2,6 +2,7 @@
 
 import asyncio
 from importlib import import_module
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from rightseat.faces.copilotkit.graphql.context import SchemaContext
@@ -25,12 +26,19 @@ class GraphQLLoader:
         self._headers = headers
         self._keep_alive = keep_alive
         self._path = path
+        self._lock = Lock()
         self._loaded: GraphQL | None = None
 
     async def load(self) -> "GraphQL":
         if self._loaded is None:
-            self._loaded = await asyncio.to_thread(self._build)
+            return await asyncio.to_thread(self._load)
         return self._loaded
+
+    def _load(self) -> "GraphQL":
+        with self._lock:  # several requests may be the first ones
+            if self._loaded is None:
+                self._loaded = self._build()
+            return self._loaded
 
     def _build(self) -> "GraphQL":
         operations = import_module("rightseat.faces.copilotkit.graphql.operations")
