@@ -14,7 +14,7 @@ import pytest
 from rightseat.core.ask import Parameters
 from rightseat.core.errors import ContextTooLong, ModelUnreachable
 from rightseat.core.messages import user
-from rightseat.core.model import Chunk, PartialOutput, Prompt, TextChunk
+from rightseat.core.model import Chunk, PartialOutput, Prompt, TextChunk, UsageChunk
 from rightseat.core.types import JsonValue
 from rightseat.models.completion.backend import CompletionRequest, Constraint, End, TextPiece
 from rightseat.models.completion.backends import LlamaCpp, ServerProcess
@@ -155,7 +155,14 @@ async def test_a_response_continues_after_its_partial_output_as_if_uninterrupted
     assert len(pieces) > 20
     for at, rest in rests.items():
         assert joined(rest) == "".join(pieces[at:]), at
-        assert rest[-2:] == whole[-2:]  # why it ended, and what it cost
+        assert end_of(rest) == end_of(whole)
+
+
+def end_of(chunks: list[Chunk]) -> tuple[Chunk, int, int]:
+    """Why it ended, and its tokens. How many of them were in the cache depends on earlier requests."""
+    stop, usage = chunks[-2:]
+    assert isinstance(usage, UsageChunk)
+    return stop, usage.input_tokens, usage.output_tokens
 
 
 async def test_an_answer_that_is_held_to_a_grammar_goes_on_within_it(options: LlamaCppOptions) -> None:
