@@ -146,7 +146,7 @@ class Supervisor:
         gc.enable()
         announce(self._config, address(self._listeners[0], "https" if self._options.tls_self_signed else "http"))
         pids = [str(worker.pid) for worker in self._workers if worker.started.result()]
-        number = f"{len(pids)} of {len(self._workers)}" if len(pids) < len(self._workers) else len(pids)
+        number = str(len(pids)) if len(pids) == len(self._workers) else f"{len(pids)} of {len(self._workers)}"
         click.echo(f"  workers  {number}: processes {', '.join(pids)}; SIGHUP to process {os.getpid()} replaces them")
 
     async def _await_started(self, workers: "list[Worker]") -> list[bool]:

@@ -1,6 +1,7 @@
 """The CopilotKit face: one URL for all client versions. The request body determines the protocol, GraphQL or AG-UI."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from fastapi import APIRouter
@@ -25,6 +26,9 @@ from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
 from rightseat.parts import AgentName
+
+if TYPE_CHECKING:
+    from rightseat.faces.copilotkit.graphql.operations import GraphQL
 
 
 class Options(BaseModel):
@@ -54,14 +58,7 @@ class Options(BaseModel):
 def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
-    context = SchemaContext(runtime, options.agents, options.agent, auth)
-    graphql = GraphQLLoader(
-        context,
-        introspection=options.introspection,
-        headers=options.headers,
-        keep_alive=options.keep_alive,
-        path=files_path(options),
-    )
+    graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
     current = OperationHandler(operations(runtime, options, auth), max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
@@ -109,6 +106,17 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         rest = options.path.rstrip("/") + "/{rest:path}"
         router.add_route(rest, auth.protect(below, refuse), methods=["GET", "POST", "PATCH", "DELETE"])
     return router
+
+
+def build_graphql(runtime: Runtime, options: Options, auth: RouteAuth) -> "GraphQL":
+    graphql: GraphQL = import_module("rightseat.faces.copilotkit.graphql.operations").GraphQL(
+        SchemaContext(runtime, options.agents, options.agent, auth),
+        introspection=options.introspection,
+        headers=options.headers,
+        keep_alive=options.keep_alive,
+        path=files_path(options),
+    )
+    return graphql
 
 
 def operations(runtime: Runtime, options: Options, auth: RouteAuth) -> Routes:

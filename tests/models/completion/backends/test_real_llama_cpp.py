@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rightseat.core.ask import Parameters
 from rightseat.core.errors import ContextTooLong, ModelUnreachable
@@ -158,11 +159,11 @@ async def test_a_response_continues_after_its_partial_output_as_if_uninterrupted
         assert end_of(rest) == end_of(whole)
 
 
-def end_of(chunks: list[Chunk]) -> tuple[Chunk, int, int]:
-    """Why it ended, and its tokens. How many of them were in the cache depends on earlier requests."""
+def end_of(chunks: list[Chunk]) -> tuple[Chunk, UsageChunk]:
+    """Why it ended, and what it cost. How many tokens were in the cache depends on earlier requests."""
     stop, usage = chunks[-2:]
     assert isinstance(usage, UsageChunk)
-    return stop, usage.input_tokens, usage.output_tokens
+    return stop, replace(usage, cache_read_tokens=0)
 
 
 async def test_an_answer_that_is_held_to_a_grammar_goes_on_within_it(options: LlamaCppOptions) -> None:
