@@ -3,6 +3,7 @@
 Usage: remote_sdk.py PORT; the endpoint's base URL is http://127.0.0.1:PORT/copilotkit_remote
 """
 
+import asyncio
 import sys
 import uuid
 from typing import Any
@@ -24,13 +25,22 @@ class State(MessagesState):
     copilotkit: Any
 
 
+class PacedModel(GenericFakeChatModel):
+    """Pauses between its tokens, as a model does: a client that gets all in one read shows no growing text."""
+
+    async def _astream(self, *arguments, **options):
+        async for chunk in super()._astream(*arguments, **options):
+            yield chunk
+            await asyncio.sleep(0.03)
+
+
 async def fetch_name(userId: str):
     return {"name": "User_" + userId}
 
 
 async def chat(state: State, config):
     answer = AIMessage(content="Agent says hi from LangGraph", id="run-" + uuid.uuid4().hex[:8])
-    model = GenericFakeChatModel(messages=iter([answer]))
+    model = PacedModel(messages=iter([answer]))
     return {"messages": [await model.ainvoke(state["messages"], config)], "count": (state.get("count") or 0) + 1}
 
 
