@@ -16,8 +16,9 @@ setup:
     {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
     {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 
-# Say whether the code is fit to commit: lint, format, types, layers, fast tests
-check: lint types layers (test "-q -m 'not clients and not servers and not whole'")
+# Say whether the code is fit to commit: lint, format, layers, types, tests of what changed; `just check all`: all fast tests
+check *ARGS:
+    {{ bin }}/python -m tests.gate.check {{ ARGS }}
 
 # Lint, and look at the format
 lint:
@@ -45,6 +46,14 @@ test *ARGS:
 vllm *ARGS:
     {{ bin }}/python -m tests.servers.installing vllm
     pytest -m servers tests/models/completion {{ ARGS }}
+
+# Run the gate as it must pass before a change lands, or some of its parts: just gate lint types openbb
+gate *PARTS:
+    .ci/run {{ PARTS }}
+
+# Run what takes longer than the gate may, or some of its parts: just nightly speed scale
+nightly *PARTS:
+    .ci/nightly {{ PARTS }}
 
 # Judge a running server with real clients: just acceptance copilotkit-graphql
 acceptance SUITE *ARGS:

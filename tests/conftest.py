@@ -2,9 +2,7 @@
 
 import asyncio
 import inspect
-import os
 import socket
-import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -14,14 +12,13 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests.gate import plugin as gate
+
 Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
 """`async with serve(app) as url:` runs an application on a free port and ends it again."""
 
 CLIENT_TIMEOUT_S = 30.0
 """How long clients of tests wait that name no timeout: httpx's own 5 s are too short for a busy machine."""
-
-UNTIL = float(os.environ.get("TESTS_UNTIL", "inf"))
-"""The time, in seconds since 1970, after which no test begins. CI sets it."""
 
 GRACE = 0.2  # seconds that a request has to notice that its client is gone
 
@@ -42,7 +39,8 @@ WHOLE = (
 """Folders whose tests start servers, databases or processes, and take their time."""
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(gate)
     default: httpx2.Timeout = inspect.signature(httpx2.AsyncClient).parameters["timeout"].default
     default.connect = default.read = default.write = default.pool = CLIENT_TIMEOUT_S
 
@@ -54,11 +52,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_kept = any(kind in item.nodeid for kind in ("sqlite", "redis", "postgres"))
         if "/" not in place or place.startswith(tuple(f"{folder}/" for folder in WHOLE)) or is_kept:
             item.add_marker("whole")
-
-
-def pytest_runtest_setup() -> None:
-    if time.time() > UNTIL:
-        pytest.skip("CI has no time left for it")
 
 
 @pytest.fixture(scope="session")

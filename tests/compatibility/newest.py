@@ -2,8 +2,8 @@
 
     python -m tests.compatibility.newest copilotkit-current >> summary.md
 
-The workflow newest-clients.yml then runs the suite. Clients that stay at a version on purpose are left alone
-(`Client.follows`). Needs npm for packages of JavaScript and uv for those of Python.
+`.ci/nightly newest` does so in a copy, and then runs the suite. Clients that stay at a version on purpose are left
+alone (`Client.follows`). Needs npm for packages of JavaScript and uv for those of Python.
 """
 
 import json

@@ -30,7 +30,7 @@ HEAD = """# Compatibility
 
 The clients and agents that the tests use, with the versions that the tests are locked to. A client is judged by a suite
 of `tests/acceptance`: the real package in front of a real server, in Chromium where it is a page. Other versions are
-not tested, except by the workflow `newest-clients.yml`, which tries the newest ones every week and reports.
+not tested, except by `.ci/nightly newest`, which tries the newest ones and reports.
 
 `python -m tests.compatibility.page` writes this page. *quick* is the part of a suite that runs before each change
 lands, *whole* is all of it.
