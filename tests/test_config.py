@@ -1,5 +1,6 @@
 """The configuration file: what it means, and what is said when it is wrong."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,8 @@ import pytest
 import yaml
 
 from rightseat import config
-from rightseat.config import schema
 from rightseat.config.document import MAX_CHARS
+from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
 
 KNOWN = "Known: anthropic, completion, empty, fallback, google, langchain, openai, scripted."
@@ -404,7 +405,7 @@ def test_a_file_that_is_too_long_is_refused() -> None:
     ],
 )
 def test_the_schema_takes_what_is_right(text: str) -> None:
-    jsonschema_rs.validate(schema.build_schema(), yaml.safe_load(text))
+    jsonschema_rs.validate(json.loads(read_schema()), yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(
@@ -422,7 +423,7 @@ def test_the_schema_takes_what_is_right(text: str) -> None:
 )
 def test_the_schema_refuses_what_is_wrong(text: str) -> None:
     with pytest.raises(jsonschema_rs.ValidationError):
-        jsonschema_rs.validate(schema.build_schema(), yaml.safe_load(text))
+        jsonschema_rs.validate(json.loads(read_schema()), yaml.safe_load(text))
 
 
 @pytest.mark.parametrize(

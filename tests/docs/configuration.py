@@ -23,10 +23,12 @@ from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.network import NetworkOptions, TlsOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
 from rightseat.models.completion.backends import options as backends
+from tests.docs import configuration_schema
 
 REFERENCE = Path(__file__).parent.parent.parent / "docs" / "reference"
 PAGE = REFERENCE / "configuration.md"
-SCHEMA = REFERENCE / "rightseat.schema.json"
+SCHEMAS = (REFERENCE / "rightseat.schema.json", schema.FILE)
+"""The same text: one file for the documentation, one in the package."""
 KINDS: tuple[parts.PartKind, ...] = ("models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines")
 
 _TABLE = re.compile(r"(<!-- options: (\S+) -->\n\n)((?:\||No options)[^\n]*\n)*")
@@ -56,12 +58,16 @@ def page(text: str) -> str:
     return _TABLE.sub(lambda match: f"{match[1]}{table(known[match[2]])}\n", text)
 
 
+def schema_text() -> str:
+    return json.dumps(configuration_schema.build_schema(), indent=2) + "\n"
+
+
 def described(text: str) -> set[str]:
     return {match[2] for match in _TABLE.finditer(text)}
 
 
 def table(options: type[BaseModel]) -> str:
-    said = schema.descriptions(options)
+    said = configuration_schema.descriptions(options)
     fields = sorted(options.model_fields.items(), key=lambda field: field[0] in NetworkOptions.model_fields)
     rows = [row(name, field, said.get(name, "")) for name, field in fields]
     return "\n".join(["| key | value | default | |", "|---|---|---|---|", *rows]) if rows else "No options."
@@ -99,4 +105,5 @@ def kind(annotation: Any) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(page(PAGE.read_text()))
-    SCHEMA.write_text(json.dumps(schema.build_schema(), indent=2) + "\n")
+    for file in SCHEMAS:
+        file.write_text(schema_text())

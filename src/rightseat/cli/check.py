@@ -1,7 +1,6 @@
 """`rightseat check`: validates the configuration and shows what it would serve."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import click
 from rightseat import app
 from rightseat.cli import setup
 from rightseat.cli.summary import summarize
-from rightseat.config import Config, schema
+from rightseat.config import Config
+from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
 from rightseat.health.warnings import list_part_warnings, warnings
 
@@ -26,7 +26,7 @@ def command(file: Path | None, path: Path | None, wants_schema: bool) -> None:
     but none is started. If plugin code is allowed, the sandbox is tested and its layers are listed.
     """
     if wants_schema:
-        click.echo(json.dumps(schema.build_schema(), indent=2))
+        click.echo(read_schema(), nl=False)
         return
     config = setup.load(file or path)
     app.build(config)

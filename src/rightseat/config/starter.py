@@ -1,13 +1,12 @@
 """The text of a first configuration file: a model provider, one agent, and the faces of a first start."""
 
-import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
-from rightseat.config import schema
+from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
 from rightseat.parts import private_folder
 
@@ -107,11 +106,10 @@ def create_file(file: Path, text: str, mode: int = 0o666) -> None:
 
 
 def write_schema(folder: Path) -> None:
-    """Write the JSON Schema that the first line of a file in this folder names. It imports every part, which takes
-    seconds. Raises `ConfigError`."""
+    """Write the JSON Schema that the first line of a file in this folder names. Raises `ConfigError`."""
     file = folder / SCHEMA
     try:
         private_folder(file.parent)
-        file.write_text(json.dumps(schema.build_schema(), indent=2), encoding="utf-8")
+        file.write_text(read_schema(), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{error.filename or file} cannot be written: {error.strerror}.") from error
