@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "rightseat"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+BOUND = re.compile(r"(?:<|==)[\d.*]+")
 USED_BY_OTHERS = {
     "httptools": "uvicorn parses requests with it",
     "python-multipart": "Starlette reads forms with it",
@@ -34,6 +35,14 @@ def test_every_declared_package_is_imported(group: str) -> None:
     needed = {name for _, package in all_imports() for name in distributions(package)} | USED_BY_OTHERS.keys()
 
     assert declarations()[group] - needed == set()
+
+
+def test_the_decision_names_every_upper_bound_with_its_reason() -> None:
+    page = (ROOT / "docs" / "decisions" / "0002-libraries.md").read_text()
+    groups = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
+    bounds = {(name_of(line), bound) for lines in groups for line in lines for bound in BOUND.findall(line)}
+
+    assert {(name, bound) for name, bound in re.findall(r"^ *\| ([\w-]+) \| `([<=][^`]+)` \|", page, re.M)} == bounds
 
 
 def test_an_undeclared_import_is_found(tmp_path: Path) -> None:
