@@ -34,6 +34,7 @@ def is_found(expression: str, text: str) -> bool:
         (r"(\w{1,30} ?){1,30}#", "more than 16 MB"),
         (r"(?:(?:a{1,9}){1,99}){1,9}b", "repetition size|more than 4,096"),
         (r"проект\b.{0,20}козодой", "has a word boundary"),
+        (r"é\bж", "has a word boundary"),
     ],
 )
 def test_an_invalid_pattern_is_reported_with_the_reason(expression: str, why: str) -> None:
@@ -76,6 +77,14 @@ EXPRESSIONS = [
     r"é",
     r"_\x41",
     r"a{2,3}b{1,9}?x|ж",
+    r"é\b-",
+    r"\w{1,3}\b-",
+    r"-\bé",
+    r"(-é)\b\s",
+    r"é\Bж",
+    r"\b-",
+    r"-{1,2}\b",
+    r"é\b|éb",
 ]
 
 
@@ -84,6 +93,14 @@ EXPRESSIONS = [
 @given(text=st.text("abAB1é_ж \n-", max_size=8))
 def test_an_expression_finds_what_it_finds_in_python(expression: str, text: str) -> None:
     assert is_found(expression, text) == bool(re.search(expression, text, re.IGNORECASE))
+
+
+def test_alternatives_that_are_invisible_do_not_keep_the_others_from_normalised_text() -> None:
+    normalized = pattern("\u200b|plan").normalized
+
+    assert normalized is not None
+    assert normalized.is_in("the plan")
+    assert not normalized.is_in("nothing")
 
 
 def test_a_repeat_may_be_longer_than_the_engine_takes_at_once() -> None:

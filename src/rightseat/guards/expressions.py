@@ -1,8 +1,8 @@
 """Compiles phrases and regular expressions of operators for RE2, whose search time is linear.
 
-Python's own parser reads an expression, so it has Python's meaning; constructs that RE2 cannot run in linear time are
-rejected by name. `\\w`, `\\d` and `\\s` are expanded to Python's sets. RE2 has word boundaries for ASCII only,
-so `\\b` at the start or end of an expression becomes a matched character, or the end of the text.
+An expression has Python's meaning. Constructs that RE2 cannot run in linear time are rejected by name. `\\w`, `\\d` and
+`\\s` are expanded to Python's sets. RE2 has word boundaries for ASCII only, so `\\b` at the start or end of an
+expression becomes a matched character, or the end of the text.
 
 Each expression is compiled twice: as written, and with normalised letters for normalised text.
 """
@@ -11,13 +11,25 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from re import _constants as op  # type: ignore[attr-defined]  # typeshed has neither of them
-from re import _parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import assert_never
 
 import re2  # type: ignore[import-untyped]  # it has no types
 
+from rightseat.guards import regex_parser
 from rightseat.guards.normalization import INVISIBLE, normalize, normalize_character
+from rightseat.guards.regex_parser import (
+    Alternatives,
+    Anchor,
+    AnyCharacter,
+    CaseGroup,
+    Character,
+    CharacterSet,
+    Node,
+    Nodes,
+    Repetition,
+    UnsupportedConstruct,
+    measure,
+)
 
 MAX_MATCH_CHARS = 4096
 """Characters that one pattern may match; at most so much of an answer is held back."""
@@ -26,36 +38,18 @@ MAX_PROGRAM_BYTES = 16 * 1024 * 1024
 MAX_REPEATS = 1000  # RE2's limit for one repetition
 MAX_GROUP_CHARS = 4000  # of phrases compiled into one expression
 
-UNSUPPORTED = {
-    op.ASSERT: ("a {}", "match the characters around it too, or leave it out"),
-    op.ASSERT_NOT: ("a negative {}", "match the characters around it too, or leave it out"),
-    op.GROUPREF: ("a back-reference", "write out what it repeats"),
-    op.GROUPREF_EXISTS: ("a conditional group", "write two patterns"),
-    op.ATOMIC_GROUP: ("an atomic group", "write (?:…) for (?>…)"),
-    op.POSSESSIVE_REPEAT: ("a possessive repeat", "leave out the + behind the repeat"),
-}
-OPPOSITES = {
-    op.CATEGORY_NOT_DIGIT: op.CATEGORY_DIGIT,
-    op.CATEGORY_NOT_SPACE: op.CATEGORY_SPACE,
-    op.CATEGORY_NOT_WORD: op.CATEGORY_WORD,
-}
-CATEGORIES = {
-    op.CATEGORY_DIGIT: r"\p{Nd}",
-    op.CATEGORY_SPACE: r"\t-\r\x{1c}-\x{1f}\x{85}\pZ",
-    op.CATEGORY_WORD: r"\pL\pN_",
-}
+CATEGORIES = {"d": r"\p{Nd}", "s": r"\t-\r\x{1c}-\x{1f}\x{85}\pZ", "w": r"\pL\pN_"}
 """Python's \\d, \\s and \\w inside a class."""
-ASCII_CATEGORIES = {op.CATEGORY_DIGIT: "0-9", op.CATEGORY_SPACE: r"\t-\r ", op.CATEGORY_WORD: "0-9A-Za-z_"}
-PYTHON_CATEGORIES = {
-    op.CATEGORY_DIGIT: r"\d",
-    op.CATEGORY_NOT_DIGIT: r"\D",
-    op.CATEGORY_SPACE: r"\s",
-    op.CATEGORY_NOT_SPACE: r"\S",
-    op.CATEGORY_WORD: r"\w",
-    op.CATEGORY_NOT_WORD: r"\W",
+ASCII_CATEGORIES = {"d": "0-9", "s": r"\t-\r ", "w": "0-9A-Za-z_"}
+ANCHORS = {
+    Anchor.TEXT_START: r"\A",
+    Anchor.LINE_START: "(?m:^)",
+    Anchor.TEXT_END: r"\z",
+    Anchor.LINE_END: "(?m:$)",
+    Anchor.LAST_LINE_END: r"(?:\n?\z)",
 }
-NON_WORD = r"[^\pL\pN\pM_]"
-"""A character next to a word. Marks belong to their letters."""
+WORD, NON_WORD = r"[\pL\pN\pM_]", r"[^\pL\pN\pM_]"
+"""A character of a word, and one next to a word. Marks belong to their letters."""
 
 
 class BadPattern(ValueError):
@@ -101,18 +95,22 @@ class Pattern:
 def pattern(expression: str) -> Pattern:
     """Compile a bounded regular expression, ignoring case."""
     try:
-        tree = _parser.parse(expression, re.IGNORECASE)
-        re.compile(expression, re.IGNORECASE)
+        flags = re.compile(expression, re.IGNORECASE).flags
+        return _compile_pattern(expression, regex_parser.parse(expression, flags))
     except (re.error, RecursionError, OverflowError) as error:
         raise BadPattern(f"{expression!r} is not a valid pattern: {error}.") from None
-    _check_supported(tree, expression)
-    minimum, maximum = tree.getwidth()
+    except UnsupportedConstruct as error:
+        raise BadPattern(f"{expression!r} {error}") from None
+
+
+def _compile_pattern(expression: str, nodes: Nodes) -> Pattern:
+    minimum, maximum = measure(nodes)
     if minimum == 0:
         raise BadPattern(f"{expression!r} matches the empty text.")
     _check_length(maximum, expression)
-    raw = _compile(Translation(expression, tree).source, maximum + 2, expression)
-    plain = _normalize_tree(tree)
-    minimum, maximum = plain.getwidth()
+    raw = _compile(Translation(expression, nodes).source, maximum + 2, expression)
+    plain = _normalize_nodes(nodes)
+    minimum, maximum = measure(plain)
     if minimum == 0:
         return Pattern(None, raw, raw.max_chars)
     _check_length(maximum, expression)
@@ -175,141 +173,142 @@ def _compile(source: str, max_chars: int, pattern_text: str) -> Expression:
         raise BadPattern(f"{pattern_text!r} cannot be searched in linear time: {reason}.") from None
 
 
-def _check_supported(items: Any, expression: str) -> None:
-    for kind, value in items:
-        if kind in UNSUPPORTED:
-            what, cure = UNSUPPORTED[kind]
-            if kind in (op.ASSERT, op.ASSERT_NOT):
-                what = what.format("look-ahead" if value[0] > 0 else "look-behind")
-            raise BadPattern(f"{expression!r} has {what}, which cannot be searched in linear time: {cure}.")
-        for inner in _inner(kind, value):
-            _check_supported(inner, expression)
+def _normalize_nodes(nodes: Nodes) -> Nodes:
+    """Normalise the letters of the nodes. A class that excludes letters stays unchanged."""
+    plain: list[Node] = []
+    for node in nodes:
+        match node:
+            case Character(code):
+                plain += (Character(ord(letter)) for letter in normalize_character(chr(code)) if letter != INVISIBLE)
+            case CharacterSet(is_negated=False):
+                plain.append(_normalize_set(node))
+            case Alternatives(sequences):
+                plain += _normalize_alternatives(sequences)
+            case CaseGroup(inner, ignores_case):
+                plain.append(CaseGroup(_normalize_nodes(inner), ignores_case))
+            case Repetition(inner, least, most, is_lazy):
+                plain.append(Repetition(_normalize_nodes(inner), least, most, is_lazy))
+            case _:
+                plain.append(node)
+    return tuple(plain)
 
 
-def _inner(kind: Any, value: Any) -> Sequence[Any]:
-    if kind is op.BRANCH:
-        return value[1]  # type: ignore[no-any-return]
-    if kind is op.SUBPATTERN:
-        return (value[3],)
-    if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-        return (value[2],)
-    return ()
+def _normalize_alternatives(sequences: Iterable[Nodes]) -> Nodes:
+    """Leave out those of invisible characters alone; otherwise the alternatives would match the empty text."""
+    pairs = ((nodes, _normalize_nodes(nodes)) for nodes in sequences)
+    visible = tuple(plain for nodes, plain in pairs if measure(plain)[1] or not measure(nodes)[1])
+    return (Alternatives(visible),) if visible else ()
 
 
-def _normalize_tree(tree: Any) -> Any:
-    """Normalise the letters of the tree. A class that excludes letters stays unchanged."""
-    items: list[Any] = []
-    for kind, value in tree:
-        if kind is op.LITERAL:
-            items += ((op.LITERAL, ord(one)) for one in normalize_character(chr(value)) if one != INVISIBLE)
-        elif kind is op.IN and value[0][0] is not op.NEGATE:
-            plain = (normalize_character(chr(one)) for what, one in value if what is op.LITERAL)
-            items.append((kind, [*value, *((op.LITERAL, ord(one)) for one in plain if len(one) == 1)]))
-        elif kind is op.BRANCH:
-            items.append((kind, (value[0], [_normalize_tree(one) for one in value[1]])))
-        elif kind is op.SUBPATTERN:
-            items.append((kind, (*value[:3], _normalize_tree(value[3]))))
-        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            items.append((kind, (*value[:2], _normalize_tree(value[2]))))
-        else:
-            items.append((kind, value))
-    return _parser.SubPattern(tree.state, items)
+def _normalize_set(node: CharacterSet) -> CharacterSet:
+    letters = (chr(member[0]) for member in node.members if isinstance(member, tuple) and member[0] == member[1])
+    plain = filter(lambda text: len(text) == 1, map(normalize_character, letters))
+    members = (*node.members, *((ord(letter), ord(letter)) for letter in plain))
+    return CharacterSet(members, node.is_negated, node.is_ascii)
 
 
 class Translation:
-    """Translates a tree of Python's parser to RE2 syntax."""
+    """Translates nodes to RE2 syntax."""
 
-    def __init__(self, pattern_text: str, tree: Any) -> None:
+    def __init__(self, pattern_text: str, nodes: Nodes) -> None:
         self._pattern = pattern_text
-        self.source = self._sequence(tree, tree.state.flags, is_first=True, is_last=True)
+        self.source = self._sequence(nodes, is_first=True, is_last=True)
 
-    def _sequence(self, items: Any, flags: int, *, is_first: bool, is_last: bool) -> str:
+    def _sequence(self, nodes: Nodes, *, is_first: bool, is_last: bool) -> str:
         parts = []
-        for place, (kind, value) in enumerate(items):
-            first, last = is_first and place == 0, is_last and place == len(items) - 1
-            if kind is op.AT and value in (op.AT_BOUNDARY, op.AT_NON_BOUNDARY):
-                before, after = items[:place], items[place + 1 :]
-                parts.append(self._boundary(value, before, after, is_first=first, is_last=last))
+        for place, node in enumerate(nodes):
+            first, last = is_first and place == 0, is_last and place == len(nodes) - 1
+            if node is Anchor.BOUNDARY or node is Anchor.NO_BOUNDARY:
+                before, after = nodes[:place], nodes[place + 1 :]
+                parts.append(self._boundary(node, before, after, is_first=first, is_last=last))
             else:
-                parts.append(self._item(kind, value, flags, is_first=first, is_last=last))
+                parts.append(self._node(node, is_first=first, is_last=last))
         return "".join(parts)
 
-    def _item(self, kind: Any, value: Any, flags: int, *, is_first: bool, is_last: bool) -> str:
-        if kind is op.LITERAL:
-            return _character(value)
-        if kind is op.NOT_LITERAL:
-            return f"[^{_character(value)}]"
-        if kind is op.ANY:
-            return "(?s:.)" if flags & re.DOTALL else r"[^\n]"
-        if kind is op.IN:
-            return _class(value, is_ascii=bool(flags & re.ASCII))
-        if kind is op.AT:
-            return _anchor(value, flags)
-        if kind is op.BRANCH:
-            ways = (self._sequence(one, flags, is_first=is_first, is_last=is_last) for one in value[1])
-            return f"(?:{'|'.join(ways)})"
-        if kind is op.SUBPATTERN:
-            _, added, removed, inner = value
-            source = self._sequence(inner, (flags | added) & ~removed, is_first=is_first, is_last=is_last)
-            return f"(?{'-i' if removed & re.IGNORECASE else 'i' if added & re.IGNORECASE else ''}:{source})"
-        if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
-            minimum, maximum, inner = value
-            one = f"(?:{self._sequence(inner, flags, is_first=False, is_last=False)})"
-            return _repeat(one, minimum, maximum, "?" if kind is op.MIN_REPEAT else "")
-        raise BadPattern(f"{self._pattern!r} has a construct ({kind}) that cannot be searched in linear time.")
+    def _node(self, node: Node, *, is_first: bool, is_last: bool) -> str:
+        match node:
+            case Character(code):
+                return _character(code)
+            case AnyCharacter(includes_newline):
+                return "(?s:.)" if includes_newline else r"[^\n]"
+            case CharacterSet():
+                return _class(node)
+            case Anchor():
+                return ANCHORS[node]
+            case Alternatives(sequences):
+                ways = (self._sequence(nodes, is_first=is_first, is_last=is_last) for nodes in sequences)
+                return f"(?:{'|'.join(ways)})"
+            case CaseGroup(nodes, ignores_case):
+                source = self._sequence(nodes, is_first=is_first, is_last=is_last)
+                return f"(?{'' if ignores_case else '-'}i:{source})"
+            case Repetition(nodes, least, most, is_lazy):
+                source = f"(?:{self._sequence(nodes, is_first=False, is_last=False)})"
+                return _repeat(source, least, most, "?" if is_lazy else "")
+            case _:
+                assert_never(node)
 
-    def _boundary(self, value: Any, before: Any, after: Any, *, is_first: bool, is_last: bool) -> str:
-        left, right = _edge(reversed(before)), _edge(after)
-        if value is op.AT_BOUNDARY and is_first and "other" not in right:
-            return rf"(?:\A|{NON_WORD})"
-        if value is op.AT_BOUNDARY and is_last and "other" not in left:
-            return rf"(?:{NON_WORD}|\z)"
-        if "word" in left and "word" in right:
-            raise BadPattern(
-                f"{self._pattern!r} has a word boundary (\\b or \\B) between letters that may be beyond ASCII, which "
-                r"cannot be searched in linear time: write the character that ends the word, such as \W or a blank."
-            )
-        return r"\b" if value is op.AT_BOUNDARY else r"\B"
+    def _boundary(self, anchor: Anchor, before: Nodes, after: Nodes, *, is_first: bool, is_last: bool) -> str:
+        left, right = _edge(before, backward=True), _edge(after)
+        is_word_left, is_word_right = _is_word(left), _is_word(right)
+        if anchor is Anchor.BOUNDARY and is_first and is_word_right is not None:
+            return rf"(?:\A|{NON_WORD})" if is_word_right else WORD
+        if anchor is Anchor.BOUNDARY and is_last and is_word_left is not None:
+            return rf"(?:{NON_WORD}|\z)" if is_word_left else WORD
+        if is_word_left is not None and is_word_right is not None:
+            is_boundary = is_word_left != is_word_right
+            if is_boundary is (anchor is Anchor.BOUNDARY):
+                return ""  # it always holds
+        if "word" not in left or "word" not in right:
+            return r"\b" if anchor is Anchor.BOUNDARY else r"\B"
+        raise BadPattern(
+            f"{self._pattern!r} has a word boundary (\\b or \\B) between letters that may be beyond ASCII, which "
+            r"cannot be searched in linear time: write the character that ends the word, such as \W or a blank."
+        )
 
 
-def _edge(items: Iterable[Any]) -> set[str]:
-    """Kinds of characters that the items can begin with: `ascii` and `word` (letters and digits), `other`."""
+def _edge(nodes: Sequence[Node], *, backward: bool = False) -> set[str]:
+    """Kinds of characters that the nodes can begin with, or end with if `backward`.
+
+    These are `ascii` and `word` (letters and digits), and `other`.
+    """
     kinds: set[str] = set()
-    for kind, value in items:
-        if kind is op.AT:
-            continue
-        if kind is op.LITERAL:
-            kinds |= _kind(chr(value))
-        elif kind is op.IN:
-            kinds |= _kinds_in(value)
-        elif inner := _inner(kind, value):
-            for one in inner:
-                kinds |= _edge(one)
-            if kind in (op.MAX_REPEAT, op.MIN_REPEAT) and value[0] == 0:
+    for node in reversed(nodes) if backward else nodes:
+        is_optional = False
+        match node:
+            case Anchor():
                 continue
-        else:
-            kinds |= {"ascii", "word", "other"}
-        break
-    else:
-        kinds |= {"ascii", "word", "other"}
-    return kinds
+            case Character(code):
+                kinds |= _kind(chr(code))
+            case CharacterSet(members, is_negated=False):
+                kinds |= _kinds_in(members)
+            case Alternatives(sequences):
+                kinds = kinds.union(*(_edge(inner, backward=backward) for inner in sequences))
+            case CaseGroup(inner):
+                kinds |= _edge(inner, backward=backward)
+            case Repetition(inner, least):
+                kinds |= _edge(inner, backward=backward)
+                is_optional = least == 0
+            case _:
+                kinds |= {"ascii", "word", "other"}
+        if not is_optional:
+            return kinds
+    return kinds | {"ascii", "word", "other"}
 
 
-def _kinds_in(items: Any) -> set[str]:
+def _kinds_in(members: Sequence[tuple[int, int] | str]) -> set[str]:
     kinds: set[str] = set()
-    for kind, value in items:
-        if kind is op.LITERAL:
-            kinds |= _kind(chr(value))
-        elif kind is op.RANGE and value[1] - value[0] < MAX_REPEATS:
-            kinds = kinds.union(*(_kind(chr(one)) for one in range(value[0], value[1] + 1)))
-        elif kind is op.CATEGORY and value is op.CATEGORY_DIGIT:
-            kinds |= {"ascii"}  # other digits are normalised
-        elif kind is op.CATEGORY and value is op.CATEGORY_WORD:
-            kinds |= {"ascii", "word"}
-        elif kind is op.CATEGORY and value is op.CATEGORY_SPACE:
-            kinds |= {"other"}
-        else:
-            kinds |= {"ascii", "word", "other"}
+    for member in members:
+        match member:
+            case (int(first), int(last)) if last - first < MAX_REPEATS:
+                kinds = kinds.union(*(_kind(chr(code)) for code in range(first, last + 1)))
+            case "d":
+                kinds |= {"ascii"}  # other digits are normalised
+            case "w":
+                kinds |= {"ascii", "word"}
+            case "s":
+                kinds |= {"other"}
+            case _:
+                kinds |= {"ascii", "word", "other"}
     return kinds
 
 
@@ -317,6 +316,11 @@ def _kind(character: str) -> set[str]:
     if character.isalnum() or character == "_":
         return {"ascii"} if character.isascii() else {"word"}
     return {"other"}
+
+
+def _is_word(kinds: set[str]) -> bool | None:
+    """Whether every character of these kinds belongs to a word; None if only some do."""
+    return None if "other" in kinds and len(kinds) > 1 else "other" not in kinds
 
 
 def _repeat(one: str, minimum: int, maximum: int, lazy: str) -> str:
@@ -328,43 +332,31 @@ def _repeat(one: str, minimum: int, maximum: int, lazy: str) -> str:
     return "".join([*parts, f"{one}{{{minimum},{maximum}}}{lazy}"])
 
 
-def _anchor(value: Any, flags: int) -> str:
-    if value is op.AT_BEGINNING:
-        return "(?m:^)" if flags & re.MULTILINE else r"\A"
-    if value is op.AT_END:
-        return "(?m:$)" if flags & re.MULTILINE else r"(?:\n?\z)"
-    return r"\A" if value is op.AT_BEGINNING_STRING else r"\z"
-
-
-def _class(items: Any, *, is_ascii: bool) -> str:
-    is_negated = items[0][0] is op.NEGATE
-    members = items[1:] if is_negated else items
+def _class(node: CharacterSet) -> str:
+    members, is_negated = node.members, node.is_negated
     if len(members) == 1 and _is_opposite(members[0]):
-        members, is_negated = [(op.CATEGORY, OPPOSITES[members[0][1]])], not is_negated
+        members, is_negated = (str(members[0]).lower(),), not is_negated
     if any(map(_is_opposite, members)):
-        return _expand_class("".join(map(_python_member, items)), is_ascii=is_ascii)
-    categories = ASCII_CATEGORIES if is_ascii else CATEGORIES
-    return f"[{'^' if is_negated else ''}{''.join(_member(one, categories) for one in members)}]"
+        inside = "".join(map(_python_member, members))
+        return _expand_class(f"^{inside}" if is_negated else inside, is_ascii=node.is_ascii)
+    categories = ASCII_CATEGORIES if node.is_ascii else CATEGORIES
+    return f"[{'^' if is_negated else ''}{''.join(_member(member, categories) for member in members)}]"
 
 
-def _is_opposite(member: Any) -> bool:
-    return member[0] is op.CATEGORY and member[1] in OPPOSITES
+def _is_opposite(member: tuple[int, int] | str) -> bool:
+    return isinstance(member, str) and member.isupper()
 
 
-def _member(member: Any, categories: dict[Any, str]) -> str:
-    kind, value = member
-    if kind is op.CATEGORY:
-        return categories[value]
-    return _character(value) if kind is op.LITERAL else f"{_character(value[0])}-{_character(value[1])}"
+def _member(member: tuple[int, int] | str, categories: dict[str, str]) -> str:
+    if isinstance(member, str):
+        return categories[member]
+    return "-".join(map(_character, dict.fromkeys(member)))
 
 
-def _python_member(member: Any) -> str:
-    kind, value = member
-    if kind is op.CATEGORY:
-        return PYTHON_CATEGORIES[value]
-    if kind is op.NEGATE:
-        return "^"
-    return f"\\U{value:08x}" if kind is op.LITERAL else f"\\U{value[0]:08x}-\\U{value[1]:08x}"
+def _python_member(member: tuple[int, int] | str) -> str:
+    if isinstance(member, str):
+        return f"\\{member}"
+    return f"\\U{member[0]:08x}-\\U{member[1]:08x}"
 
 
 @lru_cache(64)
