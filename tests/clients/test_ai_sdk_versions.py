@@ -11,13 +11,13 @@ import pytest
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, MessagesReplaced, TextDelta, TextEnded, TextStarted
+from tests.acceptance._lib.prepare import install_packages
 from tests.clients import test_react_app as board
 from tests.conftest import Serve
 from tests.faces.ai_sdk.serving import BASE, app, build_runtime
 
 HERE = Path(__file__).parent
-SUITE = HERE.parent / "acceptance" / "ai-sdk" / "run"
-CACHE = board.CACHE.parent.parent / "rightseat-acceptance" / "ai-sdk"
+SUITE = HERE.parent / "acceptance" / "ai-sdk"
 
 pytestmark = pytest.mark.clients
 
@@ -39,9 +39,9 @@ class Restarted:
 async def test_a_retracted_text_disappears_only_for_a_client_that_sends_the_header_of_version_7(serve: Serve) -> None:
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("node and npm are not installed")
-    await asyncio.to_thread(board.run, [SUITE, "--list"], SUITE.parent, timeout=600)  # installs the packages once
+    packages = await asyncio.to_thread(install_packages, SUITE)
     async with serve(app(build_runtime(Restarted()))) as url:
-        command = ["node", HERE / "ai-sdk-versions.mjs", CACHE, url + BASE]
+        command = ["node", HERE / "ai-sdk-versions.mjs", packages, url + BASE]
         seen = json.loads(await asyncio.to_thread(board.run, command, HERE))
 
     both = ["The first half", "The whole answer."]

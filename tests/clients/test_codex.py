@@ -1,13 +1,9 @@
 """examples/codex with the real Codex CLI, in a home of its own, and a real `rightseat serve` with the demo model."""
 
-import fcntl
-import importlib.machinery
-import importlib.util
 import json
 import os
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,11 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.acceptance._lib.prepare import install_packages
 from tests.clients import test_react_app as board
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLE = ROOT / "examples" / "codex"
-SUITE = ROOT / "tests" / "acceptance" / "responses" / "run"
+SUITE = ROOT / "tests" / "acceptance" / "responses"
 NO_SERVER = "http://127.0.0.1:9"  # as a proxy: Codex must reach nothing but rightseat
 
 pytestmark = pytest.mark.clients
@@ -52,28 +49,17 @@ def test_codex_and_the_server_have_the_same_context() -> None:
 
 
 def find_codex() -> Path:
-    program = install_packages() / "node_modules" / "@openai" / "codex" / "bin" / "codex.js"
+    program = install_clients() / "node_modules" / "@openai" / "codex" / "bin" / "codex.js"
     if not program.exists():
         pytest.skip("Codex is not available for this platform")
     return program
 
 
-def install_packages() -> Path:
+def install_clients() -> Path:
     """The folder with the packages of the acceptance suite, which are installed once (450 MB)."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("node and npm are not installed")
-    loader = importlib.machinery.SourceFileLoader("responses_suite", str(SUITE))
-    spec = importlib.util.spec_from_loader("responses_suite", loader)
-    assert spec is not None
-    suite: Any = importlib.util.module_from_spec(spec)
-    sys.dont_write_bytecode, before = True, sys.dont_write_bytecode
-    loader.exec_module(suite)
-    sys.dont_write_bytecode = before
-    suite.CACHE.mkdir(parents=True, exist_ok=True)
-    with (suite.CACHE / ".lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        packages: Path = suite.packages()
-    return packages
+    return install_packages(SUITE)
 
 
 def write_example(folder: Path) -> tuple[Path, Path]:

@@ -3,7 +3,6 @@ import fs from "node:fs";
 import { parseArgs } from "node:util";
 import { Driver } from "./client.mjs";
 import { brief, same, Unmet } from "./expect.mjs";
-import { install } from "./install.mjs";
 import { skips } from "./skips.mjs";
 import { World } from "./world.mjs";
 
@@ -63,7 +62,6 @@ const outcomes = [];
 const started = Date.now();
 try {
   const remote = judged.some(({ needs }) => needs === "remote");
-  install({ remote });
   await world.start({ given: options.url, reference: options.reference, remote });
   const driver = new Driver(world.base);
   for (const scenario of chosen) {

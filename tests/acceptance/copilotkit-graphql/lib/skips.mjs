@@ -1,7 +1,7 @@
 // Which scenarios are left out, and why: `skips.txt`, and what --skip names.
 import fs from "node:fs";
 import path from "node:path";
-import { SUITE } from "./install.mjs";
+import { SUITE } from "./packages.mjs";
 
 /** A map from the name of a scenario to the reason. */
 export function skips(known, given = []) {

