@@ -1,17 +1,11 @@
 // What the suite has installed: packages of Node beside it, and an environment of Python where a scenario needs that.
 import { execFileSync } from "node:child_process";
-import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const SUITE = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 export const need = createRequire(import.meta.url); // only when a scenario runs: `--list` works without packages
-export const CHROMIUM =
-  process.env.CHROMIUM ||
-  ["chromium", "chromium-browser", "google-chrome"]
-    .flatMap((name) => (process.env.PATH ?? "").split(path.delimiter).map((folder) => path.join(folder, name)))
-    .find((file) => fs.existsSync(file));
 
 /** The interpreter that has the packages of the remote endpoint. */
 export function findPython() {
