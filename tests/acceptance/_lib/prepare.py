@@ -32,13 +32,11 @@ HASHED = ("--no-deps", "--require-hashes")
 NPM = ("--no-audit", "--no-fund", "--loglevel=error")
 
 
-def run_python(
-    suite: Path, python: Path, *, main: str = "lib/main.py", paths: Iterable[Path] = (), keeps_bytecode: bool = False
-) -> NoReturn:
+def run_python(suite: Path, python: Path, *, main: str = "lib/main.py", keeps_bytecode: bool = False) -> NoReturn:
     """Replace this process by the suite's main program, in the root of the project, with this script's arguments.
 
-    The program imports `tests.acceptance._lib` from there, and modules of other suites from `paths`. No byte code is
-    written beside the sources. With `keeps_bytecode` the program's is in the cache, and servers keep theirs as always.
+    The program imports `tests.acceptance._lib` from there. No byte code is written beside the sources. With
+    `keeps_bytecode` the program's is in the cache, and servers keep theirs as always.
     """
     options = []
     if keeps_bytecode:
@@ -46,7 +44,7 @@ def run_python(
     else:
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     before = filter(None, [os.environ.get("PYTHONPATH")])
-    os.environ["PYTHONPATH"] = os.pathsep.join([*map(str, paths), str(ROOT), *before])
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *before])
     os.chdir(ROOT)
     os.execv(python, [str(python), *options, str(suite / main), *sys.argv[1:]])  # noqa: S606
 

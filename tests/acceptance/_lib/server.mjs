@@ -66,7 +66,7 @@ export class OwnServer {
 
   /** SIGTERM, and its end. */
   async end(patience = 15_000) {
-    if (!this.child) return;
+    if (!running.has(this)) return;
     if (!this.result) { this.signal("SIGTERM"); await Promise.race([this.exited, sleep(patience)]); }
     this.signal("SIGKILL"); // what it has left behind, too
     await this.exited;

@@ -5,14 +5,16 @@ The model behind is the fake OpenAI of the suite openbb. It fills the schema tha
 
 import json
 import re
-from typing import Any, Callable
+from typing import Any
 
 import dashboard as board
-from scenarios import Case, Scenario, answered, check, equal, said, shorten
+from scenarios import Case, answered, check, equal, said, shorten
 from upstream import Reply, Request, call, say
 from workspace import Turn, Workspace
 
-SCENARIOS: list[Scenario] = []
+from tests.acceptance._lib.scenarios import Scenarios
+
+SCENARIOS = Scenarios()
 APIS: dict[str, Any] = {}
 CANARIES: list[str] = []
 
@@ -29,11 +31,7 @@ WEATHER, SALES, SCAN = "What will the weather be in Hangzhou, for 3 days?", "Cha
 CONVERT = "Convert this CSV file to Markdown"
 
 
-def scenario(name: str):
-    def register(run: Callable[[Case], None]):
-        SCENARIOS.append(Scenario(name, run, beyond=False, alone=True))
-        return run
-    return register
+scenario = SCENARIOS.add
 
 
 # ---- the model -------------------------------------------------------------------------------------------------------

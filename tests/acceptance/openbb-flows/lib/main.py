@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import runpy
-import signal
 import sys
 import tempfile
 import threading
@@ -12,10 +11,15 @@ import time
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from runner import Server, free_port, judge, show  # of the suite openbb
-from upstream import Upstream
+from tests.acceptance._lib.modules import add_modules
+from tests.acceptance._lib.processes import NotStarted, Server, free_port, serve
+from tests.acceptance._lib.scenarios import Outcome, add_options, choose, conclude, exit_on_sigterm, fail, report
 
-import flows
+add_modules("openbb")
+from runner import judge, show_log, start  # noqa: E402
+from upstream import Upstream  # noqa: E402
+
+import flows  # noqa: E402
 
 EXAMPLES = Path("examples/plugins").resolve()
 SECRETS = {"weather": "WEATHER_KEY", "host_security": "HOST_SECURITY_TOKEN", "file_convert": "FILE_CONVERT_SECRET"}
@@ -51,18 +55,14 @@ class Api:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="run", description="Acceptance of plugins in OpenBB Workspace.")
-    parser.add_argument("--list", action="store_true", help="name the scenarios")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO")
+    add_options(parser)
     args = parser.parse_args()
+    chosen, began = choose(flows.SCENARIOS, args.scenarios), time.monotonic()
     if args.list:
-        for scenario in flows.SCENARIOS:
+        for scenario in chosen:
             print(f"{scenario.name:<28}{scenario.about}")
         return 0
-    known = {scenario.name: scenario for scenario in flows.SCENARIOS}
-    if unknown := [name for name in args.scenarios if name not in known]:
-        parser.error(f"no such scenario: {', '.join(unknown)}")
-    chosen = [known[name] for name in args.scenarios] or flows.SCENARIOS
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    exit_on_sigterm()
 
     secrets = {variable: f"{plugin}-canary" for plugin, variable in SECRETS.items()}
     os.environ |= secrets  # the demo servers read them when they are loaded
@@ -71,38 +71,31 @@ def main() -> int:
     flows.APIS.update(apis)
     upstream, server = Upstream(), None
     with tempfile.TemporaryDirectory(prefix="rightseat-acceptance-") as scratch:
-        state, log = Path(scratch) / "state", Path(scratch) / "server.log"
-        state.mkdir()
         env = {
             "RS_UPSTREAM_OPENAI": upstream.url,
-            "RS_STATE_DIR": str(state),
             "RS_PLUGIN_APIS": json.dumps({plugin: api.port for plugin, api in apis.items()}),
             **{f"RIGHTSEAT_SECRET_{variable}": value for variable, value in secrets.items()},
         }
         try:
             port = free_port()
-            server = Server([str(Path("tests/acceptance/serve").resolve()), "openbb-flows", str(port)], port, env, log)
-            verdicts = run_all(chosen, server.url, upstream, log, state)
-            if not all(verdict["ok"] for verdict in verdicts):
-                print(f"the end of the server's log:\n{server.tail().strip()}", file=sys.stderr)
+            server = start(serve("openbb-flows", port), port, env, Path(scratch))
+            outcomes = run_all(chosen, server, upstream)
+            show_log(server, outcomes)
+        except NotStarted as error:
+            fail(str(error))
         finally:
             if server:
-                server.stop()
+                server.stop(5)
             upstream.close()
             for api in apis.values():
                 api.close()
-    failed = sum(not verdict["ok"] for verdict in verdicts)
-    print(f"{len(verdicts) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    return conclude("openbb-flows", outcomes, began, args.json)
 
 
-def run_all(chosen: list, base: str, upstream: Upstream, log: Path, state: Path) -> list[dict]:
+def run_all(chosen: list, server: Server, upstream: Upstream) -> list[Outcome]:
     """One after another: what an API has seen is then of one scenario."""
-    end, verdicts = time.monotonic() + TIME, []
-    for scenario in chosen:
-        verdicts.append(judge(scenario, base, upstream, log, state, end))
-        show(verdicts[-1], reference=False)
-    return verdicts
+    end = time.monotonic() + TIME
+    return [report(judge(scenario, server.origin, upstream, server, end)) for scenario in chosen]
 
 
 if __name__ == "__main__":
