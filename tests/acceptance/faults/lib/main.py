@@ -2,11 +2,9 @@
 
 import argparse
 import asyncio
-import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
@@ -14,36 +12,41 @@ from collections.abc import Awaitable, Coroutine
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import fleet
 import uvloop
 from judge import Finding, Limits
 from scenarios import SCENARIOS
-from services import Missing
 from stage import Settings, World
 
+from tests.acceptance._lib.scenarios import (
+    Outcome,
+    Scenario,
+    add_options,
+    cancel_on_signals,
+    choose,
+    conclude,
+    fail,
+    leave_out,
+    read_skips,
+    report,
+)
+from tests.acceptance._lib.services import Missing
+
+SUITE = Path(__file__).resolve().parent.parent
 QUICK = ("kill9", "kill-between-effect-and-checkpoint", "pause", "laptop-kill9")
 
 
 def main() -> int:
     options = read_options()
-    names, left = options.scenario or list(QUICK if options.quick else SCENARIOS), skips()
-    if unknown := [name for name in (*names, *left) if name not in SCENARIOS]:
-        print(f"no such scenario: {', '.join(unknown)}", file=sys.stderr)
-        return 2
+    wanted = options.scenarios or (list(QUICK) if options.quick else [])
+    chosen, left = choose(SCENARIOS, wanted), []
     if options.list:
-        for name in names:
-            print(f"{name:38} {SCENARIOS[name].__doc__}")
+        for scenario in chosen:
+            print(f"{scenario.name:38} {scenario.about}")
         return 0
-    if not (options.scenario or options.all):
-        for name in [name for name in names if name in left]:
-            print(f"skip   {name:36} {left[name]}", flush=True)
-        names = [name for name in names if name not in left]
+    if not (options.scenarios or options.all):
+        chosen, left = leave_out(chosen, read_skips(SUITE, SCENARIOS.__contains__))
     if options.reference:
-        print("no peer makes this promise: there is no reference", file=sys.stderr)
-        return 2
-    if not options.url and not fleet.SERVE.exists():
-        print(f"{fleet.SERVE} is not here: run the suite from the project's root", file=sys.stderr)
-        return 2
+        fail("no peer makes this promise: there is no reference")
     random.seed(options.seed)
     settings = Settings(
         options.runs,
@@ -58,50 +61,30 @@ def main() -> int:
     folder.chmod(0o755)
     began = time.monotonic()
     try:
-        work = judge_url(folder, settings, options.url) if options.url else judge_all(folder, settings, names)
-        outcomes = uvloop.run(interruptible(work))
+        work = judge_url(folder, settings, options.url) if options.url else judge_all(folder, settings, chosen)
+        outcomes = left + uvloop.run(interruptible(work))
     except Missing as missing:
-        print(missing, file=sys.stderr)
-        return 2
+        fail(str(missing))
     except asyncio.CancelledError:
         shutil.rmtree(folder, ignore_errors=True)
         return 130
-    failed = sum(outcome["outcome"] == "FAIL" for outcome in outcomes)
-    if options.json:
-        summary = {
-            "suite": "faults",
-            "target": options.url or "rightseat",
-            "seconds": round(time.monotonic() - began, 1),
-            "passed": len(outcomes) - failed,
-            "failed": failed,
-            "scenarios": outcomes,
-        }
-        Path(options.json).write_text(json.dumps(summary, indent=2) + "\n")
-    if failed or options.keep:
+    code = conclude("faults", outcomes, began, options.json, target=options.url or "rightseat")
+    if code or options.keep:
         print(f"the servers' logs are in {folder}", file=sys.stderr)
     else:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{len(outcomes) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-def skips() -> dict[str, str]:
-    """Scenarios that are left out for now, and why."""
-    lines = (Path(__file__).resolve().parent.parent / "skips.txt").read_text().splitlines()
-    return dict(line.split(None, 1) for line in lines if line.strip() and not line.startswith("#"))
+    return code
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="run", description="Judge from outside whether rightseat's runs survive.")
-    parser.add_argument("scenario", nargs="*")
+    add_options(parser)
     parser.add_argument(
         "--url",
         help="base URLs (…/copilotkit), with commas, of replicas that run already: only their clients can be made to suffer",
     )
     parser.add_argument("--reference", action="store_true", help="there is none")
-    parser.add_argument("--list", action="store_true")
     parser.add_argument("--all", action="store_true", help="also what skips.txt names")
-    parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--quick", action="store_true", help="20 runs, a lease of 3 s, the four main scenarios")
     parser.add_argument("--runs", type=int, help="runs of kill9, at most 30 of them in the others (100)")
     parser.add_argument(
@@ -126,35 +109,33 @@ def read_options() -> argparse.Namespace:
     return options
 
 
-async def interruptible(work: Coroutine[None, None, list[dict]]) -> list[dict]:
-    """On SIGINT and SIGTERM what was started is ended first."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
+async def interruptible(work: Coroutine[None, None, list[Outcome]]) -> list[Outcome]:
+    cancel_on_signals()
     return await work
 
 
-async def judge_all(folder: Path, settings: Settings, names: list[str]) -> list[dict]:
+async def judge_all(folder: Path, settings: Settings, chosen: list[Scenario]) -> list[Outcome]:
     world, outcomes = World(folder, settings), []
     await world.fakes.start()
     try:
-        for name in names:
-            repeats = settings.cycles if name != "kill9" else 1
+        for scenario in chosen:
+            repeats = settings.cycles if scenario.name != "kill9" else 1
             for _ in range(repeats):
                 try:
-                    outcomes.append(await judge_one(name, SCENARIOS[name](world)))
+                    outcomes.append(await judge_one(scenario.name, scenario.run(world)))
                 except Missing as missing:
                     if not settings.where_possible:
                         raise
-                    print(f"skip   {name:36} {missing}", flush=True)
+                    outcomes.append(report(Outcome(scenario.name, "skip", str(missing))))
                     break
-                if repeats > 1 and outcomes[-1]["outcome"] == "FAIL":
+                if repeats > 1 and outcomes[-1].outcome == "FAIL":
                     break
     finally:
         await world.stop()
     return outcomes
 
 
-async def judge_url(folder: Path, settings: Settings, urls: str) -> list[dict]:
+async def judge_url(folder: Path, settings: Settings, urls: str) -> list[Outcome]:
     """Of servers that are not ours only the clients can misbehave. The fakes stand where the servers were told they would."""
     port = urlsplit(os.environ.get("RS_UPSTREAM_OPENAI", "")).port
     if not port:
@@ -177,7 +158,7 @@ async def judge_url(folder: Path, settings: Settings, urls: str) -> list[dict]:
         await world.stop()
 
 
-async def judge_one(name: str, work: Awaitable[Finding]) -> dict:
+async def judge_one(name: str, work: Awaitable[Finding]) -> Outcome:
     began, found = time.monotonic(), Finding()
     try:
         found = await asyncio.wait_for(work, 3600)
@@ -185,17 +166,10 @@ async def judge_one(name: str, work: Awaitable[Finding]) -> dict:
         raise
     except Exception as error:
         found.note(f"{type(error).__name__}: {error}")
-    seconds = time.monotonic() - began
-    outcome = "FAIL" if found.problems else "ok"
     wrong = "; ".join(f"{problem} ({times}x)" for problem, times in found.problems.most_common())
-    print(f"{outcome:6} {name:36} {wrong + ' | ' if wrong else ''}{found} ({seconds:.0f} s)", flush=True)
-    return {
-        "name": name,
-        "outcome": outcome,
-        "seconds": round(seconds, 1),
-        "problems": dict(found.problems),
-        "figures": found.figures,
-    }
+    figures = {"problems": dict(found.problems), **found.figures}
+    outcome = "FAIL" if found.problems else "ok"
+    return report(Outcome(name, outcome, wrong, str(found), time.monotonic() - began, figures))
 
 
 if __name__ == "__main__":

@@ -1,85 +1,68 @@
 """run [--quick] [--list] [--json FILE] [--reference] [--break WHAT] [--serve FILE] [--command FILE] [SCENARIO ...]"""
 
-import siblings  # noqa: F401, I001
-
 import argparse
 import asyncio
-import json
 import os
 import random
 import shutil
-import signal
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import uvloop
-from scenarios import QUICK, SCENARIOS
-from services import Missing
-from stage import Finding, World
 
+from tests.acceptance._lib.modules import add_modules
+from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, cancel_on_signals, choose, conclude, fail, leave_out, read_skips, report
+from tests.acceptance._lib.services import Missing
+
+add_modules("speed")  # its faces
+from scenarios import QUICK, SCENARIOS  # noqa: E402
+from stage import Finding, World  # noqa: E402
+
+SUITE = Path(__file__).resolve().parent.parent
 REFERENCE = [sys.executable, str(Path(__file__).parent / "reference.py")]
 
 
 def main() -> int:
     options = read_options()
-    skipped = {} if options.all or options.scenario or options.reference or options.broken else skips()
-    if unknown := [name for name in skipped if name not in SCENARIOS]:
-        print(f"skips.txt names no scenario: {', '.join(unknown)}", file=sys.stderr)
-        return 2
-    names = options.scenario or [name for name in (QUICK if options.quick else SCENARIOS) if name not in skipped]
-    if unknown := [name for name in names if name not in SCENARIOS]:
-        print(f"no such scenario: {', '.join(unknown)}", file=sys.stderr)
-        return 2
+    chosen, left = choose(SCENARIOS, options.scenarios or (QUICK if options.quick else [])), []
+    if not (options.all or options.scenarios or options.reference or options.broken):
+        skips = read_skips(SUITE, SCENARIOS.__contains__)
+        chosen, left = ([one for one in chosen if one.name not in skips], []) if options.list else leave_out(chosen, skips)
     if options.list:
-        for name in names:
-            print(f"{name:26} {SCENARIOS[name].__doc__}")
+        for one in chosen:
+            print(f"{one.name:26} {one.about}")
         return 0
     serve, command = [str(Path(options.serve).resolve())], [str(Path(options.command).resolve())]
     if options.reference or options.broken:
         serve, command = [*REFERENCE, "serve"], [*REFERENCE, "command"]
         os.environ["RS_BROKEN"] = options.broken or ""
     elif not Path(options.serve).exists():
-        print(f"{options.serve} is not here: run the suite from the project's root", file=sys.stderr)
-        return 2
+        fail(f"{options.serve} is not here")
     random.seed(options.seed)
     folder = Path(tempfile.mkdtemp(prefix="rightseat-limits-"))
     folder.chmod(0o755)
     began = time.monotonic()
     try:
-        outcomes = uvloop.run(judge_all(World(folder, serve, command, options.quick), names))
+        outcomes = left + uvloop.run(judge_all(World(folder, serve, command, options.quick), chosen))
     except Missing as missing:
-        print(missing, file=sys.stderr)
-        return 2
+        fail(str(missing))
     except asyncio.CancelledError:
         return 130
-    failed = sum(outcome["outcome"] == "FAIL" for outcome in outcomes)
-    if options.json:
-        target = "reference" if options.reference or options.broken else "rightseat"
-        summary = {"suite": "limits", "target": target, "seconds": round(time.monotonic() - began, 1), "passed": len(outcomes) - failed, "failed": failed, "scenarios": outcomes}
-        Path(options.json).write_text(json.dumps(summary, indent=1, default=str) + "\n")
-    if failed or options.keep:
+    code = conclude("limits", outcomes, began, options.json, target="reference" if options.reference or options.broken else "rightseat")
+    if code or options.keep:
         print(f"the servers' logs are in {folder}", file=sys.stderr)
     else:
         shutil.rmtree(folder, ignore_errors=True)
-    print(f"{len(outcomes) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
-def skips() -> dict[str, str]:
-    """Scenarios that rightseat does not pass yet, and why."""
-    lines = (Path(__file__).resolve().parent.parent / "skips.txt").read_text().splitlines()
-    return dict(line.split("  ", 1) for line in lines if line.strip() and not line.startswith("#"))
+    return code
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="run", description="Judge from outside whether rightseat's limits and budgets hold.")
-    parser.add_argument("scenario", nargs="*")
+    add_options(parser)
     parser.add_argument("--quick", action="store_true", help="the main ones, fewer cycles; under two minutes")
-    parser.add_argument("--list", action="store_true")
     parser.add_argument("--all", action="store_true", help="also what skips.txt names")
-    parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--reference", action="store_true", help="judge lib/reference.py, a small gateway that keeps the contract")
     parser.add_argument("--break", dest="broken", metavar="WHAT", help="judge it with a fault: race, leak, twice, fixed, after, unfair; must fail")
     parser.add_argument("--serve", default="tests/acceptance/serve")
@@ -89,33 +72,28 @@ def read_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def judge_all(world: World, names: list[str]) -> list[dict]:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
+async def judge_all(world: World, chosen: list[Scenario]) -> list[Outcome]:
+    cancel_on_signals()
     await world.model.start()
-    outcomes = []
     try:
-        for name in names:
-            outcomes.append(await judge(world, name))
+        return [report(await judge(world, scenario)) for scenario in chosen]
     finally:
         await world.stop()
-    return outcomes
 
 
-async def judge(world: World, name: str) -> dict:
+async def judge(world: World, scenario: Scenario) -> Outcome:
     began, found = time.monotonic(), Finding()
     try:
-        found = await asyncio.wait_for(SCENARIOS[name](world), 300)
+        found = await asyncio.wait_for(scenario.run(world), 300)
     except Missing:
         raise
     except Exception as error:
         found = Finding.latest
         found.problems.append(f"{type(error).__name__}: {error}"[:300])
-    seconds, outcome = time.monotonic() - began, "FAIL" if found.problems else "ok"
     more = f"; and {len(found.problems) - 3} more" if len(found.problems) > 3 else ""
     figures = " ".join(f"{key} {value}" for key, value in found.figures.items())
-    print(f"{outcome:6} {name:26} {'; '.join(found.problems[:3])}{more}{' | ' if found.problems and figures else ''}{figures} ({seconds:.0f} s)", flush=True)
-    return {"name": name, "outcome": outcome, "seconds": round(seconds, 1), "problems": found.problems, "figures": found.figures}
+    outcome = "FAIL" if found.problems else "ok"
+    return Outcome(scenario.name, outcome, "; ".join(found.problems[:3]) + more, figures, time.monotonic() - began, {"problems": found.problems, **found.figures})
 
 
 if __name__ == "__main__":

@@ -1,28 +1,32 @@
 """run [--quick] [--all] [--slack X] [--minutes X] [--list] [--json FILE] [--serve FILE] [PART ...]"""
 
-import siblings  # noqa: F401, I001
-
 import argparse
 import asyncio
 import fnmatch
 import json
 import os
 import resource
-import signal
 import sys
 import time
 import tomllib
 from pathlib import Path
 
-import exhausted
-import fleet
-import growth
-import history
-import soak
-import streams
 import uvloop
-from services import Missing
-from stage import Broken, Stage
+
+from tests.acceptance._lib.modules import add_modules
+from tests.acceptance._lib.scenarios import cancel_on_signals, fail, print_totals, read_skips
+from tests.acceptance._lib.services import Missing
+
+add_modules("speed")  # its fake model, client, faces and floor
+import exhausted  # noqa: E402
+import fleet  # noqa: E402
+import growth  # noqa: E402
+import history  # noqa: E402
+import soak  # noqa: E402
+import streams  # noqa: E402
+from stage import Broken, Stage  # noqa: E402
+
+SUITE = Path(__file__).resolve().parent.parent
 
 SLACKENED = ("growth", "history")
 """Their figures are ratios of CPU times of about a millisecond, which neighbours on the machine change."""
@@ -33,23 +37,18 @@ def main() -> int:
     options = read_options()
     names = list(dict.fromkeys(name.partition("-")[0] for name in options.part or PARTS))
     if unknown := [name for name in names if name not in PARTS]:
-        print(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}", file=sys.stderr)
-        return 2
-    targets = tomllib.loads((siblings.SUITE / "targets.toml").read_text())
+        fail(f"no such part: {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    targets = tomllib.loads((SUITE / "targets.toml").read_text())
     if options.list:
         for name in names:
             print(f"{name:10} {PARTS[name].__doc__}")
             for figure, target in targets[name].items():
                 print(f"           {figure:28} {'>=' if isinstance(target, dict) else '<='} {bound(target):g}")
         return 0
-    skipped = {} if options.all else skips()
-    if unknown := [name for name in skipped if not any(name.startswith(f"{part}-") for part in PARTS)]:
-        print(f"skips.txt names no figure: {', '.join(unknown)}", file=sys.stderr)
-        return 2
+    skipped = {} if options.all else read_skips(SUITE, lambda name: name.partition("-")[0] in PARTS)
     serve = Path(options.serve).resolve()
     if not serve.exists():
-        print(f"{options.serve} is not here: run the suite from the project's root", file=sys.stderr)
-        return 2
+        fail(f"{options.serve} is not here")
     if options.minutes:
         os.environ["RS_SOAK_MINUTES"] = str(options.minutes)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
@@ -59,8 +58,7 @@ def main() -> int:
         try:
             found[name], lines = uvloop.run(judge(name, serve, slackened(name, targets[name], options.slack), options.quick, skipped))
         except Missing as missing:
-            print(missing, file=sys.stderr)
-            return 2
+            fail(str(missing))
         except asyncio.CancelledError:
             return 130
         results += lines
@@ -70,7 +68,7 @@ def main() -> int:
         totals = {"passed": sum(line["outcome"] == "ok" for line in results), "failed": failed, "scenarios": results, "found": found}
         Path(options.json).write_text(json.dumps(head | totals, indent=1, default=str) + "\n")
     passed = sum(line["outcome"] == "ok" for line in results)
-    print(f"{passed} passed, {failed} failed, {len(results) - passed - failed} skipped")
+    print_totals(passed, failed, len(results) - passed - failed)
     return 1 if failed else 0
 
 
@@ -87,19 +85,12 @@ def read_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def skips() -> dict[str, str]:
-    """Figures that rightseat does not reach yet, as patterns, and why."""
-    lines = (siblings.SUITE / "skips.txt").read_text().splitlines()
-    return dict(line.split("  ", 1) for line in lines if line.strip() and not line.startswith("#"))
-
-
 def slackened(name: str, targets: dict, slack: float) -> dict:
     return {figure: target * slack for figure, target in targets.items()} if name in SLACKENED else targets
 
 
 async def judge(name: str, serve: Path, targets: dict, quick: bool, skipped: dict[str, str]) -> tuple[dict, list[dict]]:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, asyncio.current_task().cancel)
+    cancel_on_signals()
     part, began, found, reason = PARTS[name], time.monotonic(), {}, ""
     try:
         async with Stage(serve) as stage:

@@ -7,7 +7,6 @@ import json
 import os
 import random
 import resource
-import signal
 import statistics
 import sys
 import time
@@ -23,14 +22,16 @@ import uvloop
 import report
 import rows
 import shots
-from meter import Meter, listener
+from tests.acceptance._lib.meter import Meter, listener
 from servers import OURS, PEERS, SUITE, Server, floor, is_durable, limit, peer, rightseat
 from shots import Target, Void
 from upstream import Upstream
 from verdict import Outcome, Scenario, concerned, judge, scenarios
-from world import NotUp, World
+from world import World
 
 from tests.acceptance._lib.prepare import find_cache
+from tests.acceptance._lib.processes import NotStarted
+from tests.acceptance._lib.scenarios import cancel_on_signals, print_totals
 
 STREAMS, GAP = 50, 40.0  # 1,250 chunks a second
 CHUNKS, PEER_CHUNKS = 47, 22  # of each stream; all but the first and the last are measured
@@ -57,7 +58,7 @@ def main() -> None:
     run = Run(options, chosen)
     try:
         failed = uvloop.run(run.sweep() if options.sweep else run.judge())
-    except NotUp as error:
+    except NotStarted as error:
         sys.exit(str(error))
     except asyncio.CancelledError:
         sys.exit(130)
@@ -159,7 +160,7 @@ class Run:
             print(f"{'FAIL' if reason else 'ok':6} sweep-{name}  {reason or 'every stream came whole'}")
         failed = sum(bool(reason) for _, reason in outcomes)
         self.write({"sweep": {name: dict(zip((level[0] for level in SWEEP), row)) for name, row in rows.items()}, "idle_rss": idle})
-        print(f"{len(outcomes) - failed} passed, {failed} failed")
+        print_totals(len(outcomes) - failed, failed)
         return failed
 
     def wanted(self) -> list[Server]:
@@ -253,7 +254,7 @@ class Run:
         self.write_verdict(results, count)
         if self.options.reference:
             print(f"{count['beyond']} beyond the peers")
-        print(f"{count['ok']} passed, {count['FAIL']} failed")
+        print_totals(count["ok"], count["FAIL"])
         return count["FAIL"]
 
     def write_verdict(self, results: Sequence[tuple[Scenario, Outcome, str]], count: dict[str, int]) -> None:
@@ -284,8 +285,7 @@ class Started:
         logs.mkdir(parents=True, exist_ok=True)
         self.world = World(f"{run.model}/v1", logs)
         run.state = self.world.state
-        for name in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(name, asyncio.current_task().cancel)
+        cancel_on_signals()
         try:
             say(f"starting {', '.join(server.title for server in self.servers)}")
             addresses = await shots.together(*map(self.address, self.servers))
@@ -303,7 +303,7 @@ class Started:
             return given.rstrip("/"), Meter(listener(urlsplit(given).port or 80), keeper=False)
         try:
             return await self.world.start(server.name, server.command, server.extra, server.cwd)
-        except NotUp as error:
+        except NotStarted as error:
             if not server.is_peer:
                 raise
             self.run.voids[server.name, "start"] = str(error)  # a peer that does not run leaves only its comparison void
