@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from tests.acceptance._lib.scenarios import Scenarios
 
 SLACK = float(os.environ.get("RS_SLACK") or 1)
 """Multiplies every bound of time, for a busy machine. Sizes and counts are never stretched."""
@@ -15,30 +16,15 @@ class Failed(Exception):
     """What was expected, and what came."""
 
 
-@dataclass(frozen=True)
-class Scenario:
+SCENARIOS = Scenarios()
+
+
+def scenario(name: str, *, alone: bool = False, spare: str = "") -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
     """`alone` ones measure time or end their server.
 
     `spare` is the kind of server that it will want for itself: such are started early, while others wait.
     """
-
-    name: str
-    about: str
-    run: Callable[[Any], None]
-    alone: bool
-    spare: str
-
-
-SCENARIOS: dict[str, Scenario] = {}
-
-
-def scenario(name: str, *, alone: bool = False, spare: str = "") -> Callable[[Callable[[Any], None]], Callable[[Any], None]]:
-    def register(function: Callable[[Any], None]) -> Callable[[Any], None]:
-        assert name not in SCENARIOS, name
-        SCENARIOS[name] = Scenario(name, " ".join((function.__doc__ or "").split()), function, alone, spare)
-        return function
-
-    return register
+    return SCENARIOS.add(name, alone=alone, needs=spare)
 
 
 def check(condition: Any, message: str) -> None:

@@ -21,10 +21,12 @@ from urllib.parse import quote
 
 from fakes import Api, Engines, Issuer, Mcp, Model, Names, Script, Web
 from judging import HEALTH, SLACK, Failed, check, short
-from services import Postgres, Redis, free_port
+
+from tests.acceptance._lib import processes
+from tests.acceptance._lib.processes import NotStarted, find_listeners, free_port, inherit, list_descendants, list_sockets, lives, read_resident, serve
+from tests.acceptance._lib.services import Postgres, Redis
 
 HERE = Path(__file__).resolve().parent
-SERVE = HERE.parent.parent / "serve"
 PLUGINS = HERE.parent / "plugins"
 
 KEYS = {
@@ -47,39 +49,22 @@ def unique(prefix: str = "t") -> str:
     return f"{prefix}-{os.getpid()}-{next(_ids)}"
 
 
-class Server:
+class Server(processes.Server):
     """One rightseat with its children: a process group of its own."""
 
     def __init__(self, stage: "Stage", name: str, environment: dict[str, str], limits: dict[int, int] | None = None) -> None:
-        self.stage, self.name, self.port = stage, name, free_port()
+        port = free_port()
+        whole = inherit() | {"TMPDIR": str(stage.folder / "tmp")} | environment
+        super().__init__(serve("security", port), port, whole, stage.folder / f"{name}-{port}.log", preexec=self._limit)
+        self.stage, self.name, self.limits = stage, name, limits or {}
         self.state = Path(environment["RS_STATE_DIR"])
-        self.log = stage.folder / f"{name}-{self.port}.log"
-        self.environment, self.limits = environment, limits or {}
-        self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, within: float = 45) -> "Server":
-        clean = {name: value for name, value in os.environ.items() if not name.startswith("RS_")}
-        temporary = self.stage.folder / "tmp"
-        with open(self.log, "ab") as log:
-            self.process = subprocess.Popen(
-                [SERVE.resolve(), "security", str(self.port)],
-                env=clean | {"TMPDIR": str(temporary)} | self.environment,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                preexec_fn=self._limit,
-            )
-        end = time.monotonic() + within * SLACK
-        while time.monotonic() < end:
-            if self.process.poll() is not None:
-                raise Failed(f"the server ended at its start with {self.process.returncode}: {short(self.logs()[-600:], 600)}")
-            try:
-                if self.get("/health", timeout=2)[0] == 200:
-                    return self
-            except (OSError, http.client.HTTPException):
-                time.sleep(0.05)
-        raise Failed(f"the server did not answer GET /health with 200 within {within:.0f} s")
+        try:
+            super().start(within * SLACK)
+        except NotStarted as error:
+            raise Failed(f"the server did not start: {short(str(error), 600)}") from None
+        return self
 
     def _limit(self) -> None:
         for kind, most in self.limits.items():
@@ -88,9 +73,9 @@ class Server:
     @property
     def main(self) -> int:
         """The process that listens: what the script started, or became."""
-        inode = listening(self.port)
+        inodes = set(find_listeners(self.port))
         for pid in self.pids():
-            if inode in sockets_of(pid):
+            if inodes & list_sockets(pid):
                 return pid
         return self.process.pid if self.process else 0
 
@@ -100,37 +85,19 @@ class Server:
 
     def memory(self) -> float:
         """Resident MB of the process that listens."""
-        try:
-            return int(Path(f"/proc/{self.main}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-        except OSError:
-            return 0.0
+        return read_resident(self.main) / 1e6
 
     def logs(self) -> str:
-        return self.log.read_text(errors="replace")
-
-    def is_alive(self) -> bool:
-        return self.process is not None and self.process.poll() is None
+        return self.text()
 
     def stop(self) -> None:
-        """Gently, and then not."""
-        if self.process is None:
-            return
         below = self.pids()
-        if self.process.poll() is None:
-            self.process.terminate()
-            try:
-                self.process.wait(4)
-            except subprocess.TimeoutExpired:
-                self.kill()
+        super().stop(4)
         end_all(below)
 
     def kill(self) -> None:
-        if self.process is None:
-            return
         below = self.pids()
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        super().kill()
         end_all(below)
 
     # ---- requests
@@ -308,6 +275,7 @@ class Stage:
         with self._service_lock:
             if self._postgres is None:
                 found = Postgres(self.folder)
+                found.start()
                 found.create("books")
                 for statement in BOOKS:
                     found.sql("books", statement)
@@ -319,7 +287,8 @@ class Stage:
     def redis(self) -> Redis:
         with self._service_lock:
             if self._redis is None:
-                self._redis = Redis(self.folder)
+                self._redis = Redis(self.folder, keeps=False)
+                self._redis.start()
             return self._redis
 
     # ---- servers
@@ -371,8 +340,8 @@ class Stage:
             return {"RS_GUARDS": "phrases,personal"}
         if name == "fleet":
             database = self.postgres().create(unique("fleet").replace("-", "_"))
-            reader = f"postgresql://reader@127.0.0.1:{self.postgres().port}/books"
-            return {"RS_DATABASE_URL": database, "RS_REDIS_URL": self.redis().url, "RS_SQL_URL": reader}
+            reader = self.postgres().url("books", user="reader")
+            return {"RS_DATABASE_URL": database, "RS_REDIS_URL": self.redis().url(), "RS_SQL_URL": reader}
         return {}
 
     def prepare(self, kinds: list[str]) -> None:
@@ -431,9 +400,10 @@ class Stage:
     def stop(self) -> None:
         for server in self._made:
             server.stop()
-        for service in (self._postgres, self._redis):
-            if service is not None:
-                service.stop()
+        if self._postgres is not None:
+            self._postgres.crash()
+        if self._redis is not None:
+            self._redis.kill()
 
 
 BOOKS = (
@@ -459,32 +429,8 @@ def is_well(server: Server) -> bool:
 # ---- processes
 
 
-def parents() -> dict[int, int]:
-    found = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                found[int(name)] = int(Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
-            except (OSError, IndexError):
-                continue
-    return found
-
-
 def family(pid: int) -> list[int]:
-    known, all_of_them = {pid}, parents()
-    grew = True
-    while grew:
-        more = {child for child, parent in all_of_them.items() if parent in known} - known
-        known |= more
-        grew = bool(more)
-    return sorted(known)
-
-
-def lives(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
+    return sorted([pid, *list_descendants(pid)])
 
 
 def end_all(pids: list[int]) -> None:
@@ -497,23 +443,26 @@ def end_all(pids: list[int]) -> None:
             continue
 
 
-def listening(port: int) -> str:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(table):
-            for row in Path(table).read_text().splitlines()[1:]:
-                fields = row.split()
-                if fields[3] == "0A" and int(fields[1].rsplit(":", 1)[1], 16) == port:
-                    return fields[9]
-    return ""
+# ---- services
 
 
-def sockets_of(pid: int) -> set[str]:
-    found = set()
-    try:
-        for name in os.listdir(f"/proc/{pid}/fd"):
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
-            if target.startswith("socket:["):
-                found.add(target[8:-1])
-    except OSError:
-        pass
-    return found
+def dump_redis(port: int) -> bytes:
+    """Every key, and what it holds."""
+    import redis
+
+    client, whole = redis.Redis(port=port), []
+    for key in client.scan_iter(count=1000):
+        kind = client.type(key)
+        whole.append(key)
+        if kind == b"stream":
+            whole.append(repr(client.xrange(key)).encode())
+            whole += [value for _, fields in client.xrange(key) for pair in fields.items() for value in pair]
+        elif kind == b"string":
+            whole.append(client.get(key) or b"")
+        elif kind == b"hash":
+            whole += [part for pair in client.hgetall(key).items() for part in pair]
+        elif kind == b"list":
+            whole += client.lrange(key, 0, -1)
+        elif kind in (b"set", b"zset"):
+            whole += list(client.smembers(key)) if kind == b"set" else client.zrange(key, 0, -1)
+    return b"\n".join(whole)

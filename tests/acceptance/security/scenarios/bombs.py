@@ -14,7 +14,9 @@ from pathlib import Path
 
 from fakes import call, say
 from judging import SLACK, all_of, check, scenario, short
-from stage import SERVE, TEMPLATES, Stage, unique
+from stage import TEMPLATES, Stage, unique
+
+from tests.acceptance._lib.processes import SERVE
 
 # ---- GraphQL ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fakes import call, pieces, refusal, say
 from judging import SLACK, all_of, check, scenario
-from stage import SECRETS, Server, Stage, unique, until
+from stage import SECRETS, Server, Stage, dump_redis, unique, until
 
 
 def files(folder: Path) -> list[Path]:
@@ -217,6 +217,6 @@ def erasure_fleet(stage: Stage) -> None:
             if line.startswith(b"COPY "):
                 name = line.split()[1].decode()
             tables.append((f"the table {name}", line))
-        return [*in_folder(server.state)(), ("Redis", stage.redis().dump()), *tables]
+        return [*in_folder(server.state)(), ("Redis", dump_redis(stage.redis().port)), *tables]
 
     erased(stage, server, "lasting", everywhere)
