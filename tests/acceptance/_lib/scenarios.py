@@ -10,6 +10,7 @@ import asyncio
 import fnmatch
 import json
 import re
+import shutil
 import signal
 import sys
 import time
@@ -17,6 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
+
+from tests.acceptance._lib.processes import Server
 
 MESSAGE_LIMIT = 900
 
@@ -103,9 +106,13 @@ def read_skips(suite: Path, is_known: Callable[[str], bool]) -> dict[str, str]:
     return dict(pairs)
 
 
-def leave_out(chosen: Sequence[Scenario], skips: Mapping[str, str]) -> tuple[list[Scenario], list[Outcome]]:
-    """The others, and the outcomes of those that are left out, which are printed."""
-    left = [report(Outcome(one.name, "skip", skips[one.name])) for one in chosen if one.name in skips]
+def leave_out(
+    chosen: Sequence[Scenario], skips: Mapping[str, str], is_silent: bool = False
+) -> tuple[list[Scenario], list[Outcome]]:
+    """The others, and the outcomes of those that are left out, which are printed unless `is_silent`."""
+    left = [Outcome(one.name, "skip", skips[one.name]) for one in chosen if one.name in skips]
+    for outcome in left if not is_silent else ():
+        report(outcome)
     return [one for one in chosen if one.name not in skips], left
 
 
@@ -134,6 +141,29 @@ def explain(error: Exception) -> str:
 def report(outcome: Outcome) -> Outcome:
     print(outcome.line, flush=True)
     return outcome
+
+
+def judge_each(
+    chosen: Sequence[Scenario], judge_one: Callable[[Scenario], Outcome], server: Server | None, may_end: str = ""
+) -> list[Outcome]:
+    """One after another while the server lives; the others fail. The scenario `may_end` ends it."""
+    outcomes: list[Outcome] = []
+    for scenario in chosen:
+        outcomes.append(report(judge_one(scenario)))
+        if server and not server.is_alive() and scenario.name != may_end:
+            code = server.process.returncode if server.process else None
+            print(f"the server ended with code {code}:\n{server.tail()}", flush=True)
+            outcomes += [Outcome(one.name, "FAIL", "not judged") for one in chosen[len(outcomes) :]]
+            break
+    return outcomes
+
+
+def leave_folder(folder: Path, is_kept: bool) -> None:
+    """The folder with the logs of servers that may have failed."""
+    if is_kept:
+        print(f"the servers' logs are in {folder}", file=sys.stderr)
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def conclude(suite: str, outcomes: Sequence[Outcome], began: float, json_file: str | None = None, **more: Any) -> int:

@@ -25,6 +25,7 @@ from tests.acceptance._lib.scenarios import (
     choose,
     conclude,
     fail,
+    leave_folder,
     leave_out,
     read_skips,
     report,
@@ -69,10 +70,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
         return 130
     code = conclude("faults", outcomes, began, options.json, target=options.url or "rightseat")
-    if code or options.keep:
-        print(f"the servers' logs are in {folder}", file=sys.stderr)
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    leave_folder(folder, bool(code or options.keep))
     return code
 
 

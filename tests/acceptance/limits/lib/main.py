@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import os
 import random
-import shutil
 import sys
 import tempfile
 import time
@@ -13,7 +12,7 @@ from pathlib import Path
 import uvloop
 
 from tests.acceptance._lib.modules import add_modules
-from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, cancel_on_signals, choose, conclude, fail, leave_out, read_skips, report
+from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, cancel_on_signals, choose, conclude, fail, leave_folder, leave_out, read_skips, report
 from tests.acceptance._lib.services import Missing
 
 add_modules("speed")  # its faces
@@ -28,8 +27,7 @@ def main() -> int:
     options = read_options()
     chosen, left = choose(SCENARIOS, options.scenarios or (QUICK if options.quick else [])), []
     if not (options.all or options.scenarios or options.reference or options.broken):
-        skips = read_skips(SUITE, SCENARIOS.__contains__)
-        chosen, left = ([one for one in chosen if one.name not in skips], []) if options.list else leave_out(chosen, skips)
+        chosen, left = leave_out(chosen, read_skips(SUITE, SCENARIOS.__contains__), options.list)
     if options.list:
         for one in chosen:
             print(f"{one.name:26} {one.about}")
@@ -51,10 +49,7 @@ def main() -> int:
     except asyncio.CancelledError:
         return 130
     code = conclude("limits", outcomes, began, options.json, target="reference" if options.reference or options.broken else "rightseat")
-    if code or options.keep:
-        print(f"the servers' logs are in {folder}", file=sys.stderr)
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    leave_folder(folder, bool(code or options.keep))
     return code
 
 

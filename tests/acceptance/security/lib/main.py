@@ -2,7 +2,6 @@
 
 import argparse
 import importlib
-import shutil
 import sys
 import tempfile
 import time
@@ -16,7 +15,7 @@ import isolation  # noqa: E402
 from judging import SCENARIOS, Failed, short  # noqa: E402
 
 from tests.acceptance._lib import scenarios  # noqa: E402
-from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, choose, conclude, exit_on_sigterm, leave_out, read_skips, report  # noqa: E402
+from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, choose, conclude, exit_on_sigterm, leave_folder, leave_out, read_skips, report  # noqa: E402
 from tests.acceptance._lib.services import Missing  # noqa: E402
 
 MODULES = ("web", "access", "approvals", "guards", "keeping", "sandbox", "outward", "sql", "bombs", "pages", "fleet", "endings", "freezes")
@@ -30,8 +29,7 @@ def main() -> int:
         importlib.import_module(f"scenarios.{name}")
     chosen, left = choose(SCENARIOS, options.scenarios), []
     if not (options.all or options.scenarios):
-        skips = read_skips(SUITE, SCENARIOS.__contains__)
-        chosen, left = ([one for one in chosen if one.name not in skips], []) if options.list else leave_out(chosen, skips)
+        chosen, left = leave_out(chosen, read_skips(SUITE, SCENARIOS.__contains__), options.list)
     if options.list:
         for one in chosen:
             print(f"{one.name:34}{one.about}")
@@ -49,10 +47,7 @@ def main() -> int:
         outcomes = left + judge_all(stage, chosen, options.where_possible)
     finally:
         stage.stop()
-    if options.keep:
-        print(f"the servers' logs are in {folder}", file=sys.stderr)
-    else:
-        shutil.rmtree(folder, ignore_errors=True)
+    leave_folder(folder, options.keep)
     return conclude("security", outcomes, began, options.json)
 
 

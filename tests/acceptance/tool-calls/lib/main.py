@@ -24,7 +24,7 @@ from styles import models
 
 from tests.acceptance._lib import scenarios
 from tests.acceptance._lib.processes import ANSWERED, NotStarted, Server, free_port, list_descendants, serve
-from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, choose, conclude, exit_on_sigterm, fail, leave_out, read_skips, report
+from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, choose, conclude, exit_on_sigterm, fail, judge_each, leave_out, read_skips
 
 import conformance, familystyles, quality, hostile, overhead, spawned  # noqa: E401 F401  (each declares its scenarios)
 
@@ -99,12 +99,12 @@ def judge(s: Scenario, case: Case) -> Outcome:
             script.go.set()
         case.fake.seen.pop(tag, None)
     outcome.note = "; ".join(filter(None, [*case.notes, outcome.note]))
-    return report(outcome)
+    return outcome
 
 
 def main() -> int:
     a = arguments()
-    todo, outcomes, began = select(a), [], time.monotonic()
+    todo, began = select(a), time.monotonic()
     if a.list:
         for s in todo:
             print(f"{s.name:<32}{s.group:<13}{'beyond' if s.beyond else '':<8}{s.about}")
@@ -150,12 +150,7 @@ def main() -> int:
                         awake(engine_url, server)
             fake.real = engine_url
             case = Case(base.removesuffix("/v1") + "/v1", fake, engine_url, a, server, engine)
-            for s in todo:
-                outcomes.append(judge(s, case))
-                if server and not server.is_alive() and s.name != "spawn-no-orphan":
-                    print(f"the server ended with code {server.process.returncode}:\n{server.tail()}")
-                    outcomes += [Outcome(rest.name, "FAIL") for rest in todo[len(outcomes):]]
-                    break
+            outcomes = judge_each(todo, lambda s: judge(s, case), server, may_end="spawn-no-orphan")
         except NotStarted as error:
             fail(str(error))
         finally:
