@@ -18,11 +18,11 @@ class SetupCode:
         self.text = "-".join(half)
         self._expires_at = time.monotonic() + VALID_S
         self._wrong = 0
-        self._is_used = False
+        self.is_used = False
 
     @property
     def is_valid(self) -> bool:
-        return not self._is_used and self._wrong < MAX_WRONG and time.monotonic() < self._expires_at
+        return not self.is_used and self._wrong < MAX_WRONG and time.monotonic() < self._expires_at
 
     def matches(self, given: str) -> bool:
         """Whether the code is the right one and still valid. A wrong one counts as an attempt."""
@@ -32,4 +32,4 @@ class SetupCode:
         return is_right and self.is_valid
 
     def use(self) -> None:
-        self._is_used = True
+        self.is_used = True

@@ -65,6 +65,13 @@ class OwnServer:
         has_code = self.setup_code is not None and self.setup_code.is_valid
         return has_code and self.config.server.is_local and self.config.path is None and not self.file.exists()
 
+    @property
+    def is_without_file(self) -> bool:
+        """As `can_be_set_up`, and until this process ends after the console has written the file: a page that waits for
+        the server to start again asks for this."""
+        is_restarting = self.setup_code is not None and self.setup_code.is_used
+        return is_restarting or self.can_be_set_up
+
     @contextmanager
     def open_context(self, *, is_deep: bool) -> Iterator[CheckContext]:
         """What the checks look at. Its key is valid inside of the block only."""

@@ -78,6 +78,17 @@ async def test_the_file_that_was_shown_is_written_once_for_its_user_only_and_the
     assert [again.status_code, server.restarts] == [409, ["restart"]]
 
 
+async def test_the_process_that_wrote_the_file_still_names_it_as_missing_so_that_the_page_waits_for_the_next(
+    serve: Serve,
+) -> None:
+    async with first_start(serve) as server:
+        await server.post("write", choice="demo")
+        me, answer = await server.client.get("/operator/me"), await server.get()
+
+    assert me.json()["setup"] == {"file": "rightseat.yaml"}
+    assert answer.status_code == 409
+
+
 @pytest.mark.parametrize("code", ["", "AAAA-AAAA"])
 async def test_without_the_right_code_nothing_is_shown_or_written(serve: Serve, folder: Path, code: str) -> None:
     async with first_start(serve) as server:

@@ -81,7 +81,7 @@ class SessionRoutes:
         return {("GET", "me"): self.me, ("POST", "session"): self.sign_in, ("DELETE", "session"): self.sign_out}
 
     async def me(self, request: OperatorRequest) -> Response:
-        can_be_set_up = self._own_server is not None and self._own_server.can_be_set_up
+        is_without_file = self._own_server is not None and self._own_server.is_without_file
         rights = {"use": request.principal.agents, **asdict(request.rights)}
         return json_response(
             SignedInUser(
@@ -92,7 +92,7 @@ class SessionRoutes:
                 version=version("rightseat"),
                 currency=self._currency,
                 languages=LANGUAGES,
-                setup=MissingFile(str(FILE)) if can_be_set_up else None,
+                setup=MissingFile(str(FILE)) if is_without_file else None,
                 sign_in=describe_sign_in(self._sign_in),
             )
         )
