@@ -6,6 +6,7 @@ Usage: remote_sdk.py PORT; the endpoint's base URL is http://127.0.0.1:PORT/copi
 import asyncio
 import sys
 import uuid
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
@@ -25,13 +26,23 @@ class State(MessagesState):
     copilotkit: Any
 
 
-class PacedModel(GenericFakeChatModel):
-    """Pauses between its tokens, as a model does: a client that gets all in one read shows no growing text."""
+GOES_ON = asyncio.Event()
+"""Set by `POST /go-on`, once the client has shown the first token."""
+GOES_ON_AFTER_S = 20
+
+
+class HeldModel(GenericFakeChatModel):
+    """Holds all tokens after its first one: a client that gets all in one read shows no growing text."""
 
     async def _astream(self, *arguments, **options):
+        GOES_ON.clear()
+        is_held = True
         async for chunk in super()._astream(*arguments, **options):
             yield chunk
-            await asyncio.sleep(0.03)
+            if is_held:
+                is_held = False
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(GOES_ON.wait(), GOES_ON_AFTER_S)
 
 
 async def fetch_name(userId: str):
@@ -40,7 +51,8 @@ async def fetch_name(userId: str):
 
 async def chat(state: State, config):
     answer = AIMessage(content="Agent says hi from LangGraph", id="run-" + uuid.uuid4().hex[:8])
-    model = PacedModel(messages=iter([answer]))
+    is_held = "word by word" in state["messages"][-1].content
+    model = (HeldModel if is_held else GenericFakeChatModel)(messages=iter([answer]))
     return {"messages": [await model.ainvoke(state["messages"], config)], "count": (state.get("count") or 0) + 1}
 
 
@@ -79,6 +91,12 @@ endpoint = CopilotKitRemoteEndpoint(
 )
 app = FastAPI()
 add_fastapi_endpoint(app, endpoint, "/copilotkit_remote")
+
+
+@app.post("/go-on")
+async def go_on():
+    GOES_ON.set()
+
 
 if __name__ == "__main__":
     uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning")
