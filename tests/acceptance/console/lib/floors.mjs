@@ -15,17 +15,23 @@ export function measureSlowdown(page) {
   });
 }
 
+/** The slowdown is taken off: for a time that is the page's own work. */
+export const alone = (ms, slowdown) => ms / slowdown;
+/** What the slowdown exceeds `--slack` by is taken off: for times of page and server together. */
+export const beyond = (slack) => (ms, slowdown) => ms / Math.max(1, slowdown / slack);
+
 /**
- * The shortest of some times as they would be alone: each is divided by the slowdown of the page, the lower one of before
- * and after. `prepare(round)` returns the page, and `measure()` a time in ms, or a list of times of different things, of
- * which the shortest of each counts. Ends with the first round after which all are at most `most` ms: a console that is slow
- * is slow in every round.
+ * The shortest of some times, in ms: another process can make the console slower and not faster. `prepare(round)` returns the
+ * page, and `measure()` a time, or a list of times of different things, of which the shortest of each counts. `correct` gets
+ * a time and the slowdown of the page, the lower one of before and after. Ends with the first round after which all are
+ * at most `most` ms: a console that is slow is slow in every round.
  */
-export async function measureAlone(prepare, most, measure, rounds = 5) {
+export async function measureBest(prepare, most, measure, correct, rounds = 5) {
   let best = [];
   for (let round = 0; round < rounds; round++) {
-    const page = await prepare(round), before = await measureSlowdown(page), took = [await measure()].flat(), after = await measureSlowdown(page);
-    best = took.map((ms, n) => Math.min(ms / Math.min(before, after), best[n] ?? Infinity));
+    const page = await prepare(round), before = correct && await measureSlowdown(page);
+    const took = [await measure()].flat(), slowdown = correct && Math.min(before, await measureSlowdown(page));
+    best = took.map((ms, n) => Math.min(correct ? correct(ms, slowdown) : ms, best[n] ?? Infinity));
     if (best.every((ms) => ms <= most)) break;
   }
   return Math.max(...best);
