@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 
 from rightseat.sqlite_writer import MAX_BATCH
 from rightseat.stores.databases import Sqlite
+from tests.conditions import settle
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ async def test_work_that_is_queued_while_the_thread_is_busy_shares_one_transacti
     busy, free = await occupy(database)
     statements.clear()
     queued = [asyncio.create_task(database.write(add, n)) for n in range(20)]
-    await asyncio.sleep(0)
+    await settle()
     free.set()
     results = await asyncio.gather(*queued)
     await busy
@@ -82,7 +83,7 @@ async def test_work_that_fails_is_undone_without_the_work_beside_it(database: Sq
         asyncio.create_task(database.write(fail)),
         asyncio.create_task(database.write(add, 3)),
     ]
-    await asyncio.sleep(0)
+    await settle()
     free.set()
     results = await asyncio.gather(*queued, return_exceptions=True)
     await busy
@@ -99,7 +100,7 @@ async def test_a_failed_transaction_fails_all_its_work_and_the_next_one_succeeds
 
     busy, free = await occupy(database)
     queued = [asyncio.create_task(database.write(add, 1)), asyncio.create_task(database.write(roll_back))]
-    await asyncio.sleep(0)
+    await settle()
     free.set()
     results = await asyncio.gather(*queued, return_exceptions=True)
     await busy
@@ -112,7 +113,7 @@ async def test_a_failed_transaction_fails_all_its_work_and_the_next_one_succeeds
 async def test_work_whose_caller_was_cancelled_before_it_began_is_not_done(database: Sqlite) -> None:
     busy, free = await occupy(database)
     queued = asyncio.create_task(database.write(add, 1))
-    await asyncio.sleep(0)
+    await settle()
     queued.cancel()
     await asyncio.wait((queued,))
     free.set()
@@ -126,7 +127,7 @@ async def test_a_transaction_has_a_limited_amount_of_work(database: Sqlite) -> N
     busy, free = await occupy(database)
     statements.clear()
     queued = [asyncio.create_task(database.write(add, n)) for n in range(MAX_BATCH + 1)]
-    await asyncio.sleep(0)
+    await settle()
     free.set()
     await asyncio.gather(busy, *queued)
 

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from rightseat.access.jwks import FRESH_S, RETRY_INTERVAL_S, STALE_S, UNKNOWN_KEY_INTERVAL_S, Jwks, read_keys
 from rightseat.core.errors import IssuerUnavailable
 from tests.access.credentials import EC, OTHER, RSA, jwks
+from tests.conditions import until
 from tests.conftest import Serve
 
 
@@ -57,7 +58,7 @@ async def test_concurrent_lookups_share_one_fetch(serve: Serve) -> None:
     issuer.may_answer.clear()
     async with asyncio.timeout(30), issuer.serving(serve) as keys, asyncio.TaskGroup() as group:
         found = [group.create_task(keys.find("rsa")) for _ in range(20)]
-        await asyncio.sleep(0)
+        await until(lambda: issuer.asked)
         issuer.may_answer.set()
 
     assert all(task.result() is not None for task in found)

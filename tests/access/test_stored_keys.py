@@ -25,8 +25,9 @@ from rightseat.core.errors import ConfigError, KeysUnconfirmed, Unauthenticated
 from rightseat.stores.databases import connect
 from rightseat.stores.prepared import Parameters, PreparedStatement
 from rightseat.stores.sql import SqlThreads
+from tests.conditions import until
 from tests.conftest import Serve
-from tests.services import proxy, schema, until
+from tests.services import proxy, schema
 from tests.stores.conftest import database
 
 NEVER = 3600.0
@@ -199,32 +200,24 @@ async def test_keys_of_the_store_are_refused_while_it_is_away_too_long_and_those
             async with Authenticator(Keys([own]), stored=stored) as authenticator:
                 assert (await authenticator.authenticate(carried(key))).id == "alice"
                 line.cut()
-                message = await refusal(authenticator, key)
+                message = await until(lambda: refusal(authenticator, key), 60)
                 assert (await authenticator.authenticate(carried("key-ci"))).id == "ci"
                 line.mend()
-                await acceptance(authenticator, key)
+                await until(lambda: is_accepted(authenticator, key), 60)
 
     assert message.startswith("503 The store of API keys has not been reached for 0.5 s, so the key 'alice' cannot be")
 
 
-async def refusal(authenticator: Authenticator, key: str) -> str:
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await authenticator.authenticate(carried(key))
-            except KeysUnconfirmed as error:
-                return f"{error.status} {error.message}"
-            await asyncio.sleep(0.02)
+async def refusal(authenticator: Authenticator, key: str) -> str | None:
+    try:
+        await authenticator.authenticate(carried(key))
+    except KeysUnconfirmed as error:
+        return f"{error.status} {error.message}"
+    return None
 
 
-async def acceptance(authenticator: Authenticator, key: str) -> None:
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await authenticator.authenticate(carried(key))
-                return
-            except KeysUnconfirmed:
-                await asyncio.sleep(0.02)
+async def is_accepted(authenticator: Authenticator, key: str) -> bool:
+    return await refusal(authenticator, key) is None
 
 
 CONFIGURATION = """
@@ -256,7 +249,7 @@ async def test_two_servers_refuse_a_revoked_key_and_its_sessions_without_a_resta
             await threads.api_keys.revoke("alice")
             for place, headers in [(place, bearer) for place in places] + [(f"{second}/operator/me", cookie)]:
                 request = partial(client.get, place, headers=headers)
-                await asyncio.wait_for(until(partial(is_refused, request)), 60)
+                await until(partial(is_refused, request), 60)
 
     assert before == [200, 200, 200]
     assert without == [401, 401]
@@ -272,24 +265,34 @@ async def test_two_servers_cancel_the_runs_of_a_revoked_key_if_asked_to(serve: S
         one, two = (app.build(found) for _ in range(2))
         async with serve(one) as first, serve(two) as second, httpx2.AsyncClient(timeout=60) as client:
             pairs = [(base, key) for base in (first, second) for key in keys.values()]
-            asks = [asyncio.create_task(stream_answer(client, base, key)) for base, key in pairs]
-            await asyncio.sleep(1)
+            answers = [StreamedAnswer() for _ in pairs]
+            asks = [
+                asyncio.create_task(answer.read(client, base, key))
+                for answer, (base, key) in zip(answers, pairs, strict=True)
+            ]
+            await until(lambda: all(answer.text for answer in answers))
             await threads.api_keys.revoke("alice", cancels_runs=True)
-            answers = await asyncio.wait_for(asyncio.gather(*asks), 60)
+            await asyncio.wait_for(asyncio.gather(*asks), 60)
 
-    cut, whole, cut_too, whole_too = answers
+    cut, whole, cut_too, whole_too = (answer.text for answer in answers)
     assert whole == whole_too
     assert whole.endswith("or set OPENAI_API_KEY and use no file.")
     assert all(0 < len(text) < len(whole) and whole.startswith(text) for text in (cut, cut_too))
 
 
-async def stream_answer(client: httpx2.AsyncClient, base: str, key: str) -> str:
-    """The text of the answer as far as it was sent."""
-    body = {"model": "default", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
-    answer = await client.post(f"{base}/v1/chat/completions", json=body, headers={"authorization": f"Bearer {key}"})
-    answer.raise_for_status()
-    chunks = [json.loads(line[6:]) for line in answer.text.splitlines() if line.startswith("data: {")]
-    return "".join(chunk["choices"][0]["delta"].get("content") or "" for chunk in chunks if chunk.get("choices"))
+class StreamedAnswer:
+    """The text of an answer as far as it was sent."""
+
+    text = ""
+
+    async def read(self, client: httpx2.AsyncClient, base: str, key: str) -> None:
+        body = {"model": "default", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+        headers = {"authorization": f"Bearer {key}"}
+        async with client.stream("POST", f"{base}/v1/chat/completions", json=body, headers=headers) as response:
+            response.raise_for_status()
+            async for line in response.aiter_lines():
+                if line.startswith("data: {") and (choices := json.loads(line[6:]).get("choices")):
+                    self.text += choices[0]["delta"].get("content") or ""
 
 
 async def is_refused(request: Callable[[], Awaitable[httpx2.Response]]) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from rightseat.core.messages import Call, Message, user
 from rightseat.core.types import JsonValue
 from rightseat.engines.local import _direct_steps
 from rightseat.wire.agui import BadEvent
+from tests.conditions import Paced
 from tests.conftest import Serve
 from tests.tcp import Visit, playing
 
@@ -303,9 +305,8 @@ async def test_a_server_that_only_sends_comments_is_silent() -> None:
     async def script(visit: Visit) -> None:
         await visit.request()
         await visit.send(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
-        while True:
+        async for _ in Paced(count(), 0.02):
             await visit.send(b": still here\n\n")
-            await asyncio.sleep(0.02)
 
     async with (
         playing(script) as server,

@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 
 from tests.cli.server_process import WAIT_S
 from tests.cli.test_workers import run_serve, serving
+from tests.conditions import until
 
 pytestmark = pytest.mark.whole
 
@@ -48,6 +50,11 @@ class Client:
         self._url = f"{url}/copilotkit"
         self._connector = aiohttp.TCPConnector(force_close=True, limit=0)
         self.session = aiohttp.ClientSession(connector=self._connector, timeout=aiohttp.ClientTimeout(WAIT_S))
+        self._deltas: Counter[str] = Counter()
+
+    async def until_text(self, way: str, threads: list[str]) -> None:
+        """Until some text was received of the runs of all threads in this way, "run" or "follow"."""
+        await until(lambda: all(self._deltas[f"{way} {thread}"] for thread in threads))
 
     async def run(self, thread: str, text: str, **more: object) -> list[Event]:
         """The events until the stream ends or breaks off."""
@@ -59,19 +66,19 @@ class Client:
             "context": [],
         }
         body |= {"forwardedProps": {}, "messages": [{"id": f"m-{thread}", "role": "user", "content": text}], **more}
-        return await read_events(self.session.post(f"{self._url}/agent/default/run", json=body))
+        return await self._read(f"run {thread}", self.session.post(f"{self._url}/agent/default/run", json=body))
 
     async def follow(self, thread: str) -> list[Event]:
-        return await read_events(self.session.get(f"{self._url}/threads/{thread}/stream"))
+        return await self._read(f"follow {thread}", self.session.get(f"{self._url}/threads/{thread}/stream"))
 
-
-async def read_events(request: Any) -> list[Event]:
-    found = b""
-    with suppress(aiohttp.ClientError):  # its worker was killed
-        async with request as response:
-            async for line in response.content:
-                found += line
-    return [json.loads(line[6:]) for line in found.splitlines() if line.startswith(b"data: ")]
+    async def _read(self, name: str, request: Any) -> list[Event]:
+        found = b""
+        with suppress(aiohttp.ClientError):  # its worker was killed
+            async with request as response:
+                async for line in response.content:
+                    found += line
+                    self._deltas[name] += b"TEXT_MESSAGE_CONTENT" in line
+        return [json.loads(line[6:]) for line in found.splitlines() if line.startswith(b"data: ")]
 
 
 def text_of(events: list[Event]) -> str:
@@ -91,9 +98,9 @@ def test_durable_runs_of_a_killed_worker_are_continued_by_another(folder: Path) 
         async with client.session:
             threads = [f"t{number}" for number in range(RUNS)]
             starting = [asyncio.create_task(client.run(thread, "Hello")) for thread in threads]
-            await asyncio.sleep(1.5)  # in the middle of the responses, which take four seconds
+            await client.until_text("run", threads)
             following = [asyncio.create_task(client.follow(thread)) for thread in threads]
-            await asyncio.sleep(0.5)
+            await client.until_text("follow", threads)
             os.kill(pid, signal.SIGKILL)
             await asyncio.gather(*starting, *following)
             return [await client.follow(thread) for thread in threads]
@@ -133,7 +140,7 @@ def test_a_rolling_restart_keeps_streams_that_can_be_resumed(folder: Path) -> No
         async with client.session:
             threads = [f"t{number}" for number in range(RUNS)]
             starting = [asyncio.create_task(client.run(thread, "Hello")) for thread in threads]
-            await asyncio.sleep(1)
+            await client.until_text("run", threads)
             supervisor.send_signal(signal.SIGHUP)
             await asyncio.gather(*starting)
             return [await client.follow(thread) for thread in threads]

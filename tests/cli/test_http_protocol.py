@@ -5,6 +5,7 @@ import logging
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import count
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 from rightseat.access.request_limits import MAX_HEAD_BYTES
 from rightseat.cli.http_protocol import ConnectionTimeouts, HttpProtocol, WakeEvent
 from rightseat.faces._shared.run_response import WRITE_NOW
+from tests.conditions import Paced, settle, until, until_stable
 from tests.conftest import stop
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
@@ -22,7 +24,7 @@ LOG = "rightseat.cli.http_protocol"
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers with the length of the body; `/early` does not wait for the body, `/slow` takes its time."""
+    """Answers with the length of the body; `/early` does not wait for the body."""
     size, more = 0, scope["path"] != "/early"
     while more:
         message = await receive()
@@ -30,8 +32,6 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
             return
         size += len(message["body"])
         more = message["more_body"]
-    if scope["path"] == "/slow":
-        await asyncio.sleep(0.6)
     body = b"%d" % size
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
@@ -44,20 +44,14 @@ async def flood(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"end"})
 
 
-async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-    await send({"type": "http.response.body", "body": b"first", "more_body": True})
-    await asyncio.sleep(1)
-    await send({"type": "http.response.body", "body": b"last"})
-
-
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Served:
-    def __init__(self, server: uvicorn.Server, port: int) -> None:
+    def __init__(self, server: uvicorn.Server, port: int, timeouts: ConnectionTimeouts) -> None:
         self.server = server
         self.port = port
+        self.timeouts = timeouts
 
     @asynccontextmanager
     async def connect(self, receive_buffer: int | None = None) -> AsyncIterator[Connection]:
@@ -81,24 +75,24 @@ class Served:
 
 @asynccontextmanager
 async def serving(
-    app: Callable[..., Any], read_timeout: float = 30.0, write_timeout: float = 30.0
+    app: Callable[..., Any], read_timeout: float = 30.0, write_timeout: float = 30.0, *, checks: bool = True
 ) -> AsyncIterator[Served]:
+    """Connections are checked all the time, or without `checks` only when the test does so."""
     settings = uvicorn.Config(app, http=HttpProtocol, ws="none", lifespan="off", log_config=None, access_log=False)
     settings.load()
     server = uvicorn.Server(settings)
     server.lifespan = settings.lifespan_class(settings)
-    deadlines = ConnectionTimeouts(server.server_state.connections, read_timeout, write_timeout)
+    timeouts = ConnectionTimeouts(server.server_state.connections, read_timeout, write_timeout)
 
     async def visit() -> None:
-        while True:
-            await asyncio.sleep(0.02)
-            deadlines.check_connections()
+        async for _ in Paced(count() if checks else (), 0.02):
+            timeouts.check_connections()
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         await server.startup(sockets=[listener])
         visiting = asyncio.create_task(visit())
         try:
-            yield Served(server, listener.getsockname()[1])
+            yield Served(server, listener.getsockname()[1], timeouts)
         finally:
             visiting.cancel()
             await stop(server)
@@ -128,10 +122,9 @@ async def test_a_request_head_of_32_kb_is_accepted_in_any_chunks() -> None:
     head += b"a" * (MAX_HEAD_BYTES - len(head) - 4) + b"\r\n\r\n"
 
     async with serving(echo) as served, served.connect() as (reader, writer):
-        for start in range(0, len(head), 1000):
+        async for start in Paced(range(0, len(head), 1000)):
             writer.write(head[start : start + 1000])
             await writer.drain()
-            await asyncio.sleep(0)
         answer = await reader.read()
 
     assert len(head) == MAX_HEAD_BYTES
@@ -151,10 +144,9 @@ async def test_large_bodies_and_pipelined_requests_are_served() -> None:
 
 async def send_for_ever(writer: asyncio.StreamWriter) -> None:
     writer.write(GET + b"x-a: ")
-    while True:
+    async for _ in Paced(count()):
         writer.write(b"a" * 65_536)
         await writer.drain()
-        await asyncio.sleep(0)
 
 
 async def test_a_client_that_never_ends_its_request_head_is_disconnected() -> None:
@@ -163,11 +155,17 @@ async def test_a_client_that_never_ends_its_request_head_is_disconnected() -> No
             await send_for_ever(writer)
 
 
-async def test_an_oversized_request_head_does_not_damage_the_previous_response() -> None:
-    slow = b"GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n"
+async def test_an_oversized_request_head_does_not_damage_the_previous_response(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await until(lambda: "refused a request whose head" in caplog.text)
+        await until_stable(lambda: [connection.discarded_bytes for connection in connections])  # no byte is left unread
+        await echo(scope, receive, send)
 
-    async with serving(echo) as served:
-        answer = await served.exchange(slow + GET + b"x-a: " + b"a" * 200_000)
+    async with serving(slow) as served:
+        connections: Any = served.server.server_state.connections
+        answer = await served.exchange(GET + b"\r\n" + GET + b"x-a: " + b"a" * 200_000)
 
     assert answer.count(b"HTTP/1.1") == 1
     assert answer.startswith(b"HTTP/1.1 200")
@@ -192,8 +190,9 @@ async def test_an_incomplete_request_gets_http_408(sent: bytes, caplog: pytest.L
     async with asyncio.timeout(30), serving(echo, read_timeout=0.3) as served, served.connect() as (reader, writer):
         writer.write(sent)
         answering = asyncio.create_task(reader.read())
-        while not answering.done():  # a byte now and then does not help
-            await asyncio.sleep(0.05)
+        async for _ in Paced(count(), 0.05):  # a byte now and then does not help
+            if answering.done():
+                break
             writer.write(b"a")
         answer = await answering
 
@@ -212,17 +211,33 @@ async def test_after_an_early_response_the_rest_of_the_body_is_not_awaited() -> 
 
 
 async def test_the_read_timeout_does_not_count_time_in_the_handler() -> None:
-    async with serving(echo, read_timeout=0.2) as served:
-        answer = await served.exchange(b"GET /slow HTTP/1.1\r\nHost: localhost\r\nconnection: close\r\n\r\n")
+    async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+        await check_often(served)
+        await echo(scope, receive, send)
+
+    async with serving(slow, read_timeout=0, checks=False) as served:
+        answer = await served.exchange(GET + b"connection: close\r\n\r\n")
 
     assert answer.startswith(b"HTTP/1.1 200")
 
 
 async def test_a_silent_response_stream_is_not_closed() -> None:
-    async with serving(quiet, read_timeout=0.2, write_timeout=0.2) as served:
+    async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await check_often(served)
+        await send({"type": "http.response.body", "body": b"last"})
+
+    async with serving(quiet, read_timeout=0, write_timeout=0, checks=False) as served:
         answer = await served.exchange(GET + b"connection: close\r\n\r\n")
 
     assert b"last" in answer
+
+
+async def check_often(served: Served) -> None:
+    """More than once, because the first check only remembers what a connection has not sent."""
+    async for _ in Paced(range(5)):
+        served.timeouts.check_connections()
 
 
 async def test_a_client_that_does_not_read_is_disconnected_and_logged(caplog: pytest.LogCaptureFixture) -> None:
@@ -247,9 +262,11 @@ async def test_a_client_that_reads_slowly_receives_the_whole_stream() -> None:
     size = 0
     async with serving(flood, write_timeout=0.5) as served, served.connect() as (reader, writer):
         writer.write(GET + b"connection: close\r\n\r\n")
-        while piece := await reader.read(1_000_000):
+        async for _ in Paced(count(), 0.002):
+            piece = await reader.read(1_000_000)
             size += len(piece)
-            await asyncio.sleep(0.002)
+            if not piece:
+                break
 
     assert size > 400 * 60_000
 
@@ -325,7 +342,7 @@ async def test_a_chunk_of_a_response_is_not_written_into_the_response_to_a_pipel
 async def test_an_event_wakes_all_waiters_but_not_one_that_was_cancelled() -> None:
     event = WakeEvent()
     first, second, cancelled = (asyncio.create_task(event.wait()) for _ in range(3))
-    await asyncio.sleep(0)
+    await settle()
     cancelled.cancel()
     await asyncio.wait((cancelled,))
 
@@ -334,7 +351,7 @@ async def test_an_event_wakes_all_waiters_but_not_one_that_was_cancelled() -> No
         await asyncio.gather(first, second, event.wait())
     event.clear()
     third = asyncio.create_task(event.wait())
-    await asyncio.sleep(0)
+    await settle()
 
     assert not third.done()
     third.cancel()

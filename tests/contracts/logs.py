@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +19,7 @@ from rightseat.logs import postgres, redis
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.sqlite.log import SqliteLog
+from tests.conditions import Paced
 from tests.services import REDIS, keys, schema
 
 Fleet = Callable[..., Awaitable[Log]]
@@ -117,17 +119,10 @@ async def following(log: Log, run_id: str) -> AsyncIterator[AsyncIterator[Sequen
         yield batches
 
 
-async def until_all_wait() -> None:
-    """Let everything go on that can go on by itself."""
-    for _ in range(100):
-        await asyncio.sleep(0)
-
-
 async def write_on(writer: Writer) -> None:
     """Until it is told to stop."""
-    while True:
+    async for _ in Paced(count(), 0.001):
         await writer.append(TextDelta("m", "not mine any more"))
-        await asyncio.sleep(0.001)
 
 
 async def is_known(log: Log, run_id: str = "r") -> bool:

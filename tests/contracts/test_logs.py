@@ -18,6 +18,7 @@ from rightseat.core.events import (
     ToolCallEnded,
 )
 from rightseat.core.log import Entry, Log
+from tests.conditions import settle
 from tests.contracts.logs import (
     PLENTY,
     SharedRunWriter,
@@ -26,7 +27,6 @@ from tests.contracts.logs import (
     following,
     one_log,
     read,
-    until_all_wait,
     write,
 )
 
@@ -93,7 +93,7 @@ async def test_an_invalid_entry_id_cannot_be_resumed_after(log: Log, after: str)
 async def test_a_run_can_be_followed_before_anything_is_written(log: Log) -> None:
     await log.create("r")
     reading = asyncio.create_task(events_of(log, "r"))
-    await until_all_wait()
+    await settle()
 
     async with asyncio.timeout(30):
         async with log.open("r", 1) as writer:
@@ -140,7 +140,7 @@ async def test_a_follower_ends_when_the_log_ends(log: Log) -> None:
             await writer.append(TextDelta("m", "Hi"))
             await anext(batches)
             waiting = asyncio.ensure_future(anext(batches, None))
-            await until_all_wait()
+            await settle()
         assert await waiting is None
 
 
@@ -246,12 +246,12 @@ async def test_every_entry_arrives_once_and_in_order_by_the_tap_or_in_a_batch(
 
     async with asyncio.timeout(30):
         listening = [asyncio.create_task(ear.listen(log, "r")) for ear in ears]
-        await until_all_wait()
+        await settle()
         async with log.open("r", 1) as writer:
             for number, event in enumerate(deltas(200)):
                 await writer.append(event)
                 if number % 4 in pauses:
-                    await until_all_wait()
+                    await settle()
         await asyncio.gather(*listening)
 
     assert [ear.heard for ear in ears] == [list(range(1, 201))] * 4
@@ -268,10 +268,10 @@ async def test_a_tap_is_not_offered_what_its_reader_has_not_asked_for(log: Log) 
                 await writer.append(event)
             await log.read("r")
             listening = asyncio.create_task(ear.listen(log, "r", after="1-5"))
-            await until_all_wait()
+            await settle()
             for event in deltas(5):
                 await writer.append(event)
-                await until_all_wait()
+                await settle()
         await listening
 
     assert ear.heard == [6, 7, 8, 9, 10]
@@ -292,11 +292,11 @@ async def test_a_writer_waits_for_a_reader_that_stopped_until_it_reads_again(hol
         await writer.append(TextDelta("m", "first"))
         await anext(batches)
         pen = SharedRunWriter(writer)
-        await until_all_wait()
+        await settle()
         assert pen.written < PLENTY
         while not pen.task.done():
             await anext(batches)
-            await until_all_wait()
+            await settle()
         await pen.task
 
 
@@ -309,7 +309,7 @@ async def test_a_writer_waits_for_the_slowest_follower(holding_log: Log) -> None
             await anext(stuck)
             quick = asyncio.create_task(events_of(holding_log, "r"))
             pen = SharedRunWriter(writer)
-            await until_all_wait()
+            await settle()
             assert pen.written < PLENTY
             await pen.stop()
         heard = await quick
@@ -325,7 +325,7 @@ async def test_a_writer_continues_when_the_follower_it_waits_for_leaves(holding_
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
             pen = SharedRunWriter(writer)
-            await until_all_wait()
+            await settle()
             assert pen.written < PLENTY
         await pen.task
 
@@ -344,7 +344,7 @@ async def test_a_writer_continues_when_the_follower_it_waits_for_is_cancelled(ho
         await writer.append(TextDelta("m", "first"))
         await got_one.wait()
         pen = SharedRunWriter(writer)
-        await until_all_wait()
+        await settle()
         assert pen.written < PLENTY
         reading.cancel()
         await asyncio.wait((reading,))
@@ -356,7 +356,7 @@ async def test_a_follower_that_is_cancelled_while_waiting_leaves_nothing_behind(
 
     async with asyncio.timeout(30), log.open("r", 1) as writer:
         reading = asyncio.create_task(read(log, "r"))
-        await until_all_wait()
+        await settle()
         reading.cancel()
         await asyncio.wait((reading,))
         await SharedRunWriter(writer).task
@@ -380,7 +380,7 @@ async def test_ends_do_not_wait_for_readers(log: Log) -> None:
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
             pen = SharedRunWriter(writer)
-            await until_all_wait()
+            await settle()
             await pen.stop()
             for ending in endings:
                 await writer.append(ending)
@@ -398,7 +398,7 @@ async def test_a_writer_that_is_cancelled_while_it_waits_has_written(holding_log
             await writer.append(TextDelta("m", "first"))
             await anext(batches)
             pen = SharedRunWriter(writer)
-            await until_all_wait()
+            await settle()
             await pen.stop()
         rest = [entry.event async for batch in batches for entry in batch]
 
@@ -450,7 +450,7 @@ async def test_a_follower_does_not_notice_that_another_writer_took_over(log: Log
         reading = asyncio.create_task(events_of(log, "r"))
         async with log.open("r", 1) as old:
             await old.append(TextDelta("m", "one"))
-            await until_all_wait()
+            await settle()
             async with log.open("r", 2) as new:
                 await new.append(TextDelta("m", "two"))
         assert await reading == [TextDelta("m", "one"), TextDelta("m", "two")]
@@ -465,7 +465,7 @@ async def test_a_writer_that_was_shut_out_does_not_end_the_log(log: Log) -> None
         async with log.open("r", 2) as new:
             await old.__aexit__(None, None, None)
             reading = asyncio.create_task(events_of(log, "r"))
-            await until_all_wait()
+            await settle()
             assert not reading.done()
             await new.append(TextDelta("m", "still here"))
         assert await reading == [TextDelta("m", "still here")]
@@ -483,12 +483,12 @@ async def test_a_writer_that_takes_over_from_a_waiting_one_is_resumed(holding_lo
         await old.append(TextDelta("m", "first"))
         await anext(batches)
         waiting = SharedRunWriter(old)
-        await until_all_wait()
+        await settle()
         taking_over = asyncio.create_task(take_over())
-        await until_all_wait()
+        await settle()
         assert not taking_over.done()
         while await anext(batches, None):
-            await until_all_wait()
+            await settle()
         await taking_over
         with pytest.raises(StaleWriter):
             await waiting.task

@@ -15,6 +15,7 @@ from rightseat.core.events import (
 )
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.shared.run import SharedRun
+from tests.conditions import settle, until
 from tests.contracts.logs import (
     Fleet,
     deltas,
@@ -22,11 +23,9 @@ from tests.contracts.logs import (
     following,
     read,
     sharing,
-    until_all_wait,
     write,
     write_on,
 )
-from tests.services import until
 
 
 @pytest.fixture(params=["redis", "postgres"])
@@ -150,7 +149,7 @@ async def test_a_follower_in_another_process_gets_the_loss_and_continues_at_its_
         for batches in both:
             assert [entry.seq for entry in await anext(batches)] == [1, 2, 3]
         told = [asyncio.ensure_future(anext(batches)) for batches in both]
-        await until_all_wait()
+        await settle()
         await here.delete(("r",))
         again = await left.enter_async_context(here.open("r", 2, base=10))
         await again.append(TextDelta("m", "eleven"))
@@ -193,7 +192,7 @@ async def test_a_reader_that_has_not_got_the_loss_yet_does_not_block_others(flee
         stuck = await left.enter_async_context(following(there, "r"))
         await anext(stuck)
         asked = asyncio.ensure_future(anext(stuck))
-        await until_all_wait()
+        await settle()
         copy = there._runs["r"]
         await writer.append(TextDelta("m", "two"))
         await asked

@@ -24,6 +24,7 @@ from rightseat.logs.redis import subscription as redis_subscription
 from rightseat.logs.shared import records, run
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.shared.records import Record
+from tests.conditions import Paced, until, until_stable
 from tests.contracts.logs import (
     PLENTY,
     Fleet,
@@ -37,7 +38,6 @@ from tests.contracts.logs import (
     write,
     write_on,
 )
-from tests.services import until
 
 
 @pytest.fixture(params=["sqlite", "redis", "postgres"])
@@ -118,9 +118,8 @@ async def test_a_follower_in_another_process_ends_when_the_log_ends(fleet: Fleet
     async with asyncio.timeout(30):
         reading = asyncio.create_task(events_of(there, "r"))
         async with here.open("r", 1) as writer:
-            for event in deltas(500):
+            async for event in Paced(deltas(500)):
                 await writer.append(event)
-                await asyncio.sleep(0)
         assert await reading == deltas(500)
 
 
@@ -281,11 +280,8 @@ async def test_a_reader_that_takes_nothing_for_long_is_not_waited_for(
 
 
 async def still(pen: SharedRunWriter) -> None:
-    """Until it waits, or has written all."""
-    written = -1
-    while written != pen.written and not pen.task.done():
-        written = pen.written
-        await asyncio.sleep(0.1)  # several exchanges with the server
+    """Until it waits, or has written all: for several exchanges with the server."""
+    await until_stable(lambda: pen.written)
 
 
 async def test_many_runs_are_followed_at_once(fleet: Fleet) -> None:

@@ -3,12 +3,12 @@
 import asyncio
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from rightseat.core import parent_death
+from tests.conditions import until
 
 pytestmark = [
     pytest.mark.whole,
@@ -62,10 +62,7 @@ async def test_when_the_server_is_killed_its_child_ends_too(server: str) -> None
     parent.kill()
     await parent.wait()
 
-    end = time.monotonic() + 10
-    while is_running(child) and time.monotonic() < end:  # noqa: ASYNC110  # a process has no event
-        await asyncio.sleep(0.05)
-    assert not is_running(child)
+    await until(lambda: not is_running(child))
 
 
 def test_a_program_whose_parent_is_gone_already_is_not_started() -> None:

@@ -54,6 +54,7 @@ from rightseat.logs.memory import MemoryLog
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, check_order, says
+from tests.conditions import settle, until
 from tests.events import without_spans
 
 ANNA = Principal("anna")
@@ -142,12 +143,6 @@ async def answer(runtime: Runtime, ask: Ask) -> list[Event]:
     return without_spans(events)
 
 
-async def until_all_wait() -> None:
-    """Let everything go on that can go on by itself."""
-    for _ in range(100):
-        await asyncio.sleep(0)
-
-
 # From first to last
 
 
@@ -173,15 +168,19 @@ async def test_a_run_whose_client_has_something_to_do_ends_as_waiting() -> None:
     assert events[-1] == RunFinished("waiting")
 
 
+async def messages_of(runtime: Runtime) -> Sequence[Message]:
+    thread = await runtime.thread("t", ANNA)
+    return thread.messages if thread else ()
+
+
 async def test_a_run_continues_without_followers() -> None:
     async with running(Loop(ScriptedModel([says(*"word " * 1000)]))) as runtime:
         ask = await runtime.start(asking())
-        while not ((thread := await runtime.thread("t", ANNA)) and thread.messages):  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        messages = await until(lambda: messages_of(runtime))
         events = await heard(runtime, ask.run_id)
 
     check_order(events)
-    assert thread.messages[-1].text == "word " * 1000
+    assert messages[-1].text == "word " * 1000
 
 
 async def test_a_follower_resumes_after_the_last_entry_that_it_received() -> None:
@@ -207,7 +206,7 @@ async def test_a_follower_that_stops_reading_pauses_the_agent_and_no_other_run()
         await runtime.start(asking(run_id="stuck", thread_id="a"))
         async with aclosing(runtime.follow("stuck")) as batches:
             await anext(batches)
-            await until_all_wait()
+            await settle()
             assert said < 100
             assert (await answer(runtime, asking(run_id="quick", thread_id="b")))[-1] == RunFinished("done")
 
@@ -450,10 +449,10 @@ async def test_a_run_that_was_taken_over_by_another_process_stops_without_a_word
     hooks, ask = Hooks(after_request=[hook], on_error=[hook]), asking()
     async with running(Doing(run), log=log, hooks=hooks) as runtime:
         await runtime.start(ask)
-        await until_all_wait()
+        await settle()
         async with log.open("r", 1000) as other:
             taken_over.set()
-            await until_all_wait()
+            await settle()
             await other.append(RunFinished("done"))
         events = await heard(runtime)
         thread = await runtime.thread("t", ANNA)
@@ -501,7 +500,7 @@ async def test_messages_before_a_cancel_are_saved() -> None:
 async def test_a_run_that_is_not_there_is_not_cancelled() -> None:
     async with running(saying()) as runtime:
         await answer(runtime, asking())
-        await until_all_wait()
+        await settle()
 
         assert await runtime.cancel("r") is False
         assert await runtime.cancel("nobody") is False
@@ -524,7 +523,7 @@ async def test_a_start_that_is_cancelled_during_the_claim_releases_the_thread_an
         starting = asyncio.create_task(runtime.start(asking()))
         await threads.is_beginning.wait()
         starting.cancel()
-        await until_all_wait()
+        await settle()
         threads.may_begin.set()
         await asyncio.wait((starting,))
 
@@ -561,7 +560,7 @@ async def test_a_start_that_is_cancelled_leaves_no_artifact() -> None:
         starting = asyncio.create_task(runtime.start(asking(), lambda _: record("x_1")))
         await threads.is_beginning.wait()
         starting.cancel()
-        await until_all_wait()
+        await settle()
         threads.may_begin.set()
         await asyncio.wait((starting,))
 
@@ -591,7 +590,7 @@ async def test_a_cancel_that_comes_while_the_thread_is_kept_is_too_late() -> Non
         await runtime.start(asking())
         await threads.is_finishing.wait()
         cancelling = asyncio.create_task(runtime.cancel("r"))
-        await until_all_wait()
+        await settle()
         threads.may_finish.set()
         await cancelling
         events = await heard(runtime)
@@ -611,7 +610,7 @@ async def test_a_run_that_waits_for_its_reader_can_be_cancelled() -> None:
         await runtime.start(asking())
         async with aclosing(runtime.follow("r")) as batches:
             events = [entry.event for entry in await anext(batches)]
-            await until_all_wait()
+            await settle()
             assert await runtime.cancel("r") is True
             events += [entry.event async for batch in batches for entry in batch]
 
@@ -796,7 +795,7 @@ async def test_a_hook_after_the_run_is_not_cut_short_by_a_cancel() -> None:
         await answer(runtime, asking())
         await is_told.wait()
         cancelling = asyncio.create_task(runtime.cancel("r"))
-        await until_all_wait()
+        await settle()
         may_go_on.set()
         await cancelling
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ def do(what: str, payload: bytes) -> Any:
             os.kill(os.getpid(), signal.SIGSEGV)
         case "hang":
             signal.signal(signal.SIGALRM, signal.SIG_IGN)
-            time.sleep(60)
+            threading.Event().wait()
         case "spin":
             while True:
                 pass

@@ -14,6 +14,7 @@ import pytest
 
 from rightseat.core.errors import UnreadableFile
 from rightseat.data.child import MAX_IDLE_CHILDREN, Child, ChildFailed, ChildPool
+from tests.conditions import settle
 from tests.data.misbehaving import Do
 
 pytestmark = pytest.mark.whole
@@ -82,7 +83,7 @@ async def test_it_knows_nothing_of_the_servers_environment(child: Child, monkeyp
 async def test_it_can_be_closed_in_the_midst_of_an_answer(child: Child) -> None:
     await child.ask(Do("count"), int, 20)
     waiting = asyncio.create_task(child.ask(Do("hang"), type(None), 20))
-    await asyncio.sleep(0)
+    await settle()
 
     async with asyncio.timeout(30):
         await child.aclose()
@@ -95,7 +96,7 @@ async def test_it_can_be_closed_in_the_midst_of_an_answer(child: Child) -> None:
 async def test_a_request_that_is_given_up_ends_it(child: Child) -> None:
     await child.ask(Do("count"), int, 20)
     waiting = asyncio.create_task(child.ask(Do("hang"), type(None), 20))
-    await asyncio.sleep(0)
+    await settle()
     waiting.cancel()
 
     with pytest.raises(asyncio.CancelledError):
@@ -151,7 +152,7 @@ async def test_a_slow_request_of_a_pool_delays_no_other() -> None:
             return await child.ask(Do(what), int, within)
 
     slow = asyncio.create_task(ask("hang", 30))
-    await asyncio.sleep(0)
+    await settle()
 
     assert await ask("count", 20) == 0
     assert not slow.done()

@@ -18,6 +18,7 @@ from rightseat.core.errors import BadQuery, UnreadableFile
 from rightseat.core.types import JsonValue
 from rightseat.data.tables import CsvText, JsonText, Rows, TableLimits, Tables, describe_table, write_result
 from rightseat.data.values import Sheet
+from tests.conditions import settle
 
 pytestmark = pytest.mark.whole
 
@@ -240,7 +241,7 @@ async def test_data_that_would_fill_the_memory_is_refused(tables: Tables) -> Non
 async def test_a_question_that_is_given_up_does_not_spoil_the_next(tables: Tables) -> None:
     await tables.add("the_table", Rows([{"a": 1}]))
     slow = asyncio.create_task(tables.query("SELECT count(*) FROM range(1000000000) a, range(1000000) b"))
-    await asyncio.sleep(0)
+    await settle()
     slow.cancel()
     with pytest.raises(asyncio.CancelledError):
         await slow

@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import socket
 import ssl
 import statistics
 import subprocess
@@ -22,6 +21,7 @@ from rightseat import app, config
 from rightseat.cli.server import SHUTDOWN_MARGIN_S
 from rightseat.health.warnings import explain_missing_auth
 from tests.certificates import Certificates, make_certificates
+from tests.conditions import is_listening, wait_until
 from tests.services import free_port
 
 FILES = Path(__file__).parent.parent.parent / "deploy" / "one-server"
@@ -85,20 +85,10 @@ def require(program: str) -> None:
 def running(command: list[str], port: int, **environ: str) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(command, env=environ or None, stderr=subprocess.DEVNULL) as process:
         try:
-            wait_for(port)
+            wait_until(lambda: is_listening(port), 60)  # on a busy machine
             yield process
         finally:
             process.kill()
-
-
-def wait_for(port: int) -> None:
-    limit = time.monotonic() + 60  # on a busy machine
-    while time.monotonic() < limit:
-        try:
-            return socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-    raise TimeoutError(f"port {port} is not open")
 
 
 @contextmanager
@@ -123,11 +113,9 @@ def rightseat(folder: Path, **server: object) -> Iterator[tuple[int, Path]]:
 
 def read_port(log: Path, process: subprocess.Popen[bytes]) -> int:
     """The port in the summary, which the server prints once it accepts requests."""
-    while process.poll() is None:
-        if "\n  origins" in log.read_text():
-            return int(re.findall(r"  http://127\.0\.0\.1:(\d+)", log.read_text())[0])
-        time.sleep(0.05)
-    raise ChildProcessError(log.read_text())
+    wait_until(lambda: "\n  origins" in log.read_text() or process.poll() is not None, 60)
+    assert process.poll() is None, log.read_text()
+    return int(re.findall(r"  http://127\.0\.0\.1:(\d+)", log.read_text())[0])
 
 
 def client(certificates: Certificates) -> httpx2.Client:

@@ -12,9 +12,11 @@ from fastapi import FastAPI
 from rightseat import app, config
 from rightseat.app import Assembly
 from rightseat.config import Server
-from rightseat.health.readiness import CACHE_SECONDS, Dependency, Readiness, address_of, check, probe_of
+from rightseat.health import readiness
+from rightseat.health.readiness import Dependency, Readiness, address_of, check, probe_of
+from tests.conditions import settle, until
 from tests.conftest import Serve
-from tests.services import POSTGRES, free_port, own_redis, proxy, schema, until
+from tests.services import POSTGRES, free_port, own_redis, proxy, schema
 
 
 def fleet(folder: Path, **urls: str) -> tuple[Assembly, FastAPI]:
@@ -58,14 +60,16 @@ async def test_it_names_the_redis_that_is_away_and_is_well_again_afterwards(serv
 
 
 @pytest.mark.serial
-async def test_a_database_that_does_not_respond_is_reported_within_about_a_second(serve: Serve, tmp_path: Path) -> None:
+async def test_a_database_that_does_not_respond_is_reported_within_about_a_second(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
     async with schema() as database, proxy(5432) as between:
         behind = database.replace("127.0.0.1:5432", f"127.0.0.1:{between.port}")
         _, built = fleet(tmp_path, threads=behind)
         async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:
             before = await client.get("/ready")
             between.is_mute = True
-            await asyncio.sleep(CACHE_SECONDS)
             began = time.monotonic()
             told = await client.get("/ready")
             took = time.monotonic() - began
@@ -96,7 +100,7 @@ async def test_concurrent_requests_share_one_check() -> None:
 
         async def check(self) -> None:
             self.count += 1
-            await asyncio.sleep(0.05)
+            await settle()
             raise ConnectionRefusedError(111, "secret")
 
         async def read_clock(self) -> float:
@@ -105,8 +109,8 @@ async def test_concurrent_requests_share_one_check() -> None:
         async def close(self) -> None: ...
 
     probe = Counted()
-    readiness = Readiness([Dependency("log", "redis://log", probe)])
-    told = await asyncio.gather(*(readiness.problems() for _ in range(100)))
+    shared = Readiness([Dependency("log", "redis://log", probe)])
+    told = await asyncio.gather(*(shared.problems() for _ in range(100)))
 
     assert probe.count == 2  # one, and again on a new connection
     assert {one[0].cause for one in told} == {"connection refused"}

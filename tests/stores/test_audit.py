@@ -1,6 +1,5 @@
 """The audit log in the store: what is written, found and deleted, also if the store is away for a while."""
 
-import asyncio
 import logging
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,8 @@ from rightseat.core.errors import StoreUnreachable
 from rightseat.stores.databases import connect
 from rightseat.stores.rows import now
 from rightseat.stores.sql import SqlThreads
-from tests.services import proxy, schema, until
+from tests.conditions import until
+from tests.services import proxy, schema
 from tests.stores.expiry import expire
 
 OLD = AuditLine("2020-01-01T00:00:00.000Z", "operator: olga signed in", "", "sign_in", "olga")
@@ -90,7 +90,7 @@ async def test_lines_wait_while_the_store_is_away_and_one_warning_says_so(
                 await trail.write()
             trail.detach()
             line.mend()
-            await asyncio.wait_for(until(partial(is_written, threads, trail)), 60)
+            await until(partial(is_written, threads, trail), 60)
             found = await threads.audit.list(AuditQuery())
 
     assert [one.text for one in reversed(found)] == ["line 2", "line 3", "line 4"]

@@ -38,6 +38,7 @@ from rightseat.core.guards.pipeline import NO_LOGPROBS, GuardedAgent
 from rightseat.core.messages import Call, Image, Message, Result, Text, assistant, system, user
 from rightseat.core.types import JsonValue
 from rightseat.guards.patterns import Options, build
+from tests.conditions import counting_turns
 from tests.core.loop.test_agent_loop import Steps
 
 
@@ -472,19 +473,11 @@ async def test_thoughts_and_texts_that_are_not_denied_are_shown_whole() -> None:
 
 async def test_the_event_loop_gets_its_turn_while_an_answer_is_judged() -> None:
     guard = build(Options(phrases=("secret plan",)), None)  # type: ignore[arg-type]  # it asks for no parts
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
 
     for pieces in (["word " * 8000], ["word "] * 8000):
-        counting, turns = asyncio.create_task(count()), 0
-        await hear(Says(*text("m", *pieces), ToolCallReturned("c", "show", "word " * 8000)), guard)
-        counting.cancel()
-        assert turns > 60
+        async with counting_turns() as counter:
+            await hear(Says(*text("m", *pieces), ToolCallReturned("c", "show", "word " * 8000)), guard)
+        assert counter.turns > 60
 
 
 async def test_a_text_behind_another_is_shown_whole() -> None:

@@ -9,6 +9,7 @@ from rightseat.core.limits.book import Admitted, Operation, Outcome, Reserve, Us
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.rules import Charge, CounterKey, LimitRule
 from rightseat.stores.limits import MemoryLimits
+from tests.conditions import settle
 
 KEY = CounterKey("one", "concurrent_runs", "alice")
 USAGE = UsageKey("alice", "", "default", "")
@@ -33,11 +34,11 @@ async def test_only_a_slot_that_was_asked_for_anew_is_given_back(is_forced: bool
 
     async with asyncio.timeout(10), ledger:
         first = asyncio.create_task(ledger.reserve(wanted))
-        await asyncio.sleep(0.01)
+        await settle()
         first.cancel()
         await asyncio.wait((first,))
         second = asyncio.create_task(ledger.reserve(wanted)) if is_forced else None
-        await asyncio.sleep(0)
+        await settle()
         store.may_write.set()
 
     _, counters = await store.counters()

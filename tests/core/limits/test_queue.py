@@ -14,6 +14,7 @@ from rightseat.core.limits.rules import Charge, CounterKey, LimitRule, QueuePoli
 from rightseat.core.limits.store import UsageQuery
 from rightseat.core.limits.windows import SlidingWindow
 from rightseat.stores.limits import MemoryLimits
+from tests.conditions import until
 
 KEY = CounterKey("one", "concurrent_runs", "alice")
 USAGE = UsageKey("alice", "", "default", "")
@@ -33,8 +34,10 @@ class QueueOfOne:
         return asyncio.create_task(self.queue.admit(Reserve(f"{run}:slot", run, [charge], USAGE)))
 
     async def until_waiting(self, number: int) -> None:
-        while sum(row.waiting for row in (await self.store.counters())[1]) != number:  # noqa: ASYNC110  # has no event
-            await asyncio.sleep(0)
+        async def are_waiting() -> bool:
+            return sum(row.waiting for row in (await self.store.counters())[1]) == number
+
+        await until(are_waiting)
 
     async def end(self, admitted: Admitted | LimitRefusal) -> None:
         assert isinstance(admitted, Admitted)

@@ -6,6 +6,7 @@ import pytest
 
 from rightseat.core.errors import ModelRefusedKey
 from rightseat.egress.credentials.cache import EXPIRY_MARGIN_S, RENEW_BEFORE_S, RETRY_INTERVAL_S, Token, TokenCache
+from tests.conditions import settle
 
 
 class Source:
@@ -28,11 +29,6 @@ class Source:
 
     def token(self) -> TokenCache[str]:
         return TokenCache(lambda: self.now)
-
-
-async def settle(times: int = 5) -> None:
-    for _ in range(times):
-        await asyncio.sleep(0)
 
 
 async def test_a_token_is_fetched_once_and_kept() -> None:

@@ -7,12 +7,13 @@ import pytest
 
 from rightseat.core.errors import ConfigError
 from rightseat.egress.credentials.library import call_in_thread, require, summarize_error
+from tests.conditions import settle
 
 
 async def test_the_event_loop_is_not_blocked_by_the_library() -> None:
     done = threading.Event()
     working = asyncio.create_task(call_in_thread(lambda: done.wait(5)))
-    await asyncio.sleep(0)
+    await settle()
     done.set()
 
     assert await working
@@ -37,7 +38,7 @@ async def test_a_hanging_library_call_is_left_in_a_daemon_thread(ends: str) -> N
 
     working = asyncio.create_task(call_in_thread(hang, 0.05 if ends == "deadline" else 10))
     if ends == "cancelled":
-        await asyncio.sleep(0)
+        await settle()
         working.cancel()
     with pytest.raises(TimeoutError if ends == "deadline" else asyncio.CancelledError):
         await working

@@ -10,6 +10,7 @@ from rightseat.core.log import Entry, Position
 from rightseat.logs.shared.records import Cursor, RecordPage
 from rightseat.logs.shared.run import LONG_ENTRY_BYTES, WINDOW_ENTRIES, SharedRun
 from rightseat.logs.shared.writer import SendQueue, SharedRunWriter
+from tests.conditions import settle
 
 
 async def nothing(cursor: Cursor) -> RecordPage:
@@ -60,7 +61,7 @@ async def test_a_writer_that_waits_for_readers_gets_the_loss_of_its_log_at_once(
     run.seq = run.visible_seq
     pen = SharedRunWriter(run, 1, Position(1, run.seq), outbox, 0, flush)
     waiting = asyncio.ensure_future(pen.append(TextDelta("m", "more")))
-    await asyncio.sleep(0)
+    await settle()
     assert not waiting.done()
 
     pen.fail(LogDataLost("r", run.visible_seq))
@@ -81,7 +82,7 @@ async def test_a_writer_of_long_entries_waits_before_they_take_much_memory() -> 
             await writer.append(long)
 
     appending = asyncio.create_task(append_for_ever())
-    await asyncio.sleep(0)  # it appends until it has to wait
+    await settle()  # it appends until it has to wait
     uncommitted = run.seq
     appending.cancel()
     await asyncio.wait((appending,))
