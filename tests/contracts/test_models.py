@@ -107,18 +107,8 @@ async def serving(
 
     async def say(visit: Visit) -> bool:
         """Whether it came to the end."""
-        match answer[0]:
-            case ModelRefusedKey():
-                await visit.send(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
-                return True
-            case ModelBusy():
-                await visit.send(b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n")
-                return True
-            case ModelRefused(upstream_status=status):
-                await visit.send(b"HTTP/1.1 %d Refused\r\ncontent-length: 0\r\n\r\n" % status)
-                return True
-            case ModelUnreachable():
-                return False
+        if isinstance(answer[0], ModelRefusedKey | ModelBusy | ModelRefused | ModelUnreachable):
+            return await fail(visit, answer[0])
         head = b"content-type: %b\r\ntransfer-encoding: chunked\r\n" % media_type.encode()
         await visit.send(b"HTTP/1.1 200 OK\r\n%b\r\n" % head)
         for event in write(answer):
@@ -132,6 +122,21 @@ async def serving(
 
     async with playing(script) as server:
         yield server
+
+
+async def fail(visit: Visit, error: ModelError) -> bool:
+    """Send the failure that an answer begins with. Whether the connection stays open."""
+    match error:
+        case ModelRefusedKey():
+            status = 401
+        case ModelBusy():
+            status = 429
+        case ModelRefused(upstream_status=int(status)):
+            pass
+        case _:
+            return False
+    await visit.send(b"HTTP/1.1 %d Refused\r\ncontent-length: 0\r\n\r\n" % status)
+    return True
 
 
 def event_of(value: object, name: str = "") -> bytes:
@@ -359,18 +364,8 @@ async def play_completion(answer: ScriptedResponse) -> AsyncIterator[Subject]:
 
     async def say(visit: Visit) -> bool:
         """Whether it came to the end."""
-        match answer[0]:
-            case ModelRefusedKey():
-                await visit.send(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n")
-                return True
-            case ModelBusy():
-                await visit.send(b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n")
-                return True
-            case ModelRefused(upstream_status=status):
-                await visit.send(b"HTTP/1.1 %d Refused\r\ncontent-length: 0\r\n\r\n" % status)
-                return True
-            case ModelUnreachable():
-                return False
+        if isinstance(answer[0], ModelRefusedKey | ModelBusy | ModelRefused | ModelUnreachable):
+            return await fail(visit, answer[0])
         await visit.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
         for text in in_hermes_words(answer):
             if isinstance(text, Exception):
