@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
+from tests import profiles
 from tests.gate import plugin as gate
 
 Serve = Callable[[ASGIApp], AbstractAsyncContextManager[str]]
@@ -41,6 +42,7 @@ WHOLE = (
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(gate)
+    profiles.load_settings()
     default: httpx2.Timeout = inspect.signature(httpx2.AsyncClient).parameters["timeout"].default
     default.connect = default.read = default.write = default.pool = CLIENT_TIMEOUT_S
 

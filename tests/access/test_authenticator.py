@@ -149,7 +149,7 @@ async def test_two_valid_credentials_are_refused(auth: RouteAuth) -> None:
 
 
 @given(text=strategies.binary(max_size=200), carrier=strategies.sampled_from(["authorization", "x-api-key", "cookie"]))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_any_malformed_header_is_refused_without_another_error(
     auth: RouteAuth, text: bytes, carrier: str
 ) -> None:

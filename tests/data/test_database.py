@@ -14,6 +14,7 @@ from rightseat.data.database import AddTable, SqlQuery, TableDatabase, build, co
 from rightseat.data.documents import docx, pdf, xlsx
 from rightseat.data.documents.limits import DocumentLimits
 from tests.data.test_documents import archive
+from tests.profiles import examples
 
 pytestmark = pytest.mark.whole
 
@@ -35,7 +36,7 @@ def add(database: TableDatabase, data: object) -> tuple[Any, list[list[Any]]]:
     return table, database.query(SqlQuery("SELECT * FROM the_table", 1000, 10**6, 10)).rows
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(0.15))
 @given(records)
 def test_any_records_become_a_table_with_a_row_for_each(database: TableDatabase, rows: list[dict[str, Any]]) -> None:
     table, found = add(database, rows)
@@ -46,7 +47,7 @@ def test_any_records_become_a_table_with_a_row_for_each(database: TableDatabase,
     }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(0.15))
 @given(st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_come_out_as_they_went_in(database: TableDatabase, numbers: list[float | None]) -> None:
     _, found = add(database, [{"n": number} for number in numbers])
@@ -54,7 +55,7 @@ def test_numbers_come_out_as_they_went_in(database: TableDatabase, numbers: list
     assert [row[0] for row in found] == numbers
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(0.15))
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"])), min_size=1))
 def test_text_is_unchanged_unless_a_note_reports_it(database: TableDatabase, texts: list[str]) -> None:
     table, found = add(database, [{"t": text} for text in texts])

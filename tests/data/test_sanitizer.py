@@ -5,7 +5,7 @@ import time
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rightseat.core.errors import UnreadableFile
@@ -163,7 +163,6 @@ PIECES = """
 """
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(PIECES.split()), max_size=12).map("".join))
 def test_whatever_is_written_reads_the_same_a_second_time_and_does_nothing(html: str) -> None:
     try:

@@ -407,12 +407,12 @@ def clean(text: str) -> str:
     return "".join(letter for letter in text if " " <= letter <= "~")[:2_000]
 
 
-def target(name: str, requests: Callable[[], tuple[Sent, ...]], ci_cases: int) -> Target:
+def target(name: str, requests: Callable[[], tuple[Sent, ...]], night_cases: int) -> Target:
     written = [
         (method, path, headers, body if isinstance(body, bytes) else json.dumps(body).encode())
         for method, path, headers, body in requests()
     ]
-    return Target(f"body-{name}", partial(make, requests), opened, tuple(written[:40]), ci_cases)
+    return Target(f"body-{name}", partial(make, requests), opened, tuple(written[:40]), night_cases)
 
 
 TARGETS = (

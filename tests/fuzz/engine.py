@@ -33,14 +33,15 @@ Check = Callable[[Any], Awaitable[None]]
 @dataclass(frozen=True, slots=True)
 class Target:
     """`make` makes a case of values that `repr` shows: texts, bytes, numbers, lists, tuples and dictionaries. `open`
-    starts what the check needs; it is opened once for many cases. `ci_cases` are run by the tests."""
+    starts what the check needs; it is opened once for many cases. `night_cases` are run by the tests of
+    a night, a share of them by others."""
 
     name: str
     make: Callable[[Random], Any]
     open: Callable[[], AbstractAsyncContextManager[Check]]
     samples: tuple[Any, ...] = ()
     """Cases that are checked first, unmeasured: they warm caches and imports up."""
-    ci_cases: int = 300
+    night_cases: int = 300
 
 
 def plain(check: Callable[[Any], None]) -> Callable[[], AbstractAsyncContextManager[Check]]:

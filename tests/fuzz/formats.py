@@ -236,10 +236,12 @@ async def documents_opened() -> AsyncIterator[Check]:
 
 
 TARGETS = (
-    Target("gguf", make_gguf, gguf_opened, (GGUF,), ci_cases=1_000),
-    Target("expressions", make_expression, plain(check_expression), ({"state": STATE, "patch": PATCH},), ci_cases=800),
-    Target("catalogs", make_catalog, plain(check_catalog), (CATALOG,), ci_cases=150),
-    Target("tables", make_table, plain(check_table), (("csv", CSV),), ci_cases=1_000),
-    Target("configuration", make_configuration, plain(check_configuration), (CONFIGURATION,), ci_cases=100),
-    Target("documents", make_document, documents_opened, (("html", HTML),), ci_cases=100),
+    Target("gguf", make_gguf, gguf_opened, (GGUF,), night_cases=1_000),
+    Target(
+        "expressions", make_expression, plain(check_expression), ({"state": STATE, "patch": PATCH},), night_cases=800
+    ),
+    Target("catalogs", make_catalog, plain(check_catalog), (CATALOG,), night_cases=150),
+    Target("tables", make_table, plain(check_table), (("csv", CSV),), night_cases=1_000),
+    Target("configuration", make_configuration, plain(check_configuration), (CONFIGURATION,), night_cases=100),
+    Target("documents", make_document, documents_opened, (("html", HTML),), night_cases=100),
 )

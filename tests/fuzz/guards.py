@@ -71,4 +71,4 @@ def show(search: TextSearch, given: list[str]) -> tuple[str, bool]:
     return "".join(given), False
 
 
-TARGETS = (Target("guards", make, plain(check), (("phrases", "Hi", [1]),), ci_cases=150),)
+TARGETS = (Target("guards", make, plain(check), (("phrases", "Hi", [1]),), night_cases=150),)

@@ -123,6 +123,6 @@ async def opened() -> AsyncIterator[Check]:
 
 SAMPLES = tuple((id, "compat", files) for id, files in plugins())
 TARGETS = (
-    Target("plugins", make, plain(check), SAMPLES, ci_cases=250),
-    Target("packages", make_package, opened, ci_cases=150),
+    Target("plugins", make, plain(check), SAMPLES, night_cases=250),
+    Target("packages", make_package, opened, night_cases=150),
 )

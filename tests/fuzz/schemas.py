@@ -145,4 +145,4 @@ def check_values(schema: dict[str, Any] | bool) -> None:
         fits(value)
 
 
-TARGETS = (Target("schemas", make, plain(check), SAMPLES, ci_cases=500),)
+TARGETS = (Target("schemas", make, plain(check), SAMPLES, night_cases=500),)

@@ -207,4 +207,4 @@ def check_duckdb(connection: duckdb.DuckDBPyConnection, written: str) -> None:
     assert {name for name in tables if not name.startswith(CTE_PREFIX)} <= set(COLUMNS), f"{tables}: {written}"
 
 
-TARGETS = (Target("sql", make, opened, tuple((dialect, GOOD[3]) for dialect in DIALECTS), ci_cases=400),)
+TARGETS = (Target("sql", make, opened, tuple((dialect, GOOD[3]) for dialect in DIALECTS), night_cases=400),)

@@ -74,4 +74,4 @@ async def opened() -> AsyncIterator[Check]:
         assert "Hello" in await templates.get("{{ messages[0].content }}").render([{"content": "Hello"}])
 
 
-TARGETS = (Target("templates", make, opened, ((CHATML, MESSAGES, TOOLS), ("{% break", [], None)), ci_cases=150),)
+TARGETS = (Target("templates", make, opened, ((CHATML, MESSAGES, TOOLS), ("{% break", [], None)), night_cases=150),)

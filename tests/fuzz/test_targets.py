@@ -6,6 +6,7 @@ import pytest
 
 from tests.fuzz.engine import run
 from tests.fuzz.targets import TARGETS
+from tests.profiles import fuzz_cases
 
 
 @pytest.mark.serial
@@ -13,10 +14,10 @@ from tests.fuzz.targets import TARGETS
 async def test_spoilt_input_causes_no_crash_and_no_stall(name: str) -> None:
     target = TARGETS[name]
 
-    figures = await run(target, range(target.ci_cases))
+    figures = await run(target, range(fuzz_cases(target.night_cases)))
 
     assert not figures.failures, "\n\n".join(str(failure) for failure in figures.failures.values())
-    assert figures.cases == target.ci_cases
+    assert figures.cases == fuzz_cases(target.night_cases)
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -208,7 +208,7 @@ def target(
     media_type: str = SSE,
     frame: Callable[[bytes], bytes] = as_it_is,
     told: Mapping[str, Any] | None = None,
-    ci_cases: int = 80,
+    night_cases: int = 80,
 ) -> Target:
     samples = tuple((200, media_type, [frame(event) for event in events]) for events in streams.values())
     return Target(
@@ -216,7 +216,7 @@ def target(
         partial(make, streams, media_type, frame),
         partial(opened, agent, media_type, told or {}),
         samples[:3],
-        ci_cases,
+        night_cases,
     )
 
 
@@ -356,7 +356,7 @@ KEYS = {"access_key_id": "a", "secret_access_key": "b"}
 
 
 TARGETS = (
-    target("openai", partial(modelled, lambda url: OpenAI("m", base_url=url)), OPENAI, ci_cases=120),
+    target("openai", partial(modelled, lambda url: OpenAI("m", base_url=url)), OPENAI, night_cases=120),
     target("responses", partial(modelled, lambda url: OpenAI("m", base_url=url, api="responses")), RESPONSES),
     target("anthropic", partial(modelled, lambda url: Anthropic("m", base_url=url)), ANTHROPIC),
     target(
@@ -368,13 +368,13 @@ TARGETS = (
     ),
     target("google", partial(modelled, lambda url: Google("m", base_url=url)), GOOGLE),
     *(completion(name) for name in PLAYERS),
-    target("agui", lambda url: AguiAgent(AGUIOptions(url=url)), AGUI_STREAMS, ci_cases=120),
-    target("copilotkit", remote, REMOTE, media_type="application/json", told={"/info": REMOTE_INFO}, ci_cases=120),
+    target("agui", lambda url: AguiAgent(AGUIOptions(url=url)), AGUI_STREAMS, night_cases=120),
+    target("copilotkit", remote, REMOTE, media_type="application/json", told={"/info": REMOTE_INFO}, night_cases=120),
     target(
         "langgraph",
         lambda url: LangGraphPlatform(url),
         LANGGRAPH,
         told={"/threads": {}, "/state": {"values": {}}},
-        ci_cases=200,
+        night_cases=200,
     ),
 )

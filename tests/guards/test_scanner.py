@@ -1,6 +1,5 @@
 """What is found while a text is still being written, and what is shown of it by then."""
 
-import asyncio
 import json
 import time
 from contextlib import suppress
@@ -19,6 +18,8 @@ from rightseat.guards.normalization import normalize
 from rightseat.guards.patterns import Patterns
 from rightseat.guards.personal_data import PersonalData
 from rightseat.guards.scanner import SearchFilter, SearchGuard, TextSearch, TextTail
+from tests.conditions import counting_turns
+from tests.profiles import examples
 
 PLAN = phrase("secret plan")
 
@@ -220,14 +221,13 @@ def verdict(pieces: list[str], search: TextSearch) -> tuple[list[str], bool]:
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-@settings(deadline=None)
 @given(pieces=PIECES)
 def test_a_text_in_pieces_gets_the_verdict_of_the_whole(kind: str, pieces: list[str]) -> None:
     assert verdict(pieces, SEARCHES[kind])[1] == verdict(["".join(pieces)], SEARCHES[kind])[1]
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(0.2))
 @given(pieces=PIECES, padding=st.sampled_from(["", "x y ", "\u200b", "1 ", "é "]))
 async def test_windows_of_a_long_text_get_the_verdict_of_one_search_over_all_of_it(
     kind: str, pieces: list[str], padding: str
@@ -238,7 +238,6 @@ async def test_windows_of_a_long_text_get_the_verdict_of_one_search_over_all_of_
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
-@settings(deadline=None)
 @given(pieces=PIECES)
 def test_what_was_searched_before_need_not_be_searched_again(kind: str, pieces: list[str]) -> None:
     """A scan looks only at what can have become a match. One that looks at everything, each time, sees the same."""
@@ -300,34 +299,18 @@ async def took(text: str, size: int) -> float:
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_the_event_loop_gets_its_turn_while_a_long_text_is_judged(name: str) -> None:
     guard = SearchGuard("all", Patterns([PLAN, SLOW], ""), ("question",))
-    turns = 0
 
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
+    async with counting_turns() as counter:
+        with suppress(GuardDenied):
+            await guard.check_question(Ask(messages=(user((HOSTILE[name] * 8000)[:8000]),)))
 
-    counting = asyncio.create_task(count())
-    with suppress(GuardDenied):
-        await guard.check_question(Ask(messages=(user((HOSTILE[name] * 8000)[:8000]),)))
-    counting.cancel()
-
-    assert turns >= 8000 // scanner.SEARCH_STEP_CHARS
+    assert counter.turns >= 8000 // scanner.SEARCH_STEP_CHARS
 
 
 async def test_the_event_loop_gets_its_turn_between_short_texts() -> None:
     guard = SearchGuard("all", Patterns([PLAN], ""), ("call",))
-    turns = 0
 
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
+    async with counting_turns() as counter:
+        await guard.check_call(Ask(messages=()), Call("c", "show", json.dumps(["a"] * 2000)))
 
-    counting = asyncio.create_task(count())
-    await guard.check_call(Ask(messages=()), Call("c", "show", json.dumps(["a"] * 2000)))
-    counting.cancel()
-
-    assert turns > 100
+    assert counter.turns > 100

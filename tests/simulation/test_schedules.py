@@ -1,4 +1,4 @@
-"""Schedules of faults: some each time, ten thousand in the whole suite. A seed that fails can be played again with
+"""Schedules of faults: some each time, ten thousand in a night. A seed that fails can be played again with
 `python -m tests.simulation SEED`, with `--loss` where the log itself is lost."""
 
 from concurrent.futures import Executor
@@ -6,35 +6,34 @@ from functools import partial
 
 import pytest
 
+from tests.profiles import CURRENT
 from tests.simulation.world import play_many
 
-FEW = 300
-MANY = 10_000
-LOSSES = 3_000
 EACH = 500  # in one test: each has to be over within five minutes
 SHARE = 125  # of one process at a time
 
 
-@pytest.mark.parametrize("first", range(0, FEW, FEW // 3))
-def test_under_any_schedule_of_faults_every_run_ends_and_followers_receive_every_event(first: int) -> None:
-    assert_none_fails(range(first, first + FEW // 3))
+@pytest.mark.parametrize("part", range(3))
+def test_under_any_schedule_of_faults_every_run_ends_and_followers_receive_every_event(part: int) -> None:
+    first = part * CURRENT.schedules
+    assert_none_fails(range(first, first + CURRENT.schedules))
 
 
 def test_under_any_schedule_with_a_lost_log_every_run_ends_and_gaps_are_reported() -> None:
-    assert_none_fails(range(FEW // 3), losing_log=True)
+    assert_none_fails(range(CURRENT.schedules), losing_log=True)
 
 
 @pytest.mark.serial
 @pytest.mark.whole
-@pytest.mark.parametrize("first", range(0, MANY, EACH))
-def test_ten_thousand_schedules_hold(players: Executor, first: int) -> None:
+@pytest.mark.parametrize("first", range(0, CURRENT.many_schedules, EACH))
+def test_many_schedules_hold(players: Executor, first: int) -> None:
     assert_none_fails_of(players, first)
 
 
 @pytest.mark.serial
 @pytest.mark.whole
-@pytest.mark.parametrize("first", range(0, LOSSES, EACH))
-def test_three_thousand_schedules_in_which_the_log_is_lost_hold(players: Executor, first: int) -> None:
+@pytest.mark.parametrize("first", range(0, CURRENT.many_lossy_schedules, EACH))
+def test_many_schedules_in_which_the_log_is_lost_hold(players: Executor, first: int) -> None:
     assert_none_fails_of(players, first, losing_log=True)
 
 

@@ -23,6 +23,7 @@ from rightseat.core.events import (
 )
 from rightseat.core.stream.compaction import compact
 from rightseat.core.types import JsonValue
+from tests.profiles import examples
 from tests.wire.agui.runs import folded, our_run
 
 ONE: list[JsonValue] = [{"op": "add", "path": "/a", "value": 1}]
@@ -68,7 +69,7 @@ def test_a_run_that_is_going_on_has_its_state_too() -> None:
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(2 / 3))
 def test_what_is_compacted_folds_to_the_same(random: Random) -> None:
     run = our_run(random)
 

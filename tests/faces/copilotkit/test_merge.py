@@ -38,6 +38,7 @@ from rightseat.faces.copilotkit.graphql.encoder import PatchEncoder, Shape
 from rightseat.faces.copilotkit.graphql.projection import Selection
 from rightseat.testing import check_order
 from tests.faces.copilotkit import recorded, urql
+from tests.profiles import examples
 
 DATA = recorded.request("no-thread-id")["variables"]["data"]
 VARIABLES = {"yes": True, "no": False}
@@ -259,7 +260,7 @@ def batched(draw: st.DrawFn, events: Sequence[Event]) -> list[Sequence[Event]]:
     return [events[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(events)], strict=True)]
 
 
-@settings(max_examples=max(settings().max_examples // 3, 1))  # each makes up a document as well
+@settings(max_examples=examples(1 / 3))  # each makes up a document as well
 @given(events=runs(), text=documents(), data=st.data())
 def test_pieces_put_together_are_the_whole(events: list[Event], text: str, data: st.DataObject) -> None:
     check_order(events)

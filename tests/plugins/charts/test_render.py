@@ -19,6 +19,7 @@ from rightseat.plugins.definition import Step
 from rightseat.plugins.model_calls import ModelRequest, ModelResponse
 from rightseat.plugins.results import StepFailed, StepResult, StepUsage
 from rightseat.plugins.scope import Scope
+from tests.profiles import examples
 
 ROWS: list[JsonValue] = [
     {"region": "north", "year": "2024", "amount": "1,200.50", "count": 3},
@@ -217,7 +218,7 @@ async def test_R_7_19_an_svg_is_rendered_for_each_kind(kind: str, scale: str, st
 CELLS = st.one_of(st.none(), st.floats(-1e12, 1e12), st.integers(-(10**9), 10**9))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(0.2))
 @given(
     st.lists(st.tuples(st.text(max_size=8), CELLS), min_size=1, max_size=30), st.sampled_from(["bar", "line", "pie"])
 )

@@ -11,9 +11,10 @@ from rightseat.config import document
 from rightseat.config.document import UnreadableDocument, YamlLimits
 from rightseat.plugins.loading import PluginLimits, json_text
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, load
+from tests.profiles import examples
 
 FILES = sorted(SAMPLE)
-SLOWLY = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+SLOWLY = settings(max_examples=examples(0.5), suppress_health_check=list(HealthCheck))
 SCRAPS = some.sampled_from(
     [
         *"\\\"'{}[]:\t\n~#|\x00😀",

@@ -12,6 +12,7 @@ from rightseat.plugins.sql.functions import DialectName, StatementRefused
 from rightseat.plugins.sql.guard import check_statement, check_tokens
 from tests.plugins.sql.hostile import STATEMENTS
 from tests.plugins.sql.shop import COLUMNS
+from tests.profiles import examples
 
 DIALECTS: tuple[DialectName, ...] = ("sqlite", "postgres", "mysql", "duckdb")
 EVERY = [(dialect, name) for dialect in DIALECTS for name in STATEMENTS[dialect]]
@@ -113,7 +114,7 @@ TEXT = """
 WORDS = st.sampled_from(TEXT.split())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(0.5))
 @given(st.lists(WORDS, max_size=15).map(" ".join), st.sampled_from(DIALECTS))
 def test_R_8_5_any_text_is_allowed_or_refused_without_another_error(sql: str, dialect: DialectName) -> None:
     try:

@@ -25,12 +25,13 @@ from rightseat.core.events import (
 )
 from rightseat.core.stream.compaction import compact
 from rightseat.wire.agui import AguiDecoder, AguiEncoder, Version
+from tests.profiles import examples
 from tests.wire.agui.ordering import check
 from tests.wire.agui.runs import Json, folded, our_run
 
 official: TypeAdapter[Any] = TypeAdapter(Official)
 runs = st.randoms(use_true_random=False).map(our_run)
-many = settings(max_examples=200, deadline=None)
+many = settings(max_examples=examples(2 / 3))
 
 
 def written(run: list[Event], version: Version = "1.0") -> list[Json]:

@@ -11,13 +11,14 @@ from rightseat.models.completion.grammar.multiples import build_multiples
 from rightseat.models.completion.grammar.nodes import Grammar, Node
 from rightseat.models.completion.grammar.numbers import Bound, build_integers, build_numbers
 from tests.models.completion.grammar import words
+from tests.profiles import examples
 
 
 def accepts(node: Node, text: str) -> bool:
     return words.accepts(Grammar(node, {}), text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(0.2))
 @given(st.integers(-250, 250), st.integers(0, 300))
 def test_an_integer_is_accepted_if_it_is_between_the_bounds(low: int, width: int) -> None:
     node = build_integers(low, low + width, 15)
@@ -57,7 +58,7 @@ def test_without_a_bound_there_are_digits_enough(low: int | None, high: int | No
 tenths = st.integers(-4000, 4000)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(0.25))
 @given(tenths, st.integers(0, 3000), st.booleans(), st.booleans(), st.sampled_from([1, 10, 100, 1000]))
 def test_a_number_is_accepted_if_it_is_between_the_bounds(
     low: int, width: int, open_low: bool, open_high: bool, scale: int

@@ -16,6 +16,7 @@ from rightseat.models.completion.grammar.output import gbnf, lark
 from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.models.completion.grammar import oracle, reading, words
 from tests.models.completion.grammar.schemas import schemas
+from tests.profiles import examples
 
 Schema = dict[str, Any] | bool
 SMALL = GrammarBounds(text=20, items=4, entries=3, any_depth=1)
@@ -60,14 +61,14 @@ def tidy(word: str) -> str:
     return msgspec.json.encode(msgspec.json.decode(word)).decode()
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=PAINLESS, derandomize=True)
+@settings(max_examples=examples(0.4), suppress_health_check=PAINLESS, derandomize=True)
 @given(schemas, st.integers(0, 1_000))
 def test_every_word_fits_its_schema(schema: Schema, seed: int) -> None:
     judged(schema, seed)
 
 
 @pytest.mark.whole
-@settings(max_examples=400, deadline=None, suppress_health_check=PAINLESS)
+@settings(max_examples=examples(4 / 3), suppress_health_check=PAINLESS)
 @given(schemas, st.integers(0, 1_000))
 def test_every_word_fits_its_schema_in_many_tries(schema: Schema, seed: int) -> None:
     judged(schema, seed)
