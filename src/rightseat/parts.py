@@ -29,6 +29,7 @@ A part that is built from others never imports them. Its options name them, as a
 with such a name as a default set `validate_default=True`, because the name may not be configured.
 """
 
+import ast
 import difflib
 import importlib
 import importlib.util
@@ -189,8 +190,21 @@ def _modules(kind: PartKind) -> list[str]:
 def _may_be_a_part(path: str) -> bool:
     try:
         return is_part(importlib.import_module(path))
-    except ImportError:
-        return True  # a package is missing, which `find` reports
+    except ImportError:  # a package is missing, which `find` reports
+        return _has_options_in_source(path)
+
+
+def _has_options_in_source(path: str) -> bool:
+    spec = importlib.util.find_spec(path)
+    if spec is None or spec.origin is None:
+        return False
+    for statement in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        match statement:
+            case ast.ClassDef(name="Options"):
+                return True
+            case ast.ImportFrom(names=names) if any((name.asname or name.name) == "Options" for name in names):
+                return True
+    return False
 
 
 def _import(path: str, what: str, extra: str | None = None) -> ModuleType:

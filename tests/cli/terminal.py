@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 CTRL_C, CTRL_D = "\x03", "\x04"
@@ -73,12 +73,14 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*arguments: str, **environ: str) -> Iterator[Terminal]:
+def terminal(
+    *arguments: str, program: Sequence[str] = (sys.executable, "-m", "rightseat"), **environ: str
+) -> Iterator[Terminal]:
     """`rightseat …` in a terminal of 100 columns."""
     master, slave = pty.openpty()
     size = {"COLUMNS": "100", "LINES": "30", "TERM": "xterm", "INPUTRC": os.devnull}
     process = subprocess.Popen(
-        [sys.executable, "-m", "rightseat", *arguments],
+        [*program, *arguments],
         stdin=slave,
         stdout=slave,
         stderr=slave,

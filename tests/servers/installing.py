@@ -1,6 +1,7 @@
 """The packages of one server, in a virtual environment of its own: they conflict with ours, and with each other's.
 
-`python -m tests.servers.installing NAME…` installs ahead of the tests; without names, all of `requirements/servers`.
+`python -m tests.servers.installing NAME…` installs ahead of the tests; without names, all of `requirements/servers`,
+and `base`, the packages of rightseat itself without extras.
 vLLM is not one of those, for its size: `just vllm` installs it, and without it its tests are skipped.
 """
 
@@ -61,5 +62,5 @@ def run(command: Sequence[Path | str]) -> None:
 
 
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or sorted(file.stem for file in (REQUIREMENTS / "servers").glob("*.txt")):
+    for chosen in sys.argv[1:] or ["base", *sorted(file.stem for file in (REQUIREMENTS / "servers").glob("*.txt"))]:
         install(chosen)

@@ -49,7 +49,7 @@ def build(options: Options) -> Model:
         model = make_model(options)
         adapter = import_module("rightseat.models.langchain.model")
     except ImportError as error:
-        raise ConfigError(f"The model 'langchain' needs a package that is not installed: {error}") from error
+        raise ConfigError(f"The model 'langchain' needs a package that is not installed: {_advice(error)}") from error
     except ValueError as error:  # an unknown provider, or a missing key
         raise ConfigError(f"LangChain cannot make the model {options.model!r}: {_redact(options, error)}") from None
     if not hasattr(model, "astream"):
@@ -69,6 +69,12 @@ def make_model(options: Options) -> Any:
     if options.api_key is not None:
         arguments["api_key"] = options.api_key.get_secret_value()
     return import_module("langchain.chat_models").init_chat_model(options.model, **arguments)
+
+
+def _advice(error: ImportError) -> str:
+    """For the package of a provider it is LangChain's own text, which names that package."""
+    is_ours = (error.name or "").partition(".")[0] in ("langchain", "langchain_core")
+    return "pip install 'rightseat[langchain]'" if is_ours else str(error)
 
 
 def _redact(options: Options, error: ValueError) -> str:
