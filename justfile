@@ -75,6 +75,10 @@ console:
 pictures *ARGS:
     {{ bin }}/python -m tests.docs.pictures {{ ARGS }}
 
+# Write every file that is made from the code: references, schemas, the operator API and the types of the console
+generate:
+    {{ bin }}/python -m tests.docs.generated
+
 # Build the documentation into site/
 docs:
     mkdocs build --strict

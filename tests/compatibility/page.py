@@ -1,10 +1,9 @@
 """Writes docs/reference/compatibility.md from the locked versions and the recorded results.
 
-    python -m tests.compatibility.page                       the page anew
-    python -m tests.compatibility.page LOG                   first records the results in the output of .ci/run
-    python -m tests.compatibility.page --suite openbb LOG    first records that of one suite; --quick: in its quick form
+    python -m tests.compatibility.page LOG                   records the results in the output of .ci/run
+    python -m tests.compatibility.page --suite openbb LOG    records that of one suite; --quick: in its quick form
 
-`results.json` holds the last line of each suite, with the date of the log.
+`results.json` holds the last line of each suite, with the date of the log. `just generate` writes the page from it.
 """
 
 import argparse
@@ -32,23 +31,26 @@ The clients and agents that the tests use, with the versions that the tests are 
 of `tests/acceptance`: the real package in front of a real server, in Chromium where it is a page. Other versions are
 not tested, except by `.ci/nightly newest`, which tries the newest ones and reports.
 
-`python -m tests.compatibility.page` writes this page. *quick* is the part of a suite that runs before each change
+`just generate` writes this page. *quick* is the part of a suite that runs before each change
 lands, *whole* is all of it.
 """
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Writes docs/reference/compatibility.md.")
-    parser.add_argument("log", type=Path, nargs="?", help="the output of .ci/run, or of one suite")
+    parser.add_argument("log", type=Path, help="the output of .ci/run, or of one suite")
     parser.add_argument("--suite", choices=[one.parent.name for one in SUITES.glob("*/run")], help="whose output it is")
     parser.add_argument("--quick", action="store_true", help="the suite was run with the arguments in its file `quick`")
     given = parser.parse_args()
+    text, date = given.log.read_text(errors="replace"), day_of(given.log)
     results = read_results()
-    if given.log is not None:
-        text, date = given.log.read_text(errors="replace"), day_of(given.log)
-        results |= read_suite(text, given.suite, date, is_quick=given.quick) if given.suite else read_ci(text, date)
-        RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
+    results |= read_suite(text, given.suite, date, is_quick=given.quick) if given.suite else read_ci(text, date)
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     PAGE.write_text(write_page(results))
+
+
+def generate() -> dict[Path, str]:
+    return {PAGE: write_page(read_results())}
 
 
 def read_results() -> Results:

@@ -1,7 +1,4 @@
-"""The tables and the schema of docs/reference, made from the options in the code.
-
-`python -m tests.docs.configuration` writes them anew.
-"""
+"""The tables of docs/reference/configuration.md and the schema of the file, made from the options in the code."""
 
 import json
 import re
@@ -34,6 +31,10 @@ KINDS: tuple[parts.PartKind, ...] = ("models", "toolboxes", "agents", "guards", 
 _TABLE = re.compile(r"(<!-- options: (\S+) -->\n\n)((?:\||No options)[^\n]*\n)*")
 
 
+def generate() -> dict[Path, str]:
+    return {PAGE: page(PAGE.read_text()), **dict.fromkeys(SCHEMAS, write_schema())}
+
+
 def options() -> dict[str, type[BaseModel]]:
     """Everything that may be said, by where the page says it."""
     ours = {f"{kind}.{name}": (kind, name) for kind in KINDS for name in parts.builtin(kind)}
@@ -58,7 +59,7 @@ def page(text: str) -> str:
     return _TABLE.sub(lambda match: f"{match[1]}{table(known[match[2]])}\n", text)
 
 
-def schema_text() -> str:
+def write_schema() -> str:
     return json.dumps(configuration_schema.build_schema(), indent=2) + "\n"
 
 
@@ -101,9 +102,3 @@ def kind(annotation: Any) -> str:
             return kind(inner[0])
     names = {int: "whole number", float: "number", bool: "true or false"}
     return names.get(annotation, "text" if annotation in (str, SecretStr, Path) else "mapping")
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))
-    for file in SCHEMAS:
-        file.write_text(schema_text())

@@ -1,7 +1,4 @@
-"""docs/reference/operator.openapi.json, made from the structs that the operator API answers with.
-
-`python -m tests.docs.operator_api` writes it anew; `npm run api` in console/ then writes the types of the console.
-"""
+"""docs/reference/operator.openapi.json, made from the structs that the operator API answers with."""
 
 import json
 from collections.abc import Iterator
@@ -88,6 +85,10 @@ def list_structs(kind: type[msgspec.Struct] = msgspec.Struct) -> Iterator[type[m
 OMITTING = {one.__name__ for one in list_structs() if one.__struct_config__.omit_defaults}
 
 
+def generate() -> dict[Path, str]:
+    return {FILE: json.dumps(build(), indent=2, ensure_ascii=False) + "\n"}
+
+
 def build() -> dict[str, Any]:
     kinds = [*(kind for _, kind in RESPONSES.values()), Refusal]
     (*schemas, refusal), components = msgspec.json.schema_components(kinds, ref_template=REF)
@@ -128,11 +129,3 @@ def complete(name: str, schema: dict[str, Any]) -> dict[str, Any]:
         if name not in OMITTING:
             schema["required"] = list(schema["properties"])
     return schema
-
-
-def write() -> str:
-    return json.dumps(build(), indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    FILE.write_text(write())

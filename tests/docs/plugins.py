@@ -1,7 +1,4 @@
-"""The tables and the schemas of docs/reference about plugins, made from the code.
-
-`python -m tests.docs.plugins` writes them anew.
-"""
+"""The tables and the schemas of docs/reference about plugins, made from the code."""
 
 import json
 import re
@@ -28,6 +25,10 @@ _LIMITS = {
     "max_depth": "levels of nesting",
     "max_values": "values that aliases make of one file, or references of one schema",
 }
+
+
+def generate() -> dict[Path, str]:
+    return {PAGE: page(PAGE.read_text()), **{path: written(make()) for path, make in SCHEMAS.items()}}
 
 
 def page(text: str) -> str:
@@ -60,9 +61,3 @@ def listed(names: Iterable[str]) -> str:
 
 def written(schema: object) -> str:
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))
-    for path, make in SCHEMAS.items():
-        path.write_text(written(make()))

@@ -1,8 +1,7 @@
 """The rules of plugins and flows with the tests of each: docs/reference/plugin-diagnostics.md.
 
 A test belongs to a rule by the number in its name: `test_R_7_10_…` tests R-7.10. A test belongs to a scenario of the
-second table by `section_17_4` or `R_17_4` in its name, or by being listed here. `python -m tests.docs.rules` writes the
-page.
+second table by `section_17_4` or `R_17_4` in its name, or by being listed here.
 """
 
 import ast
@@ -159,6 +158,15 @@ SCENARIOS: Mapping[int, tuple[str, tuple[str, ...]]] = {
 }
 
 
+def generate() -> dict[Path, str]:
+    return {PAGE: page(PAGE.read_text())}
+
+
+def without_tests(text: str) -> str:
+    """A new test of a rule may be missing on the page."""
+    return "\n".join(line.rpartition(" | ")[0] if line.startswith("|") else line for line in text.splitlines())
+
+
 def page(text: str) -> str:
     tables = {"rules": rules(), "scenarios": scenarios()}
     return _TABLE.sub(lambda match: match[1] + tables[match[2]], text)
@@ -210,7 +218,3 @@ def list_tests(shown: list[str]) -> str:
     lines = [f"`{path}`: {', '.join(f'`{name}`' for name in names)}" for path, names in files.items()]
     more = ["and more"] if len(shown) > MAX_TESTS else []
     return "<br>".join([*lines, *more])
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text()))

@@ -1,7 +1,6 @@
 """The pages about the plugin format say what the code does."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,6 @@ FLOWS = sorted(EXAMPLES.glob("*/flows/*.yaml"))
 PAGE = plugins.PAGE.read_text()
 
 
-def test_the_tables_are_those_of_the_code() -> None:
-    assert plugins.page(PAGE) == PAGE, "run `python -m tests.docs.plugins`"
-
-
 def test_the_page_has_every_code() -> None:
     assert [code for code in KINDS if f"`{code}`" not in PAGE] == []
 
@@ -33,10 +28,9 @@ def test_the_page_has_every_field() -> None:
     assert sorted(field for field in fields if f"| `{field}` |" not in PAGE) == []
 
 
-@pytest.mark.parametrize(("path", "make"), plugins.SCHEMAS.items(), ids=lambda one: getattr(one, "name", ""))
-def test_the_schemas_are_those_of_the_code(path: Path, make: Callable[[], Any]) -> None:
-    assert path.read_text() == plugins.written(make()), "run `python -m tests.docs.plugins`"
-    jsonschema_rs.meta.validate(make())
+@pytest.mark.parametrize("path", plugins.SCHEMAS, ids=lambda path: path.name)
+def test_the_schemas_follow_their_dialect(path: Path) -> None:
+    jsonschema_rs.meta.validate(json.loads(path.read_text()))
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/plugin.json")), ids=lambda path: path.parent.name)
