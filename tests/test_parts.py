@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,15 @@ def test_modules_that_only_help_parts_are_no_parts() -> None:
     assert "_shared" not in parts.builtin("faces")
     with pytest.raises(ConfigError, match="no face of type '_shared'"):
         parts.find("faces", "_shared")
+
+
+def test_a_module_that_helps_parts_is_none_where_a_package_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "asyncpg", None)
+    for module in ("rightseat.stores.pool", "rightseat.logs.postgres"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+
+    assert parts.builtin("stores") == ["memory", "sql"]
+    assert "postgres" in parts.builtin("logs")
 
 
 def test_a_module_that_is_not_there_is_named() -> None:
