@@ -1,8 +1,8 @@
 """Limits in every store: exact with many at once, settled once, and given back when a process dies."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ from rightseat.stores import known_limits, sql
 from rightseat.stores.databases import connect
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.sql import SqlThreads
-from tests.services import proxy, schema, until
+from tests.conditions import settle, until
+from tests.services import Proxy, proxy, schema
 from tests.stores.expiry import expire
 
 USAGE = UsageKey("alice", "ci", "default", "big")
@@ -128,7 +129,7 @@ async def test_a_caller_that_is_cancelled_gives_its_slot_and_its_first_call_back
     async with asyncio.timeout(60), Ledger(limits) as ledger:
         asked = msgspec.structs.replace(reserve("h", RUNS), call=reserve("call", TOKENS))
         waiting = asyncio.create_task(ledger.reserve(asked))
-        await asyncio.sleep(0)
+        await settle(1)  # it has asked, and has no result yet
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     # closing waits until all is written
@@ -282,10 +283,13 @@ async def test_a_claim_waits_for_the_process_that_gives_its_slot_back() -> None:
         async with other.transaction():
             await other.execute("SELECT FROM processes FOR UPDATE")
             claiming = asyncio.create_task(threads.claim(asked, needs_slot=True))
-            while not await other.fetchval(WAITING_FOR_ME):
+
+            async def is_waiting() -> bool:
                 assert not claiming.done()
                 await other.execute("SELECT pg_stat_clear_snapshot()")
-                await asyncio.sleep(0.01)
+                return bool(await other.fetchval(WAITING_FOR_ME))
+
+            await until(is_waiting)
             await other.execute("DELETE FROM limit_holds")
         await other.close()
 
@@ -384,8 +388,9 @@ async def is_flushed(limits: SqlLimits) -> bool:
     return not limits._unflushed
 
 
-async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> None:
-    """A settlement does not wait for the disk. The rows of before are put back, as a crash would leave them."""
+@asynccontextmanager
+async def behind_proxy() -> AsyncIterator[tuple[str, Proxy, SqlLimits, Ledger]]:
+    """A database, the proxy before it, the limits of a process that connects through it, and their ledger."""
     async with (
         asyncio.timeout(60),
         schema() as where,
@@ -393,6 +398,12 @@ async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> 
         SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
         Ledger(threads.limits) as ledger,
     ):
+        yield where, way, threads.limits, ledger
+
+
+async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> None:
+    """A settlement does not wait for the disk. The rows of before are put back, as a crash would leave them."""
+    async with behind_proxy() as (where, way, limits, ledger):
         await ledger.reserve(reserve("first", RUNS))  # adds the counter
         admitted = await ledger.reserve(reserve("h", RUNS))
         assert isinstance(admitted, Admitted)
@@ -400,7 +411,7 @@ async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> 
         await crashed.execute("CREATE TABLE before AS SELECT * FROM limit_holds")
         await crashed.execute("CREATE TABLE counters_before AS SELECT * FROM limit_counters")
         await ledger.settle(Settle(admitted.hold, USAGE, UsageCounts(input_tokens=5)))
-        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+        assert await totals(limits) == {"concurrent_runs": (0, 1)}
         await crashed.execute("DELETE FROM limit_counters; INSERT INTO limit_counters SELECT * FROM counters_before")
         await crashed.execute("DELETE FROM limit_holds; INSERT INTO limit_holds SELECT * FROM before")
         await crashed.execute("DELETE FROM usage")
@@ -408,63 +419,46 @@ async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> 
 
         way.cut()
         way.mend()
-        await until(lambda: is_flushed(threads.limits))
+        await until(lambda: is_flushed(limits))
         await ledger.settle(Settle(None, USAGE, UsageCounts(requests=1)))  # after the repeated one
 
-        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
-        (row,) = await threads.limits.usage(UsageQuery())
+        assert await totals(limits) == {"concurrent_runs": (0, 1)}
+        (row,) = await limits.usage(UsageQuery())
         assert row.counts.input_tokens == 5
 
 
 async def test_a_settlement_that_is_repeated_after_a_lost_connection_counts_once() -> None:
-    async with (
-        asyncio.timeout(60),
-        schema() as where,
-        proxy(5432) as way,
-        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
-        Ledger(threads.limits) as ledger,
-    ):
+    async with behind_proxy() as (_, way, limits, ledger):
         await ledger.reserve(reserve("first", RUNS))
         admitted = await ledger.reserve(reserve("h", RUNS))
         assert isinstance(admitted, Admitted)
         await ledger.settle(Settle(admitted.hold, USAGE, UsageCounts(input_tokens=5)))
-        assert threads.limits._unflushed
+        assert limits._unflushed
         way.cut()
         way.mend()
-        await until(lambda: is_flushed(threads.limits))
+        await until(lambda: is_flushed(limits))
         await ledger.reserve(reserve("later", RUNS))
 
-        (row,) = await threads.limits.usage(UsageQuery())
+        (row,) = await limits.usage(UsageQuery())
         assert row.counts.input_tokens == 5
-        assert await totals(threads.limits) == {"concurrent_runs": (0, 2)}
+        assert await totals(limits) == {"concurrent_runs": (0, 2)}
 
 
 async def test_limits_are_refused_while_the_database_is_away_and_counted_afterwards() -> None:
-    async with (
-        asyncio.timeout(60),
-        schema() as where,
-        proxy(5432) as way,
-        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
-    ):
-        await threads.limits.apply([reserve("before", RUNS)])
+    async with behind_proxy() as (_, way, limits, _):
+        await limits.apply([reserve("before", RUNS)])
         way.cut()
         for _ in range(2):  # on the lost connection, and on a new one
             with pytest.raises(StoreUnreachable):
-                await threads.limits.apply([reserve("away", RUNS)])
+                await limits.apply([reserve("away", RUNS)])
         way.mend()
-        await threads.limits.apply([reserve("after", RUNS)])
+        await limits.apply([reserve("after", RUNS)])
 
-        assert await totals(threads.limits) == {"concurrent_runs": (0, 2)}
+        assert await totals(limits) == {"concurrent_runs": (0, 2)}
 
 
 async def test_a_reservation_whose_connection_is_lost_is_refused_and_given_back() -> None:
-    async with (
-        asyncio.timeout(60),
-        schema() as where,
-        proxy(5432) as way,
-        SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
-        Ledger(threads.limits) as ledger,
-    ):
+    async with behind_proxy() as (where, way, limits, ledger):
         await ledger.reserve(reserve("before", RUNS))
         way.mute_after = (b"lost",)  # the id: the database writes it, and its response does not arrive
         lost = asyncio.create_task(ledger.reserve(reserve("lost", RUNS)))
@@ -478,7 +472,7 @@ async def test_a_reservation_whose_connection_is_lost_is_refused_and_given_back(
         way.mend()
         await ledger.settle(Settle(None, USAGE, UsageCounts(requests=1)))  # after the settlement that removes it
 
-        assert await totals(threads.limits) == {"concurrent_runs": (0, 1)}
+        assert await totals(limits) == {"concurrent_runs": (0, 1)}
 
 
 async def test_a_hold_that_is_refused_leaves_nothing(limits: LimitStore) -> None:

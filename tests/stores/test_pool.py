@@ -13,7 +13,8 @@ from sqlalchemy import Connection, text
 from rightseat.core.errors import StoreUnreachable
 from rightseat.stores import pool, postgresql
 from rightseat.stores.postgresql import Postgres
-from tests.services import Proxy, proxy, schema, until
+from tests.conditions import until
+from tests.services import Proxy, proxy, schema
 
 
 @pytest.fixture
@@ -111,11 +112,13 @@ async def test_a_process_that_stops_inside_a_transaction_does_not_block_others(m
     async with schema() as database, opened(database) as store:
         await store.write(create_counter)
         stopping = threading.Event()
-        other = asyncio.create_task(asyncio.to_thread(asyncio.run, increment_and_stop(database, stopping)))
+        resuming = threading.Event()
+        other = asyncio.create_task(asyncio.to_thread(asyncio.run, increment_and_stop(database, stopping, resuming)))
         await asyncio.to_thread(stopping.wait, 10)
         began = time.monotonic()
         await store.write(increment)
         waited = time.monotonic() - began
+        resuming.set()
 
         with pytest.raises(StoreUnreachable):
             await other
@@ -131,13 +134,13 @@ async def opened(database: str) -> AsyncIterator[Postgres]:
     await store.close()
 
 
-async def increment_and_stop(database: str, stopping: threading.Event) -> None:
+async def increment_and_stop(database: str, stopping: threading.Event, resuming: threading.Event) -> None:
     """The event loop of this process stands still inside a transaction, as does a process that is suspended."""
 
     def work(connection: Connection) -> None:
         increment(connection)
         stopping.set()
-        time.sleep(3)
+        resuming.wait(10)
         increment(connection)
 
     store = Postgres(database, lease_seconds=15)
