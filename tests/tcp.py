@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.conditions import settle
+
 
 @dataclass(frozen=True)
 class Request:
@@ -52,7 +54,7 @@ class Visit:
         for piece in pieces:
             self.writer.write(piece)
             await self.writer.drain()
-            await asyncio.sleep(0)
+            await settle(1)
 
     async def gone(self) -> None:
         """Until the client has closed its side. Whoever else reads may go on reading."""

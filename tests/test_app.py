@@ -16,6 +16,7 @@ from rightseat.core.events import Event, RunFinished
 from rightseat.core.messages import user
 from rightseat.core.runtime import Runtime
 from tests.acme import models, tools
+from tests.conditions import settle
 from tests.conftest import Serve
 
 LOCAL = "http://localhost:3000"
@@ -116,7 +117,7 @@ async def test_runs_are_cancelled_before_what_they_use_is_closed() -> None:
             model = next(one for one in assembly.owned if isinstance(one, models.Diarist))
             await model.speaking.wait()
             following = asyncio.create_task(heard(assembly.runtime, ask.run_id))
-            await asyncio.sleep(0)
+            await settle()
         last = (await following)[-1]
 
     assert models.diary == ["acme opened", "acme cancelled", "acme closed"]

@@ -22,6 +22,7 @@ from rightseat.core.run.outcome import Failure
 from rightseat.testing import ScriptedModel, calls, says
 from tests.acme.models import Diarist
 from tests.acme.tools import add
+from tests.conditions import until
 from tests.conftest import Serve
 
 
@@ -179,10 +180,10 @@ async def test_hooks_are_called_around_a_run() -> None:
         seen.append(failure.code)
 
     async with asyncio.timeout(30):
-        for question, heard in (("One", 2), ("Two", 4)):
-            await ask(copilot, question)
-            while len(seen) < heard:  # noqa: ASYNC110  # hooks come after the last event
-                await asyncio.sleep(0)
+        await ask(copilot, "One")
+        await until(lambda: len(seen) == 2)  # hooks come after the last event
+        await ask(copilot, "Two")
+        await until(lambda: len(seen) == 4)
 
     assert seen == ["One", "Hi", "Two", "not_configured"]
 

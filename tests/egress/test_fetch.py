@@ -4,6 +4,7 @@ import asyncio
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from rightseat.core.errors import AddressForbidden, FetchFailed
 from rightseat.egress.addresses import parse_url
 from rightseat.egress.fetch import AddressPolicy, FetchedFile, Fetcher, FetchLimits
+from tests.conditions import Paced
 from tests.tcp import Script, Server, Visit, chunked, playing
 
 HERE = AddressPolicy(allow=["127.0.0.1"])
@@ -224,9 +226,10 @@ async def test_a_slow_response_body_times_out() -> None:
     async def drips(visit: Visit) -> None:
         await visit.reader.readuntil(b"\r\n\r\n")
         await visit.send(OK + b"\r\n")
-        while not visit.left.is_set():
+        async for _ in Paced(count(), 0.01):
+            if visit.left.is_set():
+                return
             await visit.send(b"x")
-            await asyncio.sleep(0.01)
 
     async with playing(drips) as server, asyncio.timeout(30):
         with pytest.raises(FetchFailed, match=r"within 0\.3 s"):

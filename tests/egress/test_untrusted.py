@@ -4,11 +4,13 @@ import asyncio
 import gzip
 import zlib
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
 from rightseat.egress.addresses import AddressPolicy, parse_url
 from rightseat.egress.untrusted import FetchRequest, RequestLimits, UntrustedClient, UntrustedRequestFailed
+from tests.conditions import Paced, until, until_stable
 from tests.tcp import Visit, answers, chunked, playing
 
 HERE = AddressPolicy(allow=["127.0.0.1"])
@@ -58,11 +60,8 @@ async def test_R_7_3_a_long_request_body_is_streamed_as_the_server_reads() -> No
     async with playing(slow) as server, asyncio.timeout(20):
         outgoing = FetchRequest("POST", parse_url(server.url), body=Body(), length=640 * 65536)
         sending = asyncio.create_task(UntrustedClient().send(outgoing, HERE, RequestLimits(timeout=20)))
-        before = -1
-        while taken != before:  # until it stands still
-            before = taken
-            await asyncio.sleep(0.1)
-        assert taken < 640
+        await until(lambda: taken)
+        assert await until_stable(lambda: taken) < 640
         go_on.set()
 
         assert (await sending).content == b"ok"
@@ -152,9 +151,10 @@ async def test_R_7_6_the_whole_request_has_a_timeout() -> None:
     async def drips(visit: Visit) -> None:
         await visit.reader.readuntil(b"\r\n\r\n")
         await visit.send(OK + b"\r\n")
-        while not visit.left.is_set():
+        async for _ in Paced(count(), 0.01):
+            if visit.left.is_set():
+                return
             await visit.send(b"x")
-            await asyncio.sleep(0.01)
 
     async with playing(drips) as server, asyncio.timeout(30):
         with pytest.raises(UntrustedRequestFailed, match=r"within 0\.3 s") as failed:

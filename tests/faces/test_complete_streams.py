@@ -151,9 +151,10 @@ async def test_a_queued_stream_whose_run_cannot_start_ends_with_the_error_of_its
 ) -> None:
     monkeypatch.setattr(queued_start, "COMMENT_INTERVAL_S", 0.05)
     monkeypatch.setattr(query, "COMMENT_INTERVAL_S", 0.05)
+    has_begun = asyncio.Event()
 
     async def fail(ask: Ask, artifact: StoredArtifact | None = None) -> Ask:
-        await asyncio.sleep(0.2)
+        await has_begun.wait()
         raise RuntimeError("a part that fails")
 
     stream = STREAMS[name]
@@ -165,11 +166,15 @@ async def test_a_queued_stream_whose_run_cannot_start_ends_with_the_error_of_its
         asyncio.timeout(60),
         serve(app.application(assembly, found.server)) as url,
         httpx2.AsyncClient(base_url=url, timeout=30) as client,
+        client.stream("POST", stream.path, json=stream.body, headers=stream.headers) as response,
     ):
-        response = await client.post(stream.path, json=stream.body, headers=stream.headers)
+        body = ""
+        async for text in response.aiter_text():
+            body += text
+            has_begun.set()
 
-    assert re.search(stream.error, response.text), response.text[-500:]
-    assert re.search(stream.end, response.text), response.text[-500:]
+    assert re.search(stream.error, body), body[-500:]
+    assert re.search(stream.end, body), body[-500:]
 
 
 async def test_a_run_whose_log_has_no_end_is_sent_with_the_outcome_that_the_store_has(

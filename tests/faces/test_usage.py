@@ -12,6 +12,7 @@ import pytest
 
 from rightseat import app, config
 from rightseat.telemetry.metrics import Metrics
+from tests.conditions import until
 from tests.conftest import Serve
 
 CONFIGURATION = """
@@ -131,10 +132,11 @@ async def test_usage_is_counted_without_limits(serve: Serve, tmp_path: Path, mon
     monkeypatch.setattr("rightseat.app.builder.USAGE_DELAY_S", 0.01)
     async with serving(serve, tmp_path, "sql", limits="") as client:
         await ask(client, "bob")
-        rows: list[Any] = []
-        while not rows:  # another task writes it
-            await asyncio.sleep(0.02)
-            rows = (await get(client, "/usage?by=user,model"))["rows"]
+
+        async def read_rows() -> list[Any]:
+            return list((await get(client, "/usage?by=user,model"))["rows"])
+
+        rows = await until(read_rows)  # another task writes them
         limits = await get(client, "/usage/limits")
 
     assert [(row["user"], row["model"], row["requests"]) for row in rows] == [("bob", "default", 1)]

@@ -64,7 +64,7 @@ async def test_waiting_is_no_stall_but_a_case_without_an_end_is_one(monkeypatch:
     monkeypatch.setattr(engine, "HANG_S", 0.3)
 
     async def wait(case: float) -> None:
-        await asyncio.sleep(case)
+        await asyncio.sleep(case)  # it takes time, but none of the processor
 
     assert (await engine.judge(wait, 0.1)).kind is None
     assert (await engine.judge(wait, 60.0)).kind == "stall"

@@ -13,6 +13,7 @@ from rightseat.core.events import Event, RunFinished, TextDelta
 from rightseat.core.log import Entry
 from rightseat.logs.memory import MemoryLog, Options, build
 from rightseat.logs.run_buffer import MAX_READER_LAG
+from tests.conditions import Paced, settle
 
 MEGABYTE = 2**20
 
@@ -98,7 +99,7 @@ async def test_a_tap_takes_an_entry_while_it_is_written() -> None:
 
     async with asyncio.timeout(30), log.open("r", 1) as writer, aclosing(log.follow("r", tap=tap)) as batches:
         waiting = asyncio.ensure_future(anext(batches, None))
-        await asyncio.sleep(0)  # now it waits
+        await settle()  # now it waits
         for number in range(5):
             await writer.append(big(number))
             assert tapped[-1] == big(number)
@@ -122,9 +123,8 @@ async def test_memory_stays_bounded_over_many_transient_runs() -> None:
             await log.create(f"run{number}", transient=True)
             reading = asyncio.create_task(read(log, f"run{number}"))
             async with log.open(f"run{number}", 1) as writer:
-                for piece in range(20):
+                async for piece in Paced(range(20)):
                     await writer.append(big(piece))
-                    await asyncio.sleep(0)
             await reading
 
 
@@ -142,9 +142,8 @@ async def test_a_reader_that_stops_costs_a_few_entries_and_disturbs_no_other_run
         await anext(batches)
         with growing_less_than(MEGABYTE):
             writing = asyncio.create_task(write_on())
-            for number in range(100):
+            async for number in Paced(range(100)):
                 await write(log, f"other{number}", 10)
-                await asyncio.sleep(0)
         writing.cancel()
         await asyncio.wait((writing,))
 
@@ -186,7 +185,7 @@ async def test_two_followers_of_a_transient_run_both_read_all_of_it() -> None:
 
     async with asyncio.timeout(30):
         both = [asyncio.create_task(read(log, "r")) for _ in range(2)]
-        await asyncio.sleep(0)  # now both follow
+        await settle()  # now both follow
         async with log.open("r", 1) as writer:
             for number in range(200):
                 await writer.append(big(number))
@@ -216,8 +215,7 @@ async def test_a_large_entry_waits_for_a_reader_that_is_stuck() -> None:
 
         writing = asyncio.create_task(write_on())
         seen = [entry.event for entry in await anext(batches)]
-        for _ in range(10):
-            await asyncio.sleep(0)
+        await settle()
         assert log.find("r").seq <= len(seen) + 1
 
         while len(seen) < len(large):

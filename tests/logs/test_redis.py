@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -28,11 +29,12 @@ from rightseat.logs.redis import Options, build
 from rightseat.logs.redis.backend import find_problem
 from rightseat.logs.shared import subscriber
 from rightseat.logs.shared.log import SharedLog
-from tests.services import REDIS, OwnRedis, free_port, keys, own_redis, proxy, until
+from tests.conditions import Paced, until
+from tests.services import REDIS, OwnRedis, free_port, keys, own_redis, proxy
 
 
-def deltas(count: int) -> list[Event]:
-    return [TextDelta("m", str(number)) for number in range(count)]
+def deltas(size: int) -> list[Event]:
+    return [TextDelta("m", str(number)) for number in range(size)]
 
 
 async def read(log: Log, run_id: str, after: str | None = None) -> list[Entry]:
@@ -53,12 +55,11 @@ async def server(tmp_path: Path) -> AsyncIterator[OwnRedis]:
 
 async def speak(writer: Writer, stop: asyncio.Event) -> int:
     """Say something every two milliseconds, until told to stop. Returns how often."""
-    number = 0
-    while not stop.is_set():
+    async for number in Paced(count(), 0.002):
+        if stop.is_set():
+            return number
         await writer.append(TextDelta("m", str(number)))
-        number += 1
-        await asyncio.sleep(0.002)
-    return number
+    raise AssertionError
 
 
 class Listener:
@@ -138,7 +139,7 @@ async def test_a_redis_that_comes_back_with_its_file_is_waited_for_and_nothing_i
             for _ in range(3):
                 await far.has_heard(20)
                 await server.kill()
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.1)  # writer and readers try to connect in vain meanwhile
                 await server.start()
             await far.has_heard(20)
             stop.set()

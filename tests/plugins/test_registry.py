@@ -15,6 +15,7 @@ from rightseat.plugins.flows import Dependencies
 from rightseat.plugins.loading import OperatorSettings
 from rightseat.plugins.packaging.versions import write_files
 from rightseat.plugins.registry import PluginGone, PluginRegistry
+from tests.conditions import until
 from tests.plugins.loading.sample import METADATA, SAMPLE
 
 
@@ -146,8 +147,7 @@ async def test_R_11_6_a_running_server_removes_old_copies(folder: Path, monkeypa
         grow_old(first.folder.parent, days=1.5)
         assert await plugins.remove_unused(2 * DAY) == [], "somebody may still answer"
         grow_old(first.folder.parent, days=2.5)
-        while first.folder.is_dir():  # noqa: ASYNC110  # a task that tells nobody removes it
-            await asyncio.sleep(0.01)
+        await until(lambda: not first.folder.is_dir())
 
         assert plugins.plugins()["sample"].folder.is_dir()
 

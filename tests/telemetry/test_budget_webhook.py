@@ -19,8 +19,9 @@ from rightseat.config.limits import WebhookOptions
 from rightseat.core.errors import ConfigError
 from rightseat.core.limits.budget_watch import BudgetWarning
 from rightseat.telemetry.budget_webhook import BudgetWebhook
+from tests.conditions import until
 from tests.conftest import serving
-from tests.services import free_port, schema, until
+from tests.services import free_port, schema
 
 WARNING = BudgetWarning(
     "warning_1", "the budget 'day' is used to 81 %", "day", "anna", "tokens", "day", 1000, 810, "USD", "2026-11-17"
@@ -44,7 +45,7 @@ class Receiver:
         self.paths.append(request.url.path + (f"?{request.url.query}" if request.url.query else ""))
         status = self._statuses.pop(0) if len(self._statuses) > 1 else self._statuses[0]
         if not status:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         return Response(status_code=status, headers={"location": "/elsewhere"})
 
 

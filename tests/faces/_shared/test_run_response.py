@@ -45,11 +45,9 @@ class Slow:
         self.pauses = pauses
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        for pause in self.pauses[:-1]:
-            await asyncio.sleep(pause)
-            yield TextChunk("word")
-        await asyncio.sleep(self.pauses[-1])
-        yield StopChunk("stop")
+        for chunks_left, pause in zip(reversed(range(len(self.pauses))), self.pauses, strict=True):
+            await asyncio.sleep(pause)  # of the simulated time
+            yield TextChunk("word") if chunks_left else StopChunk("stop")
 
 
 @pytest.fixture(params=[True, False], ids=["straight", "through middleware"])

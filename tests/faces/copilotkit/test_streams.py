@@ -6,6 +6,7 @@ import re
 import socket
 import struct
 from collections.abc import AsyncIterator
+from itertools import count
 from typing import Any, NoReturn
 
 import httpx2
@@ -19,6 +20,7 @@ from rightseat.logs.memory import MemoryLog
 from rightseat.logs.run_buffer import MAX_READER_LAG
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, says
+from tests.conditions import Paced, until
 from tests.conftest import Serve
 from tests.faces.copilotkit import recorded, urql
 from tests.faces.copilotkit.serving import Way, app, chat, connected, http, post, read_chunks, runtime
@@ -60,11 +62,10 @@ class Endless:
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         try:
-            while True:
+            async for _ in Paced(count()):
                 self.taken += 1
                 self.went_on.set()
                 yield TextChunk(self.piece)
-                await asyncio.sleep(0)
         finally:
             self.closed.set()
 
@@ -331,6 +332,7 @@ async def test_a_client_that_stops_reading_pauses_its_own_model_only(serve: Serv
     async with serve(app(runtime(Either()), way)) as url, connected(url, limit=1) as (reader, writer):
         writer.write(request("More!"))
         async with asyncio.timeout(20):
+            await until(lambda: endless.taken > MAX_READER_LAG)
             await endless.pauses()
             taken = endless.taken
             for _ in range(5):

@@ -45,7 +45,7 @@ async def whose(invocation: Invocation) -> str:
 async def hang() -> str:
     """Never ends."""
     try:
-        await asyncio.sleep(60)
+        await asyncio.Event().wait()
     finally:
         STOPPED.set()
     return "late"

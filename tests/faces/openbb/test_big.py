@@ -21,6 +21,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from tests.conditions import until
 from tests.conftest import Serve
 
 ROWS = 100_000
@@ -164,8 +165,7 @@ async def test_ten_megabytes_are_answered_by_sql_in_a_small_prompt_and_leave_not
             await post(client, [{"role": "human", "content": "Hello?"}])
             before = served.memory()
             answers = [await ask(client) for _ in range(3)]
-            while served.children():  # noqa: ASYNC110  # they end after the answer's last byte, and tell nobody
-                await asyncio.sleep(0.01)
+            await until(lambda: not served.children())  # they end after the answer's last byte
             after = served.memory()
 
     for answer in answers:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from rightseat.core.model import Chunk, Prompt, ReasoningChunk, TextChunk
 from rightseat.data.tables import Tables
 from rightseat.data.token_budget import TokenBudget, prompt_size
 from rightseat.testing import ScriptedModel, calls, says
+from tests.conditions import Paced
 from tests.conftest import Serve
 from tests.faces.openbb.serving import (
     PRICES,
@@ -406,9 +408,8 @@ class Endless:
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         try:
-            while True:
+            async for _ in Paced(count(), 0.01):
                 yield TextChunk("tick ")
-                await asyncio.sleep(0.01)
         finally:
             self.ended.set()
 

@@ -12,9 +12,10 @@ from rightseat import app, config
 from rightseat.core.events import Event, ReasoningDelta, TextDelta, TextStarted
 from rightseat.core.log import Entry
 from rightseat.faces._shared.responses import encode
-from rightseat.faces._shared.run_response import RAW_SEND, WRITE_NOW, ClientStream, Write
+from rightseat.faces._shared.run_response import BATCH_INTERVAL_S, RAW_SEND, WRITE_NOW, ClientStream, Write
 from rightseat.faces.operator.live import EntryWriter
 from rightseat.wire.agui import AguiEncoder
+from tests.conditions import settle
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CONFIGURATION, Server
 
@@ -49,8 +50,7 @@ class PausingClient:
         return True
 
     async def send(self, message: Message) -> None:
-        for _ in range(5):
-            await asyncio.sleep(0)
+        await settle(5)
         self._receive(message.get("body", b""), "later")
 
     def _receive(self, body: bytes, when: str) -> None:
@@ -146,7 +146,7 @@ async def count_calls(write: Write) -> int:
     push = stream.tap(write)
     assert push is not None
     assert push(Entry(1, 2, TextDelta("m1", "Hello")))
-    await asyncio.sleep(0.005)  # chunks that follow faster are sent in batches
+    await asyncio.sleep(2 * BATCH_INTERVAL_S)  # chunks that follow faster are sent in batches
     calls = 0
 
     def count(frame: FrameType, event: str, argument: object) -> None:

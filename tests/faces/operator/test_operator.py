@@ -13,6 +13,7 @@ import pytest
 from rightseat import app, config
 from rightseat.app import Assembly
 from rightseat.toolboxes.functions import tool
+from tests.conditions import until
 from tests.conftest import Serve
 
 deleted: list[str] = []
@@ -348,8 +349,11 @@ async def test_a_session_expires(serve: Serve) -> None:
     text = CONFIGURATION.replace("type: operator", "type: operator, session_hours: 0.00001") + KEYS
     async with serving(serve, text) as server:
         await server.post("session", authorization="Bearer key-alice")
-        await asyncio.sleep(0.05)
-        assert (await server.client.get("/operator/me")).status_code == 401
+
+        async def is_signed_out() -> bool:
+            return (await server.client.get("/operator/me")).status_code == 401
+
+        await until(is_signed_out)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What only the log in a file promises: it lasts, it is not told twice who writes, and it takes little room."""
 
 import asyncio
+import itertools
 import sqlite3
 import sys
 from collections.abc import Sequence
@@ -35,6 +36,8 @@ from rightseat.logs.sqlite.database import LogDatabase
 from rightseat.logs.sqlite.log import Options, SqliteLog, build
 from rightseat.logs.sqlite.writer import MIN_COMMIT_INTERVAL_S, commit_interval
 from rightseat.testing import check_order
+from tests.conditions import Paced, settle
+from tests.profiles import examples
 
 
 @pytest.fixture
@@ -186,9 +189,8 @@ async def test_another_process_opens_a_run_only_under_a_higher_epoch(path: Path,
 
 async def write_on(writer: Writer, text: str) -> None:
     """Until it is told to stop."""
-    while True:
+    async for _ in Paced(itertools.count()):
         await writer.append(TextDelta("m", text))
-        await asyncio.sleep(0)
 
 
 async def test_a_writer_is_refused_once_another_process_has_taken_over(path: Path) -> None:
@@ -524,7 +526,6 @@ def whole(found: Sequence[Entry]) -> list[tuple[object, ...]]:
     return heard
 
 
-@settings(deadline=None, max_examples=300)
 @given(st.lists(st.tuples(events, st.integers(0, 9).map(lambda one: one == 0)), max_size=40), st.data())
 def test_readers_at_any_id_get_no_gap_and_nothing_twice(said: list[tuple[Event, bool]], data: st.DataObject) -> None:
     entries = entries_of(said)
@@ -542,7 +543,7 @@ def test_readers_at_any_id_get_no_gap_and_nothing_twice(said: list[tuple[Event, 
     assert not entries or not rest or rest[-1].id == entries[-1].id
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(0.2))
 @given(st.lists(st.tuples(events, st.booleans()), max_size=20), st.lists(st.tuples(events, st.booleans()), max_size=20))
 def test_a_run_that_went_on_after_it_was_joined_reads_like_one(
     said: list[tuple[Event, bool]], later: list[tuple[Event, bool]]
@@ -626,7 +627,7 @@ async def test_entries_of_one_transaction_reach_a_follower_together_and_a_single
         await log.create("r")
         async with log.open("r", 1) as writer, aclosing(log.follow("r", tap=tap)) as batches:
             waiting = asyncio.ensure_future(anext(batches))
-            await asyncio.sleep(0)  # the follower waits for its first entry
+            await settle()  # the follower waits for its first entry
             await writer.append(one)
             await writer.flush()
             assert tapped == [one]

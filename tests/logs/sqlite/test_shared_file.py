@@ -13,6 +13,7 @@ from rightseat.core.events import RunFinished, TextDelta
 from rightseat.core.log import Log
 from rightseat.logs.sqlite import tail
 from rightseat.logs.sqlite.log import SqliteLog
+from tests.conditions import Paced, until
 from tests.contracts.logs import (
     PLENTY,
     Fleet,
@@ -24,7 +25,6 @@ from tests.contracts.logs import (
     sharing_file,
     write,
 )
-from tests.services import until
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ async def test_a_run_can_be_followed_before_its_first_entry_is_in_the_file(fleet
 
     async with asyncio.timeout(5):
         reading = asyncio.create_task(events_of(there, "r"))
-        await asyncio.sleep(0.1)  # for it to look, and find nothing
+        await asyncio.sleep(5 * tail.POLL_INTERVAL_S)  # for it to look, and find nothing
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one"))
         found = await reading
@@ -87,7 +87,7 @@ async def test_followers_of_a_run_that_is_deleted_receive_its_end(
             reading = asyncio.create_task(events_of(there, "r"))
             await until(partial(is_known, there))
             monkeypatch.setattr(tail, "POLL_INTERVAL_S", 60.0)
-            await asyncio.sleep(0.1)  # for the last poll at the old interval
+            await asyncio.sleep(0.1)  # for the last poll at the old interval, which leaves no trace
             for event in (*deltas(300), RunFinished("cancelled")):
                 await writer.append(event)
         await there.delete(("r",))
@@ -123,10 +123,9 @@ async def test_readers_elsewhere_of_several_runs_receive_their_own_entries(fleet
             await here.create(f"r{number}")
         writers = [await left.enter_async_context(here.open(f"r{number}", 1)) for number in range(20)]
         reading = [asyncio.create_task(events_of(there, f"r{number}")) for number in range(20)]
-        for index in range(50):
+        async for index in Paced(range(50), 0.001):
             for number, writer in enumerate(writers):
                 await writer.append(TextDelta("m", f"{number}-{index} "))
-            await asyncio.sleep(0.001)
         await left.aclose()
         found = await asyncio.gather(*reading)
 
@@ -167,7 +166,7 @@ async def test_a_process_that_stalled_until_a_run_was_compacted_reads_the_rest(
         async with here.open("r", 1) as writer:
             await writer.append(TextDelta("m", "one "))
             found = list(await anext(batches))
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # the next poll of the other process is far away then
             for event in (TextDelta("m", "two "), TextDelta("m", "three"), RunFinished("done")):
                 await writer.append(event)
         assert await here.compact() == 1

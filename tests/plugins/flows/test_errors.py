@@ -252,7 +252,7 @@ async def test_a_response_of_600_levels_fails_with_response_too_large() -> None:
 async def test_the_time_of_filling_slots_counts_towards_the_flow_timeout() -> None:
     class Slow(ScriptedModelCaller):
         async def call(self, wanted: ModelRequest) -> ModelResponse:
-            await asyncio.sleep(0.3 if wanted.name != "on_error" else 0)
+            await asyncio.sleep(0.3 if wanted.name != "on_error" else 0)  # the time of one of two, within the timeout
             return await super().call(wanted)
 
     flow = flow_of(post("start", "again"), post("again"), timeout=0.5, answer="last")

@@ -17,6 +17,7 @@ from rightseat.plugins.definition import Auth, Plugin
 from rightseat.plugins.loading import load
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.scope import Upload
+from tests.conditions import is_listening, until
 from tests.plugins.operations.examples import sender
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
@@ -31,25 +32,13 @@ async def demo(name: str, **environ: str) -> AsyncIterator[Plugin]:
         sys.executable, str(EXAMPLES / name / "demo" / "server.py"), env={**os.environ, **environ, "PORT": str(port)}
     )
     try:
-        await listening(port)
+        await until(lambda: is_listening(port), 30)
         loaded = load(EXAMPLES / name).plugin
         assert loaded is not None
         yield moved(loaded, port)
     finally:
         process.terminate()
         await process.wait()
-
-
-async def listening(port: int) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except OSError:
-                await asyncio.sleep(0.05)
-            else:
-                writer.close()
-                return
 
 
 def moved(plugin: Plugin, port: int) -> Plugin:

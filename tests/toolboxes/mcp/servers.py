@@ -14,6 +14,8 @@ from mcp_types import ToolAnnotations as Hints
 from pydantic import BaseModel
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tests.conditions import Paced
+
 READS = Hints(read_only_hint=True)
 DOT = bytes.fromhex("89504e470d0a1a0a")
 COLOUR = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
@@ -70,9 +72,8 @@ def library() -> Library:
     @server.tool(annotations=READS)
     async def count(ctx: Context) -> str:
         """Counts slowly."""
-        for number in range(1, 4):
+        async for number in Paced(range(1, 4), 0.15):
             await ctx.report_progress(number, 3, f"shelf {number}")
-            await asyncio.sleep(0.15)
         return "three"
 
     @server.tool(annotations=READS)
@@ -80,7 +81,7 @@ def library() -> Library:
         """Never ends."""
         server.note("waiting")
         try:
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
         except BaseException:
             server.note("cancelled")
             raise

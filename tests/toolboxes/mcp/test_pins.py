@@ -22,6 +22,7 @@ from rightseat.testing import ScriptedModel, says
 from rightseat.toolboxes.mcp import Options, read_settings, server
 from rightseat.toolboxes.mcp.pin_files import FilePins
 from rightseat.toolboxes.mcp.toolbox import INSTRUCTIONS_PROMPT
+from tests.conditions import until
 from tests.conftest import Serve
 from tests.core.loop.test_agent_loop import Steps
 from tests.services import schema
@@ -135,8 +136,12 @@ async def test_a_server_that_runs_notices_what_another_accepted(
             key = read_settings(Options(url=url, name="shop")).pin_key
             changed = (await threads.pins.read(key))["buy"]
             await threads.pins.accept(key, "buy", changed.seen or "")
-            while len(after := [tool.name for tool in await box.tools(ask())]) < 2:  # noqa: ASYNC110  # no event
-                await asyncio.sleep(0.01)
+
+            async def list_both() -> list[str] | None:
+                names = [tool.name for tool in await box.tools(ask())]
+                return names if len(names) == 2 else None
+
+            after = await until(list_both)
 
     assert (first, before, after) == (["buy", "look"], ["look"], ["buy", "look"])
 

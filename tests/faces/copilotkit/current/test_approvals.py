@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from rightseat.core.ask import ANYONE, Ask
 from rightseat.core.engine import Steps
@@ -25,6 +26,7 @@ from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, ScriptedResponse, calls, says
 from rightseat.toolboxes.functions import FunctionToolbox
+from tests.conditions import settle, until
 from tests.conftest import Serve
 from tests.faces.copilotkit.current.serving import ALICE, BOB, KEYS, Frame, Reader, app, asking, read, text_of, visiting
 from tests.faces.copilotkit.serving import runtime
@@ -69,9 +71,9 @@ def resume(interrupt: str, status: str = "resolved", payload: object = True) -> 
     return [{"interruptId": interrupt, "status": status, "payload": payload}]
 
 
-async def asked(client: httpx2.AsyncClient, **headers: str) -> str:
+async def asked(client: httpx2.AsyncClient, thread: str = "t-1", run: str = "r-1", **headers: str) -> str:
     """A run that ends with a question; its id."""
-    answer = await client.post(RUN, json=asking("Delete it"), headers=headers)
+    answer = await client.post(RUN, json=asking("Delete it", thread=thread, run=run), headers=headers)
     found: str = approvals(read(answer.content))[0]["id"]
     return found
 
@@ -260,6 +262,12 @@ class Lasting(LocalEngine):
 
 
 class Slow(MemoryThreads):
+    """A store that writes the end of a run only after a client has asked for approvals."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._is_requested = asyncio.Event()
+
     async def finish(
         self,
         ask: Ask,
@@ -268,17 +276,27 @@ class Slow(MemoryThreads):
         last: RunFinished | RunFailed,
         totals: RunTotals | None = None,
     ) -> None:
-        await asyncio.sleep(0.3)
+        await self._is_requested.wait()
+        await settle()
         await super().finish(ask, said, state, last, totals)
+
+    def watching(self, app: ASGIApp) -> ASGIApp:
+        async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+            if "/approvals" in scope.get("path", ""):
+                self._is_requested.set()
+            await app(scope, receive, send)
+
+        return watched
 
 
 @pytest.mark.parametrize("query", [{}, {"threadId": "t-1"}])
 async def test_a_question_is_listed_as_soon_as_its_run_has_ended(serve: Serve, query: dict[str, str]) -> None:
     files = Files()
     agent = Loop(files.model, files.agent.toolboxes, durable=True)
-    slow = Runtime({"files": agent}, log=MemoryLog(), threads=Slow(), engine=Lasting())
+    threads = Slow()
+    slow = Runtime({"files": agent}, log=MemoryLog(), threads=threads, engine=Lasting())
 
-    async with serve(app(slow)) as url, visiting(url) as client:
+    async with serve(threads.watching(app(slow))) as url, visiting(url) as client:
         id = await asked(client)
         listed = (await client.get("/approvals", params=query)).json()["approvals"]
 
@@ -288,9 +306,10 @@ async def test_a_question_is_listed_as_soon_as_its_run_has_ended(serve: Serve, q
 async def test_a_question_is_answered_as_soon_as_its_run_has_ended(serve: Serve) -> None:
     files = Files()
     agent = Loop(files.model, files.agent.toolboxes, durable=True)
-    slow = Runtime({"files": agent}, log=MemoryLog(), threads=Slow(), engine=Lasting())
+    threads = Slow()
+    slow = Runtime({"files": agent}, log=MemoryLog(), threads=threads, engine=Lasting())
 
-    async with serve(app(slow)) as url, visiting(url) as client:
+    async with serve(threads.watching(app(slow))) as url, visiting(url) as client:
         answer = await client.post(f"/approvals/{await asked(client)}", json=YES)
 
     assert answer.status_code == 202
@@ -335,11 +354,11 @@ async def test_a_question_that_expires_leaves_one_audit_line(
 
     async with asyncio.timeout(30), serve(app(runtime(files=files.agent))) as url, visiting(url) as client:
         id = await asked(client)
-        while not audited(caplog):  # noqa: ASYNC110  # a log line sets no event
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.1)  # for a second line, which should not come
+        await until(lambda: audited(caplog))
+        later = await asked(client, thread="t-2", run="r-2")
+        await until(lambda: len(audited(caplog)) > 1)  # the search for the later one has seen the earlier one again
 
-    assert audited(caplog) == [line_of(id, "expired")]
+    assert audited(caplog) == [line_of(id, "expired"), line_of(later, "expired")]
 
 
 # Once

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.models.completion.backend import CompletionRequest, End
 from rightseat.models.completion.backends import ServerProcess, binaries, process
 from rightseat.models.completion.backends.options import LlamaCppOptions, PromptCacheOptions
+from tests.conditions import until
 from tests.models.completion.test_gguf import WHOLE, head
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -43,12 +43,6 @@ async def say(backend: ServerProcess, prompt: str) -> End:
     *_, end = [piece async for piece in backend.generate(CompletionRequest(prompt=prompt))]
     assert isinstance(end, End)
     return end
-
-
-async def until(happened: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not happened():  # noqa: ASYNC110 (another process, which tells nobody)
-            await asyncio.sleep(0.01)
 
 
 def command_of(pid: int) -> list[str]:

@@ -22,8 +22,8 @@ from rightseat.models.completion.backends import LlamaCpp, ServerProcess
 from rightseat.models.completion.backends.options import LlamaCppOptions, PromptCacheOptions
 from rightseat.models.completion.grammar.nodes import Chars, Choice, Concat, Grammar, LiteralText, Repeat
 from rightseat.models.completion.model import Completion
+from tests.conditions import until
 from tests.local_models import require_llama_server
-from tests.models.completion.backends.test_process import until
 from tests.models.completion.families import TOOLS
 from tests.models.completion.playing import joined
 

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from rightseat.models.completion.backends import Vllm
 from rightseat.models.completion.backends.options import VllmOptions
 from rightseat.models.completion.grammar import validation
 from rightseat.models.completion.model import Completion
+from tests.conditions import wait_until
 from tests.models.completion.backends.test_real_llama_cpp import STORY, parts
 from tests.models.completion.playing import calls_of, joined
 from tests.servers.installing import find_vllm, run
@@ -117,16 +117,15 @@ def serve(python: Path, model: Path, port: int, folder: Path) -> Iterator[VllmOp
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + START
-    while True:
+    def is_healthy() -> bool:
+        assert process.poll() is None, log.read_text()[-4000:]
         try:
             urllib.request.urlopen(f"{url}/health", timeout=5).close()  # noqa: S310  # loopback
         except (OSError, urllib.error.URLError):
-            assert process.poll() is None, log.read_text()[-4000:]
-            assert time.monotonic() < until, log.read_text()[-4000:]
-            time.sleep(1)
-        else:
-            return
+            return False
+        return True
+
+    wait_until(is_healthy, START)
 
 
 async def ask(options: VllmOptions, *tools: Tool, **asked: Any) -> list[Chunk]:
