@@ -20,7 +20,7 @@ class PacedModel:
         self._inner = inner
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        await asyncio.sleep(FIRST_CHUNK_S)
+        await asyncio.sleep(FIRST_CHUNK_S)  # as a real model, so that the pictures show real times
         read, written = sum(len(message.text) for message in prompt.messages), 0
         async for chunk in self._inner.stream(prompt):
             if isinstance(chunk, TextChunk):

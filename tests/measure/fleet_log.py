@@ -66,16 +66,16 @@ async def spend(asked: argparse.Namespace, log: SharedLog | None) -> float:
 
 async def speak(asked: argparse.Namespace, log: SharedLog | None, number: int, run_id: str) -> None:
     count, pause = int(asked.seconds * asked.rate), 1 / asked.rate
-    await asyncio.sleep(number / asked.runs * pause)
+    await asyncio.sleep(number / asked.runs * pause)  # so that the streams do not send at the same moments
     if log is None:
         for _ in range(count):
             TextDelta(MESSAGE, repr(time.time()))
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # the rate that is measured
         return
     async with log.open(run_id, 1) as writer:
         for _ in range(count):
             await writer.append(TextDelta(MESSAGE, repr(time.time())))
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause)  # the rate that is measured
         await writer.append(RunFinished("done"))
 
 

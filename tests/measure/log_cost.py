@@ -61,18 +61,18 @@ class Follower:
 async def stream(log: Log | None, number: int, seconds: float, follower: Follower) -> None:
     """One answer that trickles; without a log, the same sleeps and nothing else."""
     run_id = f"run_{number}"
-    await asyncio.sleep(number / STREAMS / RATE)
+    await asyncio.sleep(number / STREAMS / RATE)  # so that the streams do not send at the same moments
     if log is None:
         for _ in range(int(seconds * RATE)):
             TextDelta(MESSAGE, repr(time.perf_counter()))
-            await asyncio.sleep(1 / RATE)
+            await asyncio.sleep(1 / RATE)  # the rate that is measured
         return
     await log.create(run_id)
     following = asyncio.create_task(follower.follow(log, run_id))
     async with log.open(run_id, 1) as writer:
         for _ in range(int(seconds * RATE)):
             await writer.append(TextDelta(MESSAGE, repr(time.perf_counter())))
-            await asyncio.sleep(1 / RATE)
+            await asyncio.sleep(1 / RATE)  # the rate that is measured
         await writer.append(RunFinished("done"))
     await following
 

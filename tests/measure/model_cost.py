@@ -184,7 +184,7 @@ async def visited(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
             count, gap = body["messages"][0]["content"].split()
             writer.write(HEAD)
             for _ in range(int(count)):
-                await asyncio.sleep(float(gap))
+                await asyncio.sleep(float(gap))  # the rate that is measured
                 writer.write(piece)
             writer.write(last)
     except (ConnectionError, asyncio.IncompleteReadError):

@@ -45,6 +45,7 @@ from rightseat.models.completion import backends
 from rightseat.models.completion.backends.options import LlamaCppOptions
 from rightseat.models.completion.model import Completion
 from rightseat.models.openai import OpenAI, Options
+from tests.conditions import wait_until
 from tests.local_models import SUITE, load_parts
 
 MAX_TOKENS, SEED = 300, 1
@@ -116,29 +117,24 @@ def served(kind: str, model: str) -> Iterator[tuple[str, int]]:
         command += ["-t", "1", "-tb", "1", "-c", "16384", "-np", "2", "--jinja", "--no-webui", "--props", "--slots"]
     process = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(port, process)
+        wait_until(lambda: is_ready(port, process), 300)
         yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait(30)
 
 
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise SystemExit(f"the server ended with status {process.returncode} before it answered")
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        try:
-            connection.request("GET", "/health")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            pass
-        finally:
-            connection.close()
-        time.sleep(0.3)
-    raise SystemExit(f"the server on port {port} was not ready within 300 s")
+def is_ready(port: int, process: subprocess.Popen[bytes]) -> bool:
+    if process.poll() is not None:
+        raise SystemExit(f"the server ended with status {process.returncode} before it answered")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request("GET", "/health")
+        return connection.getresponse().status == 200
+    except OSError:
+        return False
+    finally:
+        connection.close()
 
 
 async def ask_all(cases: dict[str, Case], wanted: Sequence[Key], url: str, pid: int, file: Path) -> None:

@@ -24,6 +24,8 @@ from pathlib import Path
 import aiohttp
 from aiohttp import web
 
+from tests.conditions import until
+
 GAP_S = 0.02
 WAYS = ("alone", "joined", "console")
 CONFIGURATION = """\
@@ -59,7 +61,7 @@ class PacedModel:
             if index == 0:
                 await self.begun.wait()
                 await self.go.wait()
-            await asyncio.sleep(GAP_S)
+            await asyncio.sleep(GAP_S)  # the rate that is measured
         await self.measured.wait()
         end = {"index": 0, "delta": {}, "finish_reason": "stop"}
         await response.write(f"data: {json.dumps({'id': 'c', 'choices': [end]})}\n\ndata: [DONE]\n\n".encode())
@@ -94,10 +96,7 @@ async def rightseat(model: int) -> AsyncIterator[tuple[str, int]]:
         try:
             url = f"http://127.0.0.1:{port}"
             async with aiohttp.ClientSession() as client:
-                for _ in range(300):
-                    if await answers(client, f"{url}/health"):
-                        break
-                    await asyncio.sleep(0.2)
+                await until(lambda: answers(client, f"{url}/health"), 60)
             yield url, process.pid
         finally:
             process.terminate()
@@ -148,7 +147,7 @@ async def cost(way: str, model: PacedModel, url: str, pid: int) -> float:
             opened += [await client.get("/operator/live", params={"thread": thread}) for thread in threads]
         for response in opened:
             response.raise_for_status()
-        await asyncio.sleep(1)
+        await asyncio.sleep(1)  # what the requests themselves cost is over then
         before = cpu_seconds(pid)
         readers = [asyncio.create_task(read_texts(response, model.chunks)) for response in opened]
         model.go.set()
@@ -157,7 +156,7 @@ async def cost(way: str, model: PacedModel, url: str, pid: int) -> float:
         model.measured.set()
         for response in opened:
             response.close()
-    await asyncio.sleep(1)
+    await asyncio.sleep(1)  # what closing costs is over then
     return spent / (model.streams * (model.chunks - 1)) * 1e6
 
 

@@ -117,7 +117,7 @@ async def measure_servers(servers: Sequence[tuple[str, int]], options: argparse.
         request, words = await count_cpu(session, urls, groups, options.requests, 1)
         stream, many_words = await count_cpu(session, urls, groups, options.streams, options.words)
     before = read_cpu(groups)
-    await asyncio.sleep(IDLE_S)
+    await asyncio.sleep(IDLE_S)  # the idle time that is measured
     return ServerCost(request, (stream - request) / (many_words - words), (read_cpu(groups) - before) / IDLE_S)
 
 

@@ -1,11 +1,8 @@
 """Servers of `programs`, each started once when a test first needs it, and ended when all tests are done."""
 
-import asyncio
 import json
 import os
-import socket
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.conditions import is_listening, until, wait_until
 from tests.servers.installing import install
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -48,8 +46,7 @@ class Server:
 
     async def notes_more(self, what: str, earlier: int) -> None:
         """Waits until it has noted `what` more often than `earlier`."""
-        while self.notes().count(what) <= earlier:  # noqa: ASYNC110  # another process writes the file
-            await asyncio.sleep(0.02)
+        await until(lambda: self.notes().count(what) > earlier)
 
 
 Start = Callable[[str], Server]
@@ -100,12 +97,7 @@ def serving(name: str, folder: Path) -> Iterator[Server]:
 
 def wait_for(port: int, log: Path) -> None:
     """A server may say where it will be found before it can be."""
-    until = time.monotonic() + START
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.1)
-        else:
-            return
+    try:
+        wait_until(lambda: is_listening(port), START)
+    except TimeoutError:
+        raise AssertionError(log.read_text()) from None

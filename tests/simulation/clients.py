@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rightseat.core.errors import LogTruncated, RunNotFound
 from rightseat.core.log import Entry
-from tests.simulation.clock import Loop
+from tests.simulation.clock import Loop, pass_time
 from tests.simulation.replica import Connection, Replica, Told
 
 SILENCE = 3.0
@@ -33,7 +33,7 @@ class Client:
         while not self.is_done:
             if replicas := self._replicas():
                 await self._connect(random.choice(replicas))
-            await asyncio.sleep(random.uniform(0.01, 0.3))
+            await pass_time(random, 0.01, 0.3)
 
     async def _connect(self, replica: Replica) -> None:
         inbox: asyncio.Queue[Told] = asyncio.Queue()

@@ -16,6 +16,10 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+async def pass_time(random: Random, least_s: float, most_s: float) -> None:
+    await asyncio.sleep(random.uniform(least_s, most_s))  # of simulated time
+
+
 class Clock:
     def __init__(self, random: Random) -> None:
         self.now = 0.0

@@ -182,7 +182,7 @@ class Connected:
             except StoreUnreachable as error:
                 if self._link.clock.now - since >= UNAVAILABLE_TIMEOUT_S:
                     raise OSError("the database is away") from error
-                await asyncio.sleep(pause)
+                await asyncio.sleep(pause)  # of simulated time
                 pause = min(2 * pause, 1.0)
 
     def _beat(self) -> None:

@@ -4,7 +4,6 @@ Both write down who asked for what, and when. Every word of the model names its 
 is seen as such. With an answer that broke off it goes on three times out of four, in words of that generation.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.messages import Result
 from rightseat.core.model import CallChunk, CannotContinue, Chunk, PartialOutput, Prompt, StopChunk, TextChunk
 from rightseat.core.tools import Invocation, Tool
-from tests.simulation.clock import Clock
+from tests.simulation.clock import Clock, pass_time
 
 WORDS = 3
 
@@ -71,7 +70,7 @@ class Speaker:
             Request(outside.clock.now, self._process, run, f"answer:{done}", self._executor.get(run))
         )
         for number in range(said, WORDS):
-            await asyncio.sleep(random.uniform(0.01, 0.9))
+            await pass_time(random, 0.01, 0.9)
             yield TextChunk(f"{mine}.{number} ")
         if not done:
             yield CallChunk(0, "{}", f"call-{thread}", "charge")
@@ -93,9 +92,9 @@ class Shop:
 
     async def _charge(self, invocation: Invocation) -> str:
         outside, random, run = self._outside, self._outside.clock.random, invocation.ask.run_id
-        await asyncio.sleep(random.uniform(0.001, 0.05))
+        await pass_time(random, 0.001, 0.05)
         step = f"tool:{invocation.call_id}"
         outside.requests.append(Request(outside.clock.now, self._process, run, step, self._executor.get(run)))
         outside.effects[invocation.key] = outside.effects.get(invocation.key, 0) + 1
-        await asyncio.sleep(random.uniform(0.001, 0.8))
+        await pass_time(random, 0.001, 0.8)
         return "charged"

@@ -108,7 +108,7 @@ class Replica:
                 await self.runtime.open()
                 self.is_ready = True
             except (RightseatError, OSError):
-                await asyncio.sleep(1.0)  # it is started again
+                await asyncio.sleep(1.0)  # of simulated time; then it is started again
 
     def accept(self, connection: Connection, thread_id: str, run_id: str | None, after: str | None) -> None:
         self.loop.call_soon(

@@ -42,7 +42,7 @@ async def answer(messages, info):
         try:
             while True:
                 yield "tick "
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # the pace of a model that goes on until its client leaves
         finally:
             note("gone")
     else:

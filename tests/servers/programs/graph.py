@@ -83,7 +83,7 @@ class Script(BaseChatModel):
             try:
                 while True:
                     yield AIMessageChunk(content="tick ", id=id)
-                    await asyncio.sleep(0.05)
+                    await asyncio.sleep(0.05)  # the pace of a model that goes on until its client leaves
             finally:
                 note("gone")
         else:

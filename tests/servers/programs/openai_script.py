@@ -41,7 +41,7 @@ async def said(messages):
         try:
             while True:
                 yield {"role": "assistant", "content": "tick "}, None
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.05)  # the pace of a model that goes on until its client leaves
         finally:
             note("gone")
     else:

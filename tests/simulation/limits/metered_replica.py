@@ -75,9 +75,9 @@ class MeteredReplica:
                 await self._engine.open(self._perform)
                 self.is_ready = True
             except (RightseatError, OSError):
-                await asyncio.sleep(1.0)  # it is started again
+                await asyncio.sleep(1.0)  # of simulated time; then it is started again
         while True:
-            await asyncio.sleep(1.0)
+            await asyncio.sleep(1.0)  # of simulated time, as `reap_every`
             try:
                 if orphans := await self._threads.orphans():
                     await self._engine.resume(orphans)

@@ -3,7 +3,6 @@
 Some calls fail before their first token, some break off, and some report no usage.
 """
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from random import Random
@@ -12,6 +11,7 @@ from rightseat.core.errors import ModelUnreachable
 from rightseat.core.limits.estimate import measure_prompt
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk, set_model_key
+from tests.simulation.clock import pass_time
 
 WORD = "twelve bytes"
 MAX_TOKENS = 40
@@ -59,14 +59,14 @@ class ProviderModel:
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         assert prompt.parameters.max_tokens == MAX_TOKENS, "the bound is not sent"
         random, record = self._random, self.record
-        await asyncio.sleep(random.uniform(0.01, 0.6))
+        await pass_time(random, 0.01, 0.6)
         if random.random() < 0.1:
             raise ModelUnreachable("down")
         for _ in range(random.randint(1, 3)):
             record.words += 1
             record.possible.add(ESTIMATED_INPUT - (-len(WORD) * record.words // 4))
             yield TextChunk(WORD)
-            await asyncio.sleep(random.uniform(0.01, 0.8))
+            await pass_time(random, 0.01, 0.8)
             if random.random() < 0.05:
                 raise ModelUnreachable("broke off")
         if random.random() < 0.7:
