@@ -8,7 +8,7 @@ import json
 import secrets
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -37,6 +37,7 @@ from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.testing import ScriptedResponse as Said
+from tests.conditions import until
 from tests.engines.test_dbos import begin, schema_of
 from tests.services import POSTGRES, REDIS, keys, schema
 
@@ -121,10 +122,12 @@ class Kept:
 
     async def is_gone(self) -> set[str]:
         """Which of the secrets are left when the time is over."""
-        until = asyncio.get_running_loop().time() + WITHIN_S
-        while (left := await self.found()) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
-            await asyncio.sleep(0.1)
-        return left
+        with suppress(TimeoutError):
+            await until(self._has_none, WITHIN_S)
+        return await self.found()
+
+    async def _has_none(self) -> bool:
+        return not await self.found()
 
 
 class Bank:
@@ -212,13 +215,20 @@ async def test_nothing_is_left_of_a_thread_that_has_expired(kept: Kept, durable:
 async def test_other_threads_stay_when_one_is_deleted(kept: Kept, durable: bool) -> None:
     async with asyncio.timeout(60), kept.serving(durable=durable) as runtime:
         await converse(kept, runtime, "kept")
-        await runtime.start(Ask(messages=(user("Hi"),), thread_id="t", principal=ALICE))
+        kept.secrets["deleted"] = f"deleted{secrets.token_hex(8)}"
+        await runtime.start(Ask(messages=(user(kept.secrets["deleted"]),), thread_id="t", principal=ALICE))
+        before = await kept.found()
         await runtime.delete("t", ALICE)
-        await asyncio.sleep(0.5)  # by then it is erased
+        await until(lambda: is_erased(kept, "deleted"))
         thread = await runtime.thread("kept", ALICE)
 
+    assert before == {*PLACES, "deleted"}
     assert thread is not None
     assert await kept.found() == set(PLACES)
+
+
+async def is_erased(kept: Kept, place: str) -> bool:
+    return place not in await kept.found()
 
 
 async def rightseat(kept: Kept, *arguments: str) -> str:
@@ -348,7 +358,6 @@ async def test_what_could_not_be_deleted_at_once_is_deleted_later(tmp_path: Path
         with pytest.raises(ConnectionError):
             await runtime.delete("t", run.principal)
         engine.is_away = False
-        while not hasattr(engine, "forgotten"):  # noqa: ASYNC110  # it has no event to wait for
-            await asyncio.sleep(0.05)
+        await until(lambda: hasattr(engine, "forgotten"))
 
     assert engine.forgotten == [run.run_id]

@@ -13,12 +13,14 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from tests.conditions import Paced, until
 from tests.faces.copilotkit import urql
 from tests.faces.copilotkit.recorded import ACCEPT
 from tests.faces.copilotkit.serving import chat
@@ -58,9 +60,8 @@ async def backend() -> AsyncIterator[Tap]:
     )
     tap = Tap()
     try:
-        async with asyncio.timeout(120), httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
-            while not await is_healthy(client):  # noqa: ASYNC110  # another process sets no event
-                await asyncio.sleep(0.2)
+        async with httpx2.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            await until(lambda: is_healthy(client), 120)
         async with await asyncio.start_server(lambda r, w: hand_on(tap, port, r, w), "127.0.0.1", 0) as server:
             tap.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             yield tap
@@ -81,10 +82,11 @@ async def hand_on(tap: Tap, port: int, reader: asyncio.StreamReader, writer: asy
     there, to = await asyncio.open_connection("127.0.0.1", port)
 
     async def back() -> None:
-        while piece := await there.read(2048):
+        async for _ in Paced(count(), 0.01):
+            if not (piece := await there.read(2048)):
+                return
             writer.write(piece)
             await writer.drain()
-            await asyncio.sleep(0.01)
 
     answering = asyncio.create_task(back())
     try:
@@ -126,10 +128,13 @@ async def serving(whole: dict[str, Any], folder: Path) -> AsyncIterator[tuple[as
         process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=errors, stderr=errors)
     url = f"http://127.0.0.1:{port}"
     try:
-        async with asyncio.timeout(60), httpx2.AsyncClient(base_url=url) as client:
-            while not await is_healthy(client):
+        async with httpx2.AsyncClient(base_url=url) as client:
+
+            async def is_serving() -> bool:
                 assert process.returncode is None, (folder / "errors").read_text()
-                await asyncio.sleep(0.1)
+                return await is_healthy(client)
+
+            await until(is_serving, 60)
         yield process, url
     finally:
         if process.returncode is None:
@@ -167,11 +172,10 @@ async def first_half(
 
     It tries again as long as the model is being loaded.
     """
-    for attempt in range(attempts):
+    async for attempt in Paced(range(attempts), 0.5):
         last, seen = await heard(url, process, f"r{attempt}")
         if seen[-1]["type"] != "RUN_ERROR":
             break
-        await asyncio.sleep(0.5)
     return last, seen
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 from pydantic import SecretStr
@@ -19,6 +20,7 @@ from rightseat.engines.dbos.system import DbosSystem
 from rightseat.logs import redis
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
+from tests.conditions import Paced
 from tests.services import own_redis
 
 
@@ -49,7 +51,7 @@ async def serving(folder: Path, url: str, model: Told) -> AsyncIterator[Runtime]
 async def until(runtime: Runtime, word: str, after: str | None = None) -> tuple[list[Event], str]:
     """What is said up to a word, and the id of that entry; where entries were lost, from where it goes on."""
     said: list[Event] = []
-    while True:
+    async for _ in Paced(count(), 0.01):
         try:
             async for batch in runtime.follow("r", after):
                 for entry in batch:
@@ -60,7 +62,8 @@ async def until(runtime: Runtime, word: str, after: str | None = None) -> tuple[
         except LogTruncated as gone:
             after = gone.resume
         except RunNotFound:
-            await asyncio.sleep(0.01)  # it is lost, and its writer has not noticed yet
+            continue  # it is lost, and its writer has not noticed yet
+    raise AssertionError
 
 
 async def test_a_run_continues_after_its_log_is_lost_and_sends_the_state_of_the_thread(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -31,8 +32,8 @@ from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order
+from tests.conditions import Paced, settle, until
 from tests.events import without_spans
-from tests.services import until
 
 ANNA = Principal("anna")
 RUNS = 8
@@ -49,11 +50,8 @@ class Talking:
             yield RunFinished("waiting", (Interrupt("i", "approval", "May I?"),))
             return
         yield TextStarted(f"m-{ask.run_id}")
-        number = 0
-        while number < 5 or ask.messages[-1].text == "For ever":
+        async for number in Paced(count() if ask.messages[-1].text == "For ever" else range(5), 0.001):
             yield TextDelta(f"m-{ask.run_id}", f"{number} ")
-            number += 1
-            await asyncio.sleep(0.001)
         yield TextEnded(f"m-{ask.run_id}")
 
 
@@ -237,7 +235,7 @@ async def test_a_thread_is_deleted_while_its_run_continues(tmp_path: Path) -> No
     async with asyncio.timeout(30), running(tmp_path) as runtime:
         await runtime.start(asking("For ever", "r"))
         following = asyncio.create_task(heard(runtime, "r"))
-        await asyncio.sleep(0)
+        await settle()
         await runtime.delete("t", ANNA)
 
         assert (await following)[-1] == RunFinished("cancelled")

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order
+from tests.conditions import Paced
 from tests.services import REDIS, keys, schema
 
 ANNA = Principal("anna")
@@ -39,11 +41,8 @@ class Talking:
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         yield TextStarted(f"m-{ask.run_id}")
-        number = 0
-        while True:
+        async for number in Paced(count(), 0.005):
             yield TextDelta(f"m-{ask.run_id}", f"{number} ")
-            number += 1
-            await asyncio.sleep(0.005)
 
 
 @asynccontextmanager
@@ -169,7 +168,7 @@ async def test_a_server_that_was_frozen_for_longer_than_its_lease_changes_nothin
         found = await asyncio.gather(*following)
         before = await runtime.thread("t0", ANNA)
         other.send_signal(signal.SIGCONT)
-        await asyncio.sleep(3 * LEASE)  # for it to try
+        await asyncio.sleep(3 * LEASE)  # it tries to renew and to write meanwhile; a refused server reports nothing
         after = [list(await runtime.read(f"r{number}")) for number in range(RUNS)]
 
     for entries in found:

@@ -48,7 +48,8 @@ from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, calls, check_order
-from tests.services import schema, until
+from tests.conditions import until
+from tests.services import schema
 
 ROOT = Path(__file__).parent.parent.parent
 LEASE = 1.0
@@ -141,18 +142,17 @@ async def begin(server: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(sys.executable, "-c", program, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
 
 
-async def killed(folder: Path, url: str | None, halt: str, until: str, count: int = 1) -> list[str]:
-    """Serve until `until` was seen `count` times, and the shop was called if it halts; then kill it."""
+async def killed(folder: Path, url: str | None, halt: str, ending: str, count: int = 1) -> list[str]:
+    """Serve until a line with that ending was seen `count` times, and the shop was called if it halts; then kill it."""
     process = await begin(f"serve(Path({str(folder)!r}), {url!r}, {halt!r})")
     assert process.stdout is not None
     seen: list[str] = []
-    while sum(line.endswith(until) for line in seen) < count:
+    while sum(line.endswith(ending) for line in seen) < count:
         line = await process.stdout.readline()
         assert line, "the server ended by itself"
         seen.append(line.decode().strip())
     if halt == "shop":
-        while not (folder / "charges").exists():  # noqa: ASYNC110  # a file sets no event
-            await asyncio.sleep(0.01)
+        await until((folder / "charges").exists)
     process.send_signal(signal.SIGKILL)
     await process.wait()
     return [line.partition(" ")[0] for line in seen]
@@ -219,8 +219,7 @@ async def test_a_run_that_kills_its_process_again_and_again_is_given_up(tmp_path
 async def poisoned(folder: Path, url: str | None) -> None:
     """A server that dies when its shop is called."""
     async with serving(folder, url, shop_halts=True):
-        while not (folder / "charges").exists():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+        await until((folder / "charges").exists)
         os._exit(42)
 
 
@@ -400,8 +399,7 @@ async def test_a_run_that_fails_unexpectedly_is_left_for_a_retry(
             durable = msgspec.structs.replace(ask(), durable=True)
             assert await engine.start(durable, perform)
             await broken.wait()
-            while "failed unexpectedly" not in caplog.text:  # noqa: ASYNC110  # a line in the log sets no event
-                await asyncio.sleep(0.01)
+            await until(lambda: "failed unexpectedly" in caplog.text)
             resumed = await engine.resume([durable])
         finally:
             await engine.close()
@@ -470,8 +468,7 @@ async def test_the_steps_of_a_run_are_deleted_some_time_after_its_end(tmp_path: 
         await rest(runtime)
         await runtime.settled("t", ask().principal)
         system = DbosSystem(url or tmp_path / "steps.db", schema_of(url))
-        while "SUCCESS" not in (await asyncio.to_thread(rows, tmp_path, url)).values():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
+        await until(partial(has_succeeded, tmp_path, url))
         await system.delete_ended(3600)
         young = await asyncio.to_thread(rows, tmp_path, url)
         await system.delete_ended(-1)
@@ -497,6 +494,10 @@ async def test_a_run_that_ended_as_its_process_died_is_not_kept_as_going_on(tmp_
     assert before == {"r": "PENDING"}
     assert thread is not None
     assert len(thread.messages) == 4
+
+
+async def has_succeeded(folder: Path, url: str | None) -> bool:
+    return "SUCCESS" in (await asyncio.to_thread(rows, folder, url)).values()
 
 
 async def has_no_rows(folder: Path, url: str | None) -> bool:

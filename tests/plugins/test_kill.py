@@ -39,6 +39,7 @@ from rightseat.plugins.testing.mocks import ScriptedModelCaller
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, check_order, says
+from tests.conditions import until
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples/plugins"
@@ -300,8 +301,7 @@ async def test_R_11_2_an_interrupted_read_only_request_is_sent_again(tmp_path: P
         async with asyncio.timeout(100):
             recorder.silent.set()
             async with process(tmp_path, name, 0, "r", ""):
-                while not recorder.requests:  # noqa: ASYNC110  # a request in a thread sets no event
-                    await asyncio.sleep(0.01)
+                await until(lambda: recorder.requests)
             recorder.silent.clear()
             recorder.released.set()
             async with serving(tmp_path, name) as runtime:
@@ -323,8 +323,7 @@ async def test_R_11_2_an_interrupted_post_is_sent_again_only_after_a_person_agre
                 question = asked(await heard(runtime, "r1"))
             recorder.silent.set()
             async with process(tmp_path, SCAN, 0, "r2", question):
-                while not recorder.requests:  # noqa: ASYNC110  # a request in a thread sets no event
-                    await asyncio.sleep(0.01)
+                await until(lambda: recorder.requests)
             recorder.silent.clear()
             recorder.released.set()
             async with serving(tmp_path, SCAN) as runtime:

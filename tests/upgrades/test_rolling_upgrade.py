@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 from rightseat.core.ask import ANYONE
 from rightseat.core.threads import Thread
 from rightseat.stores import sql
+from tests.conditions import Paced
 from tests.services import REDIS, keys, schema
 
 pytestmark = pytest.mark.whole
@@ -128,15 +130,13 @@ class Load:
     async def _run(self, http: httpx2.AsyncClient, thread: str, choice: int) -> None:
         operation = "run"
         async with asyncio.timeout(WAIT_S):
-            while True:
-                choice += 1
-                url = self.urls[choice % len(self.urls)]
+            async for turn in Paced(count(choice + 1), 0.1):
+                url = self.urls[turn % len(self.urls)]
                 if await self._is_finished(http, f"{url}/copilotkit/agent/default/{operation}", thread):
                     return
                 if thread in self.threads:
                     operation = "connect"
                     self.repeated += 1
-                await asyncio.sleep(0.1)
 
     async def _is_finished(self, http: httpx2.AsyncClient, url: str, thread: str) -> bool:
         kinds = []

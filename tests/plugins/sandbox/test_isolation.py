@@ -7,8 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 
 from rightseat.plugins.sandbox import SandboxLimits
 from rightseat.plugins.sandbox.process import find_layers
+from tests.conditions import until
 from tests.plugins.sandbox.tools import failure, make, run
 
 pytestmark = [
@@ -233,11 +232,11 @@ async def test_a_tool_can_use_the_standard_library(tmp_path: Path, body: str) ->
 async def test_R_9_2_the_process_of_a_tool_ends_when_the_server_is_killed(tmp_path: Path) -> None:
     server = await asyncio.to_thread(start_server, tmp_path, "import time; time.sleep(60)")
     try:
-        tool = await asyncio.to_thread(wait_for, lambda: working(server.pid))
+        tool = await until(lambda: working(server.pid))
 
         os.kill(server.pid, signal.SIGKILL)
         server.wait()
-        await asyncio.to_thread(wait_for, lambda: not lives(tool) and "gone")
+        await until(lambda: not lives(tool))
     finally:
         server.kill()
 
@@ -312,15 +311,6 @@ def lives(pid: int) -> bool:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-
-
-def wait_for(look: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 20
-    while time.monotonic() < end:
-        if found := look():
-            return found
-        time.sleep(0.05)
-    raise TimeoutError
 
 
 def scratch_folders() -> list[Path]:
