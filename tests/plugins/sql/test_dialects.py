@@ -20,9 +20,10 @@ pytestmark = pytest.mark.whole
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) AS c FROM n"
 
 
-@pytest.fixture(params=list(ENGINES))
-async def dialect(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Dialect]:
-    async with ENGINES[request.param](tmp_path) as dialect:
+@pytest.fixture(scope="module", params=list(ENGINES))
+async def dialect(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Dialect]:
+    """One for all tests, which only read: a child process for each of them would take most of the time."""
+    async with ENGINES[request.param](tmp_path_factory.mktemp("shop")) as dialect:
         yield dialect
 
 
@@ -129,11 +130,12 @@ OUTSIDE = {
 }
 
 
-@pytest.mark.parametrize(("kind", "sql"), [(kind, sql) for kind, each in OUTSIDE.items() for sql in each])
-async def test_R_8_6_the_database_cannot_read_files_or_open_connections(kind: str, sql: str, tmp_path: Path) -> None:
-    async with ENGINES[kind](tmp_path) as dialect:
-        with pytest.raises(BadQuery):
-            await dialect.run(sql, COLUMNS, 5)
+@pytest.mark.parametrize(
+    ("dialect", "sql"), [(kind, sql) for kind, each in OUTSIDE.items() for sql in each], indirect=["dialect"]
+)
+async def test_R_8_6_the_database_cannot_read_files_or_open_connections(dialect: Dialect, sql: str) -> None:
+    with pytest.raises(BadQuery):
+        await dialect.run(sql, COLUMNS, 5)
 
 
 async def test_R_8_6_an_endless_query_is_stopped_within_its_limit(dialect: Dialect) -> None:
