@@ -54,7 +54,7 @@ from tests.access.examples import (
     THREAD,
     Example,
 )
-from tests.conftest import Serve
+from tests.conftest import Serve, serving
 
 ALICE = Principal("alice")
 FACES = parts.builtin("faces")
@@ -171,6 +171,13 @@ async def world(serve: Serve, folder: Path) -> AsyncIterator[World]:
         yield World(assembly, client)
 
 
+@pytest.fixture(scope="module")
+async def shared(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """For operations that change nothing, which is checked. A server for each of them would take most of the time."""
+    async with world(serving, tmp_path_factory.mktemp("world")) as here:
+        yield here
+
+
 async def seed(assembly: Assembly) -> None:
     runtime = assembly.runtime
     said = Ask(messages=(user(CANARY),), thread_id=THREAD, run_id=RUN, principal=ALICE, state={"secret": CANARY})
@@ -208,15 +215,26 @@ def example_of(face: str, name: str, assembly: Assembly) -> Example:
 
 
 @pytest.mark.parametrize(("face", "name"), list(operations()))
-async def test_an_operation_returns_data_only_to_its_owner(face: str, name: str, serve: Serve, tmp_path: Path) -> None:
-    async with world(serve, tmp_path) as here:
-        example = example_of(face, name, here.assembly)
-        before = await here.snapshot()
+async def test_an_operation_returns_data_only_to_its_owner(
+    face: str, name: str, shared: World, serve: Serve, tmp_path: Path
+) -> None:
+    if example_of(face, name, shared.assembly).changes:
+        async with world(serve, tmp_path) as own:
+            await check_operation(own, example_of(face, name, own.assembly))
+        return
+    before = await shared.snapshot()
+    await check_operation(shared, example_of(face, name, shared.assembly))
 
-        await check_strangers(here, example)
-        await check_others(here, example)
-        assert await here.snapshot() == before
-        await check_owner(here, example)
+    assert await shared.snapshot() == before
+
+
+async def check_operation(here: World, example: Example) -> None:
+    here.client.cookies.clear()  # that an operation before may have set
+    before = await here.snapshot()
+    await check_strangers(here, example)
+    await check_others(here, example)
+    assert await here.snapshot() == before
+    await check_owner(here, example)
 
 
 BODIES = [(face, name) for face, name in operations() if not name.startswith("GET")]
@@ -224,31 +242,29 @@ DEEP = b'{"a":' * 65 + b"1" + b"}" * 65
 
 
 @pytest.mark.parametrize(("face", "name"), BODIES)
-async def test_a_body_is_accepted_only_as_json_with_limited_depth(
-    face: str, name: str, serve: Serve, tmp_path: Path
-) -> None:
-    async with world(serve, tmp_path) as here:
-        example = example_of(face, name, here.assembly)
-        before = await here.snapshot()
+async def test_a_body_is_accepted_only_as_json_with_limited_depth(face: str, name: str, shared: World) -> None:
+    example = example_of(face, name, shared.assembly)
+    shared.client.cookies.clear()
+    before = await shared.snapshot()
 
-        async def post(content: bytes, kind: dict[str, str]) -> int:
-            headers = {
-                "x-api-key": "key-alice",
-                "accept": "application/json, text/event-stream",
-                "x-rightseat": "1",
-            } | kind
-            url, query = example.path, example.query
-            return (
-                await here.client.request(example.method, url, params=query, headers=headers, content=content)
-            ).status_code
+    async def post(content: bytes, kind: dict[str, str]) -> int:
+        headers = {
+            "x-api-key": "key-alice",
+            "accept": "application/json, text/event-stream",
+            "x-rightseat": "1",
+        } | kind
+        url, query = example.path, example.query
+        return (
+            await shared.client.request(example.method, url, params=query, headers=headers, content=content)
+        ).status_code
 
-        whole = json.dumps(example.body or {}).encode()
-        forms = () if "transcri" in name else ("multipart/form-data; boundary=x",)
-        for kind in ("text/plain", "application/x-www-form-urlencoded", "text/plain; application/json", *forms):
-            assert await post(whole, {"content-type": kind}) == 415
-        assert await post(whole, {}) == 415
-        assert await post(DEEP, {"content-type": "application/json"}) == 400
-        assert await here.snapshot() == before
+    whole = json.dumps(example.body or {}).encode()
+    forms = () if "transcri" in name else ("multipart/form-data; boundary=x",)
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "text/plain; application/json", *forms):
+        assert await post(whole, {"content-type": kind}) == 415
+    assert await post(whole, {}) == 415
+    assert await post(DEEP, {"content-type": "application/json"}) == 400
+    assert await shared.snapshot() == before
 
 
 async def check_strangers(here: World, example: Example) -> None:
