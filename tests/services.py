@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 import socket
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,8 +19,12 @@ REDIS = "redis://127.0.0.1:6379/0"
 
 @asynccontextmanager
 async def schema() -> AsyncIterator[str]:
-    """An empty schema of its own, as a URL that leads nowhere else."""
-    name = f"test_{secrets.token_hex(8)}"
+    """An empty schema of its own, as a URL that leads nowhere else, for tests of migrations and of schemas.
+
+    Others use `databases.migrated_database`, which is cheaper. It also drops the schemas of runs that were killed: the
+    name has the time.
+    """
+    name = f"test_{int(time.time()):08x}_{secrets.token_hex(8)}"
     try:
         connection = await asyncpg.connect(POSTGRES)
     except OSError:

@@ -38,13 +38,17 @@ from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.testing import ScriptedResponse as Said
 from tests.conditions import until
-from tests.engines.test_dbos import begin, schema_of
-from tests.services import POSTGRES, REDIS, keys, schema
+from tests.databases import migrated_database, migrated_file
+from tests.engines.test_dbos import begin
+from tests.services import REDIS, keys
 
 ROOT = Path(__file__).parent.parent
 ALICE = Principal("alice")
 PLACES = ("question", "answer", "argument", "result", "state", "name", "file")
 WITHIN_S = 5.0
+LIST_TABLES = """
+SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
+"""
 
 
 class Kept:
@@ -63,7 +67,7 @@ class Kept:
             log: Any = SqliteLog(path, compact_after_seconds=0) if self.url is None else self._redis()
             await stack.enter_async_context(log)
             threads = await stack.enter_async_context(SqlThreads(connect(self.url or path), retention_days))
-            steps = DbosSystem(self.url or self.folder / "steps.db", schema_of(self.url))
+            steps = DbosSystem(self.url or self.folder / "steps.db")
             engine = DbosEngine(steps) if durable else LocalEngine()
             loop = Loop(ScriptedModel(self._answer), [Bank(self)], durable=durable)
             runtime = Runtime({"default": loop}, log=log, threads=threads, engine=engine, artifacts=threads.artifacts)
@@ -88,7 +92,7 @@ class Kept:
         if self.url is not None:
             found["threads"] = {"type": "sql", "url": self.url}
             found["log"] = {"type": "redis", "url": REDIS, "prefix": self.prefix}
-            found["engine"] |= {"url": self.url, "db_schema": schema_of(self.url)}
+            found["engine"] |= {"url": self.url}
         return found
 
     async def found(self) -> set[str]:
@@ -102,11 +106,11 @@ class Kept:
     async def _rows(self) -> list[bytes]:
         if self.url is None:
             return []
-        name, rows = schema_of(self.url), list[bytes]()
-        connection = await asyncpg.connect(POSTGRES)
+        rows = list[bytes]()
+        connection = await asyncpg.connect(self.url)
         try:
-            for table in await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = $1", name):
-                everything = f'SELECT t::text FROM "{name}"."{table["tablename"]}" AS t'  # noqa: S608  # our own
+            for schema, table in await connection.fetch(LIST_TABLES):
+                everything = f'SELECT t::text FROM "{schema}"."{table}" AS t'  # noqa: S608  # our own
                 rows += [row[0].encode() for row in await connection.fetch(everything)]
         finally:
             await connection.close()
@@ -151,10 +155,12 @@ def spellings(secret: str) -> list[bytes]:
 async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kept]:
     folder = tmp_path / "state"
     if request.param == "sqlite":
+        migrated_file(folder / "rightseat.db")
+        migrated_file(folder / "steps.db", "steps.db")
         yield Kept(folder, None, "")
         return
     folder.mkdir()
-    async with schema() as url, keys() as prefix:
+    async with migrated_database() as url, keys() as prefix:
         yield Kept(folder, url, prefix)
 
 
@@ -300,7 +306,7 @@ async def test_a_thread_can_be_listed_exported_and_deleted_while_the_server_runs
 
 async def test_a_run_on_another_replica_stores_nothing_after_its_thread_was_deleted(tmp_path: Path) -> None:
     """The other server halts in the middle of its answer."""
-    async with schema() as url, asyncio.timeout(60):
+    async with migrated_database() as url, asyncio.timeout(60):
         other = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '1')")
         try:
             assert other.stdout is not None

@@ -27,7 +27,8 @@ from rightseat.stores.prepared import Parameters, PreparedStatement
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import until
 from tests.conftest import Serve
-from tests.services import proxy, schema
+from tests.databases import migrated_database
+from tests.services import proxy
 from tests.stores.conftest import database
 
 NEVER = 3600.0
@@ -192,7 +193,7 @@ async def test_last_uses_are_written_together_in_the_background(threads: SqlThre
 
 
 async def test_keys_of_the_store_are_refused_while_it_is_away_too_long_and_those_of_the_file_are_not() -> None:
-    async with schema() as url, proxy(urlsplit(url).port or 5432) as line:
+    async with migrated_database() as url, proxy(urlsplit(url).port or 5432) as line:
         far = url.replace(f":{urlsplit(url).port}", f":{line.port}")
         async with SqlThreads(connect(url)) as near, SqlThreads(connect(far)) as threads:
             key, own = await add(near), AccessKey("ci", "", digest("key-ci"), "ci")
@@ -232,7 +233,7 @@ faces: [{{type: openai, path: /v1}}, {{type: operator, path: /operator, session_
 async def test_two_servers_refuse_a_revoked_key_and_its_sessions_without_a_restart(
     serve: Serve, tmp_path: Path
 ) -> None:
-    async with schema() as url, SqlThreads(connect(url)) as threads:
+    async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         key = generate()
         scopes = ("*", "operator.watch:*")
         await threads.api_keys.add(StoredKey("alice", "alice", scopes, (secret_of(key),), format_time(0)))
@@ -256,7 +257,7 @@ async def test_two_servers_refuse_a_revoked_key_and_its_sessions_without_a_resta
 
 
 async def test_two_servers_cancel_the_runs_of_a_revoked_key_if_asked_to(serve: Serve, tmp_path: Path) -> None:
-    async with schema() as url, SqlThreads(connect(url)) as threads:
+    async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         keys = {name: generate() for name in ("alice", "bob")}
         for name, key in keys.items():
             await threads.api_keys.add(StoredKey(name, name, ("*",), (secret_of(key),), format_time(0)))

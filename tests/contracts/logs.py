@@ -20,7 +20,8 @@ from rightseat.logs.memory import MemoryLog
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.sqlite.log import SqliteLog
 from tests.conditions import Paced
-from tests.services import REDIS, keys, schema
+from tests.databases import migrated_database
+from tests.services import REDIS, keys
 
 Fleet = Callable[..., Awaitable[Log]]
 
@@ -48,7 +49,7 @@ async def sharing(kind: str, port: int | None = None) -> AsyncIterator[Fleet]:
             yield await stack.enter_async_context(sharing_file())
             return
         prefix = await stack.enter_async_context(keys()) if kind == "redis" else ""
-        url = REDIS if kind == "redis" else await stack.enter_async_context(schema())
+        url = REDIS if kind == "redis" else await stack.enter_async_context(migrated_database())
 
         async def one_more(*, direct: bool = False) -> Log:
             there = url if direct or port is None else re.sub(r":\d{4}/", f":{port}/", url)

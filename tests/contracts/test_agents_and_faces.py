@@ -19,6 +19,7 @@ import yaml
 from rightseat import app, config
 from tests.conftest import Serve
 from tests.contracts.agents import SUBJECTS, Subject
+from tests.databases import migrated_file
 from tests.faces.copilotkit import recorded
 from tests.faces.copilotkit.serving import chat
 from tests.faces.copilotkit.urql import merge, parts
@@ -175,6 +176,7 @@ async def running(subject: Subject, server: Server, serve: Serve, folder: Path) 
     }
     models = {"default": {"type": "scripted"}}
     file.write_text(yaml.safe_dump(given | {"models": models}))
+    migrated_file(folder / "rightseat.db")
     async with serve(app.build(config.read(file))) as url:
         yield url
 

@@ -21,11 +21,12 @@ import httpx2
 import pytest
 
 from tests.conditions import Paced, until
+from tests.databases import migrated_database
 from tests.faces.copilotkit import urql
 from tests.faces.copilotkit.recorded import ACCEPT
 from tests.faces.copilotkit.serving import chat
 from tests.local_models import require_llama_server
-from tests.services import REDIS, keys, schema
+from tests.services import REDIS, keys
 
 pytestmark = [pytest.mark.backends, pytest.mark.whole]
 
@@ -278,11 +279,11 @@ async def test_a_client_of_a_server_that_slept_sees_how_another_went_on(
 
     The runs of OpenAI's and OpenBB's clients belong to one request, and are not durable.
     """
-    async with asyncio.timeout(50), schema() as database, keys() as prefix:
+    async with asyncio.timeout(50), migrated_database() as database, keys() as prefix:
         shared = {
             "threads": {"type": "sql", "url": database, "lease_seconds": LEASE},
             "log": {"type": "redis", "url": REDIS, "prefix": prefix},
-            "engine": {"type": "dbos", "url": database, "db_schema": database.rpartition("%3D")[2]},
+            "engine": {"type": "dbos", "url": database},
         }
         one, two = (configuration(backend, tmp_path / name) | shared for name in ("one", "two"))
         async with serving(one, tmp_path) as (process, url), serving(two, tmp_path):

@@ -26,7 +26,8 @@ from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order
 from tests.conditions import Paced
-from tests.services import REDIS, keys, schema
+from tests.databases import migrated_database
+from tests.services import REDIS, keys
 
 ANNA = Principal("anna")
 LEASE = 1.0
@@ -99,13 +100,17 @@ async def fleet(
         async with two_servers("sqlite", str(tmp_path / "rightseat.db"), "") as both:
             yield both
     else:
-        async with schema() as database, keys() as prefix, two_servers(request.param, database, prefix) as both:
+        async with (
+            migrated_database() as database,
+            keys() as prefix,
+            two_servers(request.param, database, prefix) as both,
+        ):
             yield both
 
 
 @pytest.fixture(params=["redis", "postgres"])
 async def replicas(request: pytest.FixtureRequest) -> AsyncIterator[tuple[asyncio.subprocess.Process, Runtime]]:
-    async with schema() as database, keys() as prefix, two_servers(request.param, database, prefix) as both:
+    async with migrated_database() as database, keys() as prefix, two_servers(request.param, database, prefix) as both:
         yield both
 
 

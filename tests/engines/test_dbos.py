@@ -49,6 +49,7 @@ from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, calls, check_order
 from tests.conditions import until
+from tests.databases import migrated_database, migrated_file
 from tests.services import schema
 
 ROOT = Path(__file__).parent.parent.parent
@@ -120,8 +121,8 @@ async def serve(folder: Path, url: str | None, halt: str) -> None:
 
 
 def schema_of(url: str | None) -> str:
-    """What DBOS keeps goes into the schema of the test, too."""
-    return url.rpartition("%3D")[2] if url else "dbos"
+    """DBOS has a schema for its tables; in a test that has a schema of its own, it is that one."""
+    return url.rpartition("%3D")[2] if url and "%3D" in url else "dbos"
 
 
 def ask() -> Ask:
@@ -129,11 +130,13 @@ def ask() -> Ask:
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-async def url(request: pytest.FixtureRequest) -> AsyncIterator[str | None]:
+async def url(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[str | None]:
     if request.param == "sqlite":
+        migrated_file(tmp_path / "rightseat.db")
+        migrated_file(tmp_path / "steps.db", "steps.db")
         yield None
         return
-    async with schema() as url:
+    async with migrated_database() as url:
         yield url
 
 
@@ -333,6 +336,7 @@ async def until_spoken(process: asyncio.subprocess.Process) -> None:
 
 
 async def test_a_run_of_one_server_can_be_cancelled_at_another(tmp_path: Path) -> None:
+    """The servers make all tables themselves, those of DBOS in a schema with another name."""
     async with asyncio.timeout(60), schema() as url, serving(tmp_path, url) as runtime:
         process = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '0')")
         await until_spoken(process)
@@ -352,7 +356,7 @@ async def test_a_run_of_one_server_can_be_cancelled_at_another(tmp_path: Path) -
 
 async def test_a_run_that_was_cancelled_before_its_process_died_ends_as_cancelled(tmp_path: Path) -> None:
     """The process stands still: it neither hears of the cancel nor ends the run."""
-    async with asyncio.timeout(60), schema() as url, serving(tmp_path, url) as runtime:
+    async with asyncio.timeout(60), migrated_database() as url, serving(tmp_path, url) as runtime:
         process = await begin(f"serve(Path({str(tmp_path)!r}), {url!r}, '0')")
         await until_spoken(process)
         process.send_signal(signal.SIGSTOP)

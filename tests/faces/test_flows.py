@@ -15,12 +15,13 @@ import httpx2
 import pytest
 
 from rightseat.plugins.model_calls import ModelRequest, ModelResponse, RoleModelCaller
+from tests.databases import migrated_database
 from tests.faces.copilotkit import serving as graphql
 from tests.faces.copilotkit.current.serving import ALICE, BOB, Frame, asking, read, text_of, visiting
 from tests.faces.openai.serving import sdk
 from tests.faces.openbb import serving as openbb
 from tests.faces.plugged import CONVERT, EXAMPLE, SALES, SCAN, WEATHER, plugged
-from tests.services import REDIS, keys, schema
+from tests.services import REDIS, keys
 
 RUN, CONNECT = "/agent/default/run", "/agent/default/connect"
 CSV = "name,amount\nApple,3\n"
@@ -240,7 +241,7 @@ async def test_copilotkits_own_chat_gets_the_first_questions_and_then_those_afte
 
 
 async def test_another_process_suggests_what_a_flow_suggested(tmp_path: Path, monkeypatch: Patch) -> None:
-    async with schema() as database, keys() as prefix:
+    async with migrated_database() as database, keys() as prefix:
         fleet: Any = {
             "threads": {"type": "sql", "url": database},
             "log": {"type": "redis", "url": REDIS, "prefix": prefix},

@@ -16,7 +16,8 @@ from rightseat.health import readiness
 from rightseat.health.readiness import Dependency, Readiness, address_of, check, probe_of
 from tests.conditions import settle, until
 from tests.conftest import Serve
-from tests.services import POSTGRES, free_port, own_redis, proxy, schema
+from tests.databases import migrated_database
+from tests.services import POSTGRES, free_port, own_redis, proxy
 
 
 def fleet(folder: Path, **urls: str) -> tuple[Assembly, FastAPI]:
@@ -64,7 +65,7 @@ async def test_a_database_that_does_not_respond_is_reported_within_about_a_secon
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
-    async with schema() as database, proxy(5432) as between:
+    async with migrated_database() as database, proxy(5432) as between:
         behind = database.replace("127.0.0.1:5432", f"127.0.0.1:{between.port}")
         _, built = fleet(tmp_path, threads=behind)
         async with asyncio.timeout(60), serve(built) as url, httpx2.AsyncClient(base_url=url) as client:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
@@ -15,17 +15,24 @@ from rightseat.core.events import TextDelta
 from rightseat.core.log import Entry
 from rightseat.logs.postgres import Options, build
 from rightseat.logs.shared.log import SharedLog
+from tests.databases import migrated_database
 from tests.services import free_port, schema
 
 
 @pytest.fixture
 async def url() -> AsyncIterator[str]:
-    async with schema() as url:
+    async with migrated_database() as url:
         yield url
 
 
 @pytest.fixture
 async def connection(url: str) -> AsyncIterator[Any]:
+    async with connected(url) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def connected(url: str) -> AsyncIterator[Any]:
     connection = await asyncpg.connect(url)
     try:
         yield connection
@@ -48,14 +55,16 @@ async def write(log: SharedLog, run_id: str, text: str = "one") -> None:
 # Tables
 
 
-async def test_all_processes_may_start_at_once_on_an_empty_database(url: str, connection: Any) -> None:
-    async with asyncio.timeout(20), AsyncExitStack() as stack:
+async def test_all_processes_may_start_at_once_on_an_empty_database() -> None:
+    async with asyncio.timeout(20), schema() as url, AsyncExitStack() as stack:
         logs = await asyncio.gather(*(stack.enter_async_context(built(url)) for _ in range(8)))
         await asyncio.gather(*(write(log, f"r{number}") for number, log in enumerate(logs)))
         found = await asyncio.gather(*(logs[0].read(f"r{number}") for number in range(8)))
+        connection = await stack.enter_async_context(connected(url))
+        versions = await connection.fetchval("SELECT count(*) FROM log_version")
 
     assert [len(entries) for entries in found] == [1] * 8
-    assert await connection.fetchval("SELECT count(*) FROM log_version") == 1
+    assert versions == 1
 
 
 async def test_a_database_of_a_newer_version_is_left_alone(url: str, connection: Any) -> None:

@@ -14,7 +14,8 @@ from rightseat.stores.databases import connect
 from rightseat.stores.rows import now
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import until
-from tests.services import proxy, schema
+from tests.databases import migrated_database
+from tests.services import proxy
 from tests.stores.expiry import expire
 
 OLD = AuditLine("2020-01-01T00:00:00.000Z", "operator: olga signed in", "", "sign_in", "olga")
@@ -79,7 +80,7 @@ async def test_lines_wait_while_the_store_is_away_and_one_warning_says_so(
     trail_logger: logging.Logger, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "MAX_UNWRITTEN", 3)
-    async with schema() as url, proxy(urlsplit(url).port or 5432) as line:
+    async with migrated_database() as url, proxy(urlsplit(url).port or 5432) as line:
         far = url.replace(f":{urlsplit(url).port}", f":{line.port}")
         async with SqlThreads(connect(far)) as threads:
             trail = AuditTrail(store=threads.audit)

@@ -24,7 +24,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
-from tests.services import schema
+from tests.databases import migrated_database
 
 THREE = [
     Limit("runs", "user", [LimitRule("runs", 10)]),
@@ -122,7 +122,7 @@ async def test_limits_add_seven_statements_to_a_run_and_none_without_limits(wher
 @pytest.mark.parametrize("transient", [True, False])
 async def test_limits_add_two_round_trips_to_a_run_on_postgresql(transient: bool) -> None:
     """One admits the run and reserves its first call, one settles the call and gives back the slot."""
-    async with schema() as url:
+    async with migrated_database() as url:
         found = await list_statements(url, THREE, transient=transient)
 
     of_limits = [one for one in found if is_of_limits(one)]

@@ -37,7 +37,8 @@ from rightseat.stores.databases import connect
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import settle, until
-from tests.services import Proxy, proxy, schema
+from tests.databases import migrated_database
+from tests.services import Proxy, proxy
 from tests.stores.expiry import expire
 
 USAGE = UsageKey("alice", "ci", "default", "big")
@@ -261,7 +262,7 @@ async def test_a_slot_that_passed_to_another_process_is_given_back_if_the_first_
 
 async def test_a_run_whose_slot_was_given_back_after_its_admission_is_not_claimed() -> None:
     asked = Ask(messages=(user("Hi"),), run_id="run", durable=True)
-    async with schema() as url, SqlThreads(connect(url)) as threads:
+    async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         (admitted,) = await threads.limits.apply([reserve("run:slot", RUNS)])
         assert isinstance(admitted, Admitted)
         await threads.limits.apply([Settle(admitted.hold, USAGE)])
@@ -277,7 +278,7 @@ async def test_a_run_whose_slot_was_given_back_after_its_admission_is_not_claime
 async def test_a_claim_waits_for_the_process_that_gives_its_slot_back() -> None:
     """The other process has looked for runs already, so it would not find this one."""
     asked = Ask(messages=(user("Hi"),), run_id="run", durable=True)
-    async with asyncio.timeout(60), schema() as url, SqlThreads(connect(url)) as threads:
+    async with asyncio.timeout(60), migrated_database() as url, SqlThreads(connect(url)) as threads:
         await threads.limits.apply([reserve("run:slot", RUNS)])
         other = await asyncpg.connect(url)
         async with other.transaction():
@@ -322,7 +323,7 @@ def recording_scripts(threads: SqlThreads) -> Iterator[list[str]]:
 
 
 async def test_a_process_that_knows_its_rows_needs_one_round_trip_on_postgresql() -> None:
-    async with schema() as where, SqlThreads(connect(where)) as threads:
+    async with migrated_database() as where, SqlThreads(connect(where)) as threads:
         await threads.limits.apply([reserve("first", REQUESTS, RUNS, TOKENS)])  # adds the counters
         with recording_scripts(threads) as sent:
             (admitted,) = await threads.limits.apply([reserve("h", REQUESTS, RUNS, TOKENS)])
@@ -340,7 +341,7 @@ async def test_a_process_that_knows_its_rows_needs_one_round_trip_on_postgresql(
 
 
 async def test_a_process_compares_again_with_the_rows_that_another_one_has_written() -> None:
-    async with schema() as where, SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as other:
+    async with migrated_database() as where, SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as other:
         for number in range(3):
             for threads in (one, other):
                 await threads.limits.apply([reserve(f"{number}:{id(threads)}", RUNS)])
@@ -355,7 +356,7 @@ async def test_a_process_compares_again_with_the_rows_that_another_one_has_writt
 
 
 async def test_processes_that_change_the_same_rows_lock_them_first() -> None:
-    async with schema() as where, AsyncExitStack() as stack:
+    async with migrated_database() as where, AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(SqlThreads(connect(where))) for _ in range(4)]
         outcomes = await asyncio.gather(
             *(one.limits.apply([reserve(f"{id(one)}:{number}", RUNS)]) for number in range(5) for one in opened)
@@ -368,7 +369,7 @@ async def test_processes_that_change_the_same_rows_lock_them_first() -> None:
 
 @pytest.mark.parametrize("days", [-1, 1])
 async def test_a_process_whose_clock_is_wrong_counts_on_the_day_of_the_database(days: int) -> None:
-    async with schema() as where, SqlThreads(connect(where)) as threads:
+    async with migrated_database() as where, SqlThreads(connect(where)) as threads:
         (first,) = await threads.limits.apply([reserve("first", TOKENS)])
         known = threads.limits._known
         assert known._clock is not None
@@ -393,7 +394,7 @@ async def behind_proxy() -> AsyncIterator[tuple[str, Proxy, SqlLimits, Ledger]]:
     """A database, the proxy before it, the limits of a process that connects through it, and their ledger."""
     async with (
         asyncio.timeout(60),
-        schema() as where,
+        migrated_database() as where,
         proxy(5432) as way,
         SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
         Ledger(threads.limits) as ledger,
@@ -408,8 +409,8 @@ async def test_a_settlement_that_a_crash_of_the_database_loses_is_repeated() -> 
         admitted = await ledger.reserve(reserve("h", RUNS))
         assert isinstance(admitted, Admitted)
         crashed = await asyncpg.connect(where)
-        await crashed.execute("CREATE TABLE before AS SELECT * FROM limit_holds")
-        await crashed.execute("CREATE TABLE counters_before AS SELECT * FROM limit_counters")
+        await crashed.execute("CREATE TEMP TABLE before AS SELECT * FROM limit_holds")
+        await crashed.execute("CREATE TEMP TABLE counters_before AS SELECT * FROM limit_counters")
         await ledger.settle(Settle(admitted.hold, USAGE, UsageCounts(input_tokens=5)))
         assert await totals(limits) == {"concurrent_runs": (0, 1)}
         await crashed.execute("DELETE FROM limit_counters; INSERT INTO limit_counters SELECT * FROM counters_before")
@@ -585,7 +586,7 @@ async def test_a_limit_that_downgrades_counts_asks_and_no_calls(limits: LimitSto
 
 async def test_a_transient_run_whose_slot_was_given_back_after_its_admission_does_not_start() -> None:
     asked = Ask(messages=(user("Hi"),), run_id="run", transient=True)
-    async with schema() as url, SqlThreads(connect(url)) as threads:
+    async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         (admitted,) = await threads.limits.apply([reserve("run:slot", RUNS)])
         assert isinstance(admitted, Admitted)
         assert (await threads.claim(asked, needs_slot=True)).epoch == 1
@@ -600,7 +601,7 @@ async def test_a_process_forgets_its_oldest_holds_and_settles_them_all_the_same(
 ) -> None:
     """Another process may have settled them, so that this one never does."""
     monkeypatch.setattr(known_limits, "MAX_KNOWN_HOLDS", 2)
-    async with schema() as url, SqlThreads(connect(url)) as threads:
+    async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         (first,) = await threads.limits.apply([reserve("first", RUNS)])
         for number in range(4):
             await threads.limits.apply([reserve(f"later:{number}", RUNS)])

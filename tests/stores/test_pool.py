@@ -14,6 +14,7 @@ from rightseat.core.errors import StoreUnreachable
 from rightseat.stores import pool, postgresql
 from rightseat.stores.postgresql import Postgres
 from tests.conditions import until
+from tests.databases import migrated_database
 from tests.services import Proxy, proxy, schema
 
 
@@ -28,7 +29,7 @@ async def store(way: Proxy, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Po
     monkeypatch.setattr(postgresql, "STATEMENT_TIMEOUT_S", 1.0)
     monkeypatch.setattr(pool, "PING_TIMEOUT_S", 1.0)
     monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1.0)
-    async with schema() as database:
+    async with migrated_database() as database:
         found = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15)
         await found.open()
         for method in (found.write, found.read, found.query):
@@ -93,7 +94,7 @@ async def test_a_connection_whose_settings_are_not_responded_to_is_closed(
     monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1.0)
     way.mute_after = (b"idle_in_transaction",)
     began = time.monotonic()
-    async with asyncio.timeout(20), schema() as database:
+    async with asyncio.timeout(20), migrated_database() as database:
         with pytest.raises(TimeoutError):
             await pool.connect_limited(database.replace(":5432", f":{way.port}"), statement_timeout=30.0)
         waited = time.monotonic() - began

@@ -172,17 +172,17 @@ async def test_an_unknown_id_is_none(store: SqlThreads) -> None:
     assert await store.records.thread("nowhere") is None
 
 
-async def test_runs_of_a_database_before_this_migration_are_listed(where: Path | str) -> None:
+async def test_runs_of_a_database_before_this_migration_are_listed(empty: Path | str) -> None:
     def go_back(connection: Connection) -> None:
         command.downgrade(build_config(connection), "0001")
         (row,) = connection.execute(text("SELECT * FROM runs"))
         assert not hasattr(row, "face")
 
-    database = connect(where)
+    database = connect(empty)
     async with SqlThreads(database) as store:
         await run(store, ask("r1"), totals=RunTotals((ModelUsage("upstream", 1, Usage(1, 1)),)))
         await database.write(go_back)
-    async with SqlThreads(connect(where)) as store:
+    async with SqlThreads(connect(empty)) as store:
         found = await store.records.run("r1")
 
     assert found is not None

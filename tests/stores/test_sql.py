@@ -33,6 +33,7 @@ from rightseat.stores.migrations import VERSION_TABLE, find_newest, read_version
 from rightseat.stores.migrations.runner import run_migrations
 from rightseat.stores.sql import Options, SqlThreads, build
 from rightseat.stores.tables import metadata
+from tests.databases import migrated_database
 from tests.services import POSTGRES, proxy, schema
 from tests.stores.expiry import expire
 
@@ -488,7 +489,7 @@ async def test_expired_threads_are_deleted_in_batches_that_let_other_writes_thro
 
 async def test_two_replicas_delete_each_expired_thread_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sql, "DELETE_BATCH_THREADS", 3)
-    async with schema() as url, AsyncExitStack() as stack:
+    async with migrated_database() as url, AsyncExitStack() as stack:
         replicas = [await stack.enter_async_context(SqlThreads(connect(url), retention_days=1e-9)) for _ in range(2)]
         for number in range(30):
             await run(replicas[0], ask(f"r{number}", f"t{number}"))
@@ -518,8 +519,8 @@ async def test_nothing_of_a_deleted_thread_stays_in_any_table(where: Where) -> N
 # The tables
 
 
-async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where) -> None:
-    database = connect(where)
+async def test_the_migrations_make_the_tables_that_the_queries_use(empty: Where) -> None:
+    database = connect(empty)
 
     def compare(connection: Connection) -> Any:
         def ours(name: str | None, kind: str, parents: Any) -> bool:
@@ -533,7 +534,7 @@ async def test_the_migrations_make_the_tables_that_the_queries_use(where: Where)
 
 
 async def test_alembic_does_not_run_for_tables_of_the_newest_version(
-    where: Where, monkeypatch: pytest.MonkeyPatch
+    empty: Where, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[str] = []
 
@@ -543,7 +544,7 @@ async def test_alembic_does_not_run_for_tables_of_the_newest_version(
 
     monkeypatch.setattr("rightseat.stores.migrations.runner.run_migrations", migrate)
     for _ in range(2):
-        database = connect(where)
+        database = connect(empty)
         async with SqlThreads(database):
             version = await database.read(read_version)
 
@@ -609,9 +610,9 @@ async def test_a_server_that_cannot_be_reached_is_one_clear_line() -> None:
 
 async def test_what_is_read_together_is_of_one_moment() -> None:
     """Else a thread could be read without the last words of a run that is said to be over."""
-    async with schema() as url:
+    async with migrated_database() as url:
         added = (
-            f"INSERT INTO {url.rpartition('%3D')[2]}.threads (id, owner, agent, archived, created_at, updated_at)"  # noqa: S608
+            "INSERT INTO threads (id, owner, agent, archived, created_at, updated_at)"
             " VALUES ('t', 'o', 'a', false, '', '')"
         )
         database = connect(url)
@@ -619,7 +620,7 @@ async def test_what_is_read_together_is_of_one_moment() -> None:
 
         def count_twice(connection: Connection) -> list[int]:
             before = connection.execute(text("SELECT count(*) FROM threads")).scalar_one()
-            subprocess.run(["psql", POSTGRES, "-qc", added], check=True)
+            subprocess.run(["psql", url, "-qc", added], check=True)
             return [before, connection.execute(text("SELECT count(*) FROM threads")).scalar_one()]
 
         try:
@@ -630,7 +631,7 @@ async def test_what_is_read_together_is_of_one_moment() -> None:
 
 @pytest.mark.parametrize("scheme", ["postgresql", "postgres", "postgresql+asyncpg"])
 async def test_a_url_may_be_written_as_other_tools_write_it(scheme: str) -> None:
-    async with schema() as url:
+    async with migrated_database() as url:
         connection = await asyncpg.connect(url)
         await connection.close()
         async with SqlThreads(connect(url.replace("postgresql", scheme, 1))) as threads:
@@ -682,7 +683,7 @@ def find_inode(path: str) -> int:
 async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connection() -> None:
     async with (
         asyncio.timeout(60),
-        schema() as where,
+        migrated_database() as where,
         proxy(5432) as way,
         SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,
     ):

@@ -339,12 +339,12 @@ async def test_a_search_over_its_time_limit_continues_on_the_next_page(
 # SQLite and PostgreSQL
 
 
-async def test_messages_that_were_stored_before_the_search_are_found(where: Path | str) -> None:
-    database = connect(where)
+async def test_messages_that_were_stored_before_the_search_are_found(empty: Path | str) -> None:
+    database = connect(empty)
     async with SqlThreads(database) as store:
         await run(store, "t", question="Wo ist das STACHELSCHWEIN?", response="主机上有漏洞。")
         await database.write(lambda connection: command.downgrade(build_config(connection), "0002"))
-    async with SqlThreads(connect(where)) as store:
+    async with SqlThreads(connect(empty)) as store:
         found = [await search(store, words) for words in ("stachelschwein", "漏洞", "role")]
 
     assert found == [["t"], ["t"], []]

@@ -21,7 +21,8 @@ from rightseat.core.limits.budget_watch import BudgetWarning
 from rightseat.telemetry.budget_webhook import BudgetWebhook
 from tests.conditions import until
 from tests.conftest import serving
-from tests.services import free_port, schema
+from tests.databases import migrated_database
+from tests.services import free_port
 
 WARNING = BudgetWarning(
     "warning_1", "the budget 'day' is used to 81 %", "day", "anna", "tokens", "day", 1000, 810, "USD", "2026-11-17"
@@ -189,7 +190,7 @@ async def test_replicas_warn_once_and_a_receiver_that_hangs_delays_no_run(caplog
     receiver = Receiver(0)
     asked = {"model": "default", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8500}
     async with asyncio.timeout(30), AsyncExitStack() as stack:
-        database = await stack.enter_async_context(schema())
+        database = await stack.enter_async_context(migrated_database())
         url = await stack.enter_async_context(serving(receiver.app))
         read = config.parse(CONFIG.format(database=database, url=f"{url}{SECRET_PATH}"), environ={})
         replicas = [await stack.enter_async_context(serving(app.build(read))) for _ in range(2)]

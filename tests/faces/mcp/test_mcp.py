@@ -16,8 +16,8 @@ from mcp_types import CallToolResult, ElicitRequestFormParams, ElicitRequestPara
 
 from rightseat import app, config
 from tests.conftest import Serve
+from tests.databases import migrated_database
 from tests.faces.mcp import tools as offered
-from tests.services import schema
 
 CONFIGURATION = """
 models: {{default: {{type: scripted}}}}
@@ -186,7 +186,7 @@ async def test_a_state_is_good_once_and_only_for_its_call(serve: Serve, tmp_path
 
 async def test_an_answer_may_reach_another_replica_and_the_call_continues_once(serve: Serve, tmp_path: Path) -> None:
     person = Person("accept", {"approve": True})
-    async with schema() as store:
+    async with migrated_database() as store:
         written = CONFIGURATION.replace("threads: {{type: memory}}", f'threads: {{{{type: sql, url: "{store}"}}}}')
         given = config.parse(written.format(folder=tmp_path, more="faces: [{type: mcp}, {type: openai}]"), environ={})
         async with (

@@ -25,7 +25,7 @@ from rightseat.toolboxes.mcp.toolbox import INSTRUCTIONS_PROMPT
 from tests.conditions import until
 from tests.conftest import Serve
 from tests.core.loop.test_agent_loop import Steps
-from tests.services import schema
+from tests.databases import migrated_database
 from tests.toolboxes.mcp.conftest import Opened, ask
 from tests.toolboxes.mcp.servers import Relay
 
@@ -124,7 +124,7 @@ async def test_a_server_that_runs_notices_what_another_accepted(
     at, url = relay
     async with (
         asyncio.timeout(30),
-        schema() as database,
+        migrated_database() as database,
         SqlThreads(connect(database)) as threads,
         opened(url=url, name="shop", cache_seconds=3600, pins_in=threads.pins) as box,
     ):
