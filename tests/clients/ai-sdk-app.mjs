@@ -21,47 +21,59 @@ const watchLast = () =>
     new MutationObserver(note).observe(document.body, { childList: true, characterData: true, subtree: true });
   }, messages);
 const sees = (words) => page.locator(messages).last().getByText(words).waitFor();
+// The page counts how often Stop has taken the place of Send: from outside, a short answer could be missed.
+await page.addInitScript(() => {
+  window.began = 0;
+  let isBusy = false;
+  new MutationObserver(() => {
+    const wasBusy = isBusy;
+    isBusy = [...document.querySelectorAll("form button")].some((button) => button.textContent === "Stop");
+    if (isBusy && !wasBusy) window.began += 1;
+  }).observe(document, { childList: true, characterData: true, subtree: true });
+});
+/** Do something that the copilot answers, and wait for the end of the answer. */
+const answered = async (act) => {
+  const before = await page.evaluate(() => window.began);
+  await act();
+  await page.waitForFunction((before) => window.began > before, before);
+  await ready();
+};
 
 try {
   await page.goto(url);
   await ready();
   seen.first = await shown();
   await watchLast();
-  await ask("Who are you?");
-  await page.getByRole("button", { name: "Stop" }).waitFor();
-  await ready();
+  await answered(() => ask("Who are you?"));
   seen.growing = (await page.evaluate(() => window.growing)).map(text);
-  await ask("Which notes do I have?");
+  await answered(() => ask("Which notes do I have?"));
   await sees("Water the plants");
-  await ready();
   seen.listed = (await shown()).at(-1);
   await ask("Make it dark");
   await sees("The page is dark now.");
   await ready();
   seen.theme = await page.evaluate(() => document.documentElement.style.colorScheme);
-  await ask("Delete the bread");
+  await answered(() => ask("Delete the bread"));
   await page.getByRole("button", { name: "Delete" }).waitFor();
   await page.reload();
+  await ready();
   await page.getByRole("button", { name: "Delete" }).click();
   await sees("Buy bread is deleted.");
   await ready();
   seen.deleted = (await shown()).at(-1);
-  await ask("Delete Mira");
+  await answered(() => ask("Delete Mira"));
   await page.getByRole("button", { name: "Keep" }).click();
   await sees("not done");
   await ready();
   seen.kept = (await shown()).at(-1);
-  await ask("Which notes do I have?");
+  await answered(() => ask("Which notes do I have?"));
   await sees("Call Mira");
-  await ready();
   const before = await shown();
   await page.reload();
   await ready();
   await sees("Call Mira");
   seen.same = JSON.stringify(await shown()) === JSON.stringify(before);
-  await page.getByRole("button", { name: "Again" }).click();
-  await page.getByRole("button", { name: "Stop" }).waitFor();
-  await ready();
+  await answered(() => page.getByRole("button", { name: "Again" }).click());
   seen.again = (await shown()).length === before.length;
   if (process.env.RIGHTSEAT_SCREENSHOT) await page.screenshot({ path: process.env.RIGHTSEAT_SCREENSHOT });
   await ask("Tell me about yourself");

@@ -18,15 +18,19 @@ try {
 
   await say("Mark the release notes as done");
   seen.question = await question();
+  await idle(); // the run that asks has ended
   seen.before = await look();
   if (process.env.RIGHTSEAT_SCREENSHOT) await picture(process.env.RIGHTSEAT_SCREENSHOT);
   await page.reload();
   seen.reminded = await question();
+  await idle();
   await page.getByRole("button", { name: "Approve" }).click();
   await answered("is in Done now");
   seen.approved = await look();
 
   await say("Give the launch webinar to Jonas");
+  await question();
+  await idle();
   await page.getByRole("button", { name: "Keep as it is" }).click();
   await answered("stays as it is");
   seen.refused = await look();

@@ -30,6 +30,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     app = tmp_path_factory.mktemp("ai-sdk-app") / "app"
     shutil.copytree(EXAMPLE, app, ignore=shutil.ignore_patterns("node_modules", "dist", ".rightseat"))
     (app / "node_modules").symlink_to(board.install(EXAMPLE))
+    slow_down(app / "server" / "rightseat.yaml")
     with board.serving(app / "server") as server:
         environ = os.environ | {"VITE_CHAT_URL": f"{server}/api/chat", "CHROMIUM": browser} | board.picture()
         board.run(["npm", "run", "build", "--", "--logLevel", "error"], app, environ)
@@ -38,6 +39,14 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Seen:
     found: Seen = json.loads(told)
     assert "failure" not in found, found["failure"]
     return found
+
+
+def slow_down(configuration: Path) -> None:
+    """So that the page draws between two words, and reloads before the last one, on a busy machine too."""
+    text = configuration.read_text()
+    slow = text.replace("{type: notes.demo_model}", "{type: notes.demo_model, chunk_delay: 0.1}")
+    assert slow != text
+    configuration.write_text(slow)
 
 
 def test_an_answer_grows_word_by_word(seen: Seen) -> None:

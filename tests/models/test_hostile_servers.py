@@ -1,6 +1,7 @@
 """Every kind of model against a server that keeps its answer alive without saying anything, or that never ends it.
 
-The servers play bytes on a real socket, so these bounds hold whatever the HTTP client below the models is.
+The servers play bytes on a real socket, so these bounds hold whatever the HTTP client below the models is. Server and
+model share a clock that stands still while the machine has no time for them.
 """
 
 import asyncio
@@ -31,13 +32,20 @@ from rightseat.models.langchain.model import LangChain
 from rightseat.models.openai import OpenAI
 from rightseat.wire import eventstream
 from rightseat.wire.lines import MAX_LINE_BYTES
+from tests.conditions import Paced, settle, until
 from tests.models.asking import PROMPT, failure_of
+from tests.steady_clock import SteadyLoop, advance_clock
 from tests.tcp import Server, Visit, playing
 from tests.wire.test_eventstream import chunk as framed
 
 BRIEF = 0.3  # seconds
 OFTEN = 0.02
 LONG = 60.0
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return "asyncio", {"loop_factory": SteadyLoop}
 
 
 @dataclass(frozen=True)
@@ -153,10 +161,8 @@ async def asking(
             body = json.dumps(QUESTIONS[path]).encode()
             await visit.send(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
         await visit.send(b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\n\r\n" % provider.media_type)
-        for piece in pieces:
+        async for piece in Paced(pieces, every):
             await visit.send(piece)
-            if every:
-                await asyncio.sleep(every)
         await visit.gone()
 
     async with playing(script) as server, asyncio.timeout(20), provider.make(server.url, timeouts) as model:
@@ -250,7 +256,8 @@ async def test_time_in_which_the_reader_is_slow_is_no_silence() -> None:
     async with asking(PROVIDERS["openai"], iter(words), Timeouts(BRIEF, LONG)) as (model, _):
         async for chunk in model.stream(PROMPT):
             said.append(chunk)
-            await asyncio.sleep(2 * BRIEF)  # it is the client that is slow, and nothing would tell when it is over
+            advance_clock(2 * BRIEF)  # it is the client that is slow
+            await settle()
 
     assert said.count(TextChunk("word ")) == 2
 
@@ -258,8 +265,7 @@ async def test_time_in_which_the_reader_is_slow_is_no_silence() -> None:
 async def test_a_reader_that_is_cancelled_stays_cancelled(provider: Provider) -> None:
     async with asking(provider, repeat(provider.comment), Timeouts(LONG, LONG)) as (model, server):
         reading = asyncio.create_task(failure_of(model))
-        while len(server.requests) < 1:  # noqa: ASYNC110  # a request sets no event
-            await asyncio.sleep(0)
+        await until(lambda: server.requests)
         reading.cancel()
 
         with pytest.raises(asyncio.CancelledError):

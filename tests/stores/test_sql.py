@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,6 +34,7 @@ from rightseat.stores.migrations import VERSION_TABLE, find_newest, read_version
 from rightseat.stores.migrations.runner import run_migrations
 from rightseat.stores.sql import Options, SqlThreads, build
 from rightseat.stores.tables import metadata
+from tests.conditions import until
 from tests.databases import migrated_database
 from tests.services import POSTGRES, proxy, schema
 from tests.stores.expiry import expire
@@ -86,22 +88,28 @@ from rightseat.core.messages import user
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 
-async def main(where):
-    threads = await SqlThreads(connect(where if "://" in where else Path(where), lease_seconds=0.8)).__aenter__()
+async def main(where, lease_seconds):
+    database = connect(where if "://" in where else Path(where), lease_seconds=float(lease_seconds))
+    threads = await SqlThreads(database).__aenter__()
     for number in range(3):
         asked = Ask(messages=(user("Hi"),), thread_id=f"t{number}", run_id=f"r{number}", principal=Principal("anna"))
         await threads.claim(asked)
     print("ready", flush=True)
-    await asyncio.sleep(60)
+    await asyncio.Event().wait()
 
-asyncio.run(main(sys.argv[1]))
+asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def start_another(where: Where) -> asyncio.subprocess.Process:
+HANGS_AFTER_S = 120.0
+SHORT_LEASE_S = 0.8  # for processes that die: tests wait until it has expired
+LONG_LEASE_S = 8.0  # for processes that live: a busy machine may stop them, or the database, for a while
+
+
+async def start_another(where: Where, lease_seconds: float = SHORT_LEASE_S) -> asyncio.subprocess.Process:
     """Another process, which has begun the runs r0, r1 and r2."""
     other = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLDING, str(where), stdout=asyncio.subprocess.PIPE
+        sys.executable, "-c", HOLDING, str(where), str(lease_seconds), stdout=asyncio.subprocess.PIPE
     )
     assert other.stdout is not None
     assert await other.stdout.readline() == b"ready\n"
@@ -110,15 +118,16 @@ async def start_another(where: Where) -> asyncio.subprocess.Process:
 
 async def orphans_of(*stores: SqlThreads) -> list[Sequence[Ask]]:
     """What each of them gets, once its lease is over."""
-    while True:
+
+    async def find() -> list[Sequence[Ask]] | None:
         found = await asyncio.gather(*(store.orphans() for store in stores))
-        if any(found):
-            return found
-        await asyncio.sleep(0.02)
+        return found if any(found) else None
+
+    return await until(find, HANGS_AFTER_S)
 
 
 async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(where: Where) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(HANGS_AFTER_S):
         other = await start_another(where)
         other.kill()
         await other.wait()
@@ -133,10 +142,10 @@ async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(whe
 
 
 async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
-    async with schema() as where, asyncio.timeout(20):
-        other = await start_another(where)
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
+        other = await start_another(where, LONG_LEASE_S)
         async with SqlThreads(connect(where)) as threads:
-            await asyncio.sleep(2)  # longer than its lease
+            await renews_lease(where, 2)
             found = await threads.orphans()
             with pytest.raises(ThreadBusy):
                 await threads.claim(ask("mine", "t0"))
@@ -147,7 +156,7 @@ async def test_runs_of_another_process_that_lives_are_no_orphans() -> None:
 
 
 async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
-    async with schema() as where, asyncio.timeout(20):
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
         other = await start_another(where)
         other.kill()
         await other.wait()
@@ -158,7 +167,7 @@ async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
 
 
 async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its_runs_and_lives_again() -> None:
-    async with schema() as where, asyncio.timeout(20):
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
         other = await start_another(where)
         other.send_signal(signal.SIGSTOP)
         async with SqlThreads(connect(where)) as threads:
@@ -175,7 +184,7 @@ async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its
 
 async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> None:
     """Its connection is closed; one that stands still keeps it open, however late it is."""
-    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
         await holds_a_connection(where)
         other.send_signal(signal.SIGSTOP)
@@ -191,8 +200,8 @@ async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> 
 
 async def test_only_processes_that_are_late_with_their_lease_are_suspects() -> None:
     """Each of them costs a transaction a second on every other server."""
-    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)):
-        other = await start_another(where)
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)):
+        other = await start_another(where, LONG_LEASE_S)
         database = connect(where)
         await database.open()
         [(busy,)] = await database.poll(process_queries.OTHER_PROCESSES, {"own_process": database.process_id})
@@ -212,7 +221,7 @@ async def test_only_processes_that_are_late_with_their_lease_are_suspects() -> N
 
 
 async def test_connections_that_ended_with_the_database_do_not_mark_processes_as_dead() -> None:
-    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
         await holds_a_connection(where)
         other.kill()
@@ -229,12 +238,12 @@ async def test_connections_that_ended_with_the_database_do_not_mark_processes_as
 
 
 async def test_a_process_whose_connection_was_closed_sends_its_heartbeat_over_another() -> None:
-    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
-        other = await start_another(where)
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
+        other = await start_another(where, LONG_LEASE_S)
         backend = await holds_a_connection(where)
         await end_backend(where, backend)
-        while await holds_a_connection(where) == backend:  # noqa: ASYNC110  # a row sets no event
-            await asyncio.sleep(0.02)
+        while await holds_a_connection(where) == backend:
+            pass
         found = await threads.orphans()
         other.kill()
         await other.wait()
@@ -248,11 +257,9 @@ async def holds_a_connection(where: str) -> int:
     owner = "id IN (SELECT process_id FROM runs)"
     query = f"SELECT backend_pid FROM processes WHERE {owner} AND suspect_after < expires_at - 0.1"  # noqa: S608
     try:
-        while (backend := await connection.fetchval(query)) is None:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+        return int(await until(lambda: connection.fetchval(query), HANGS_AFTER_S))
     finally:
         await connection.close()
-    return int(backend)
 
 
 async def change_leases(where: str, change: str) -> None:
@@ -276,25 +283,30 @@ async def is_alive(where: str, count: int) -> None:
     """So many processes have a lease that is not over."""
     connection = await asyncpg.connect(where)
     try:
-        query = "SELECT count(*) FROM processes WHERE expires_at > extract(epoch FROM clock_timestamp())"
-        while True:
-            if await connection.fetchval(query) == count:
-                return
-            await asyncio.sleep(0.02)
+        query = "SELECT count(*) = $1 FROM processes WHERE expires_at > extract(epoch FROM clock_timestamp())"
+        await until(lambda: connection.fetchval(query, count), HANGS_AFTER_S)
     finally:
         await connection.close()
+
+
+async def renews_lease(where: str, times: int) -> None:
+    """The process that has runs renews its lease so often after it was over. Nothing looks for orphans meanwhile."""
+    for _ in range(times):
+        await change_leases(where, "expires_at = 0")
+        await is_alive(where, 2)
 
 
 async def test_a_process_that_is_busy_keeps_its_lease() -> None:
     """A thread of its own renews it, whatever the event loop is doing."""
     async with (
         schema() as where,
-        asyncio.timeout(20),
+        asyncio.timeout(HANGS_AFTER_S),
         SqlThreads(connect(where)) as watching,
-        SqlThreads(connect(where, lease_seconds=2)) as busy,
+        SqlThreads(connect(where, lease_seconds=LONG_LEASE_S)) as busy,
     ):
         await busy.claim(ask())
-        time.sleep(4)  # noqa: ASYNC251  # the loop stands still
+        with ThreadPoolExecutor() as pool:
+            pool.submit(asyncio.run, renews_lease(where, 2)).result()  # the loop stands still
         found = await watching.orphans()
         await busy.finish(ask(), (), None, DONE)
 
@@ -302,7 +314,7 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
 
 
 async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
-    async with schema() as where, asyncio.timeout(20), SqlThreads(connect(where)) as threads:
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         async with SqlThreads(connect(where, lease_seconds=600)) as other:
             await other.claim(ask())
         found = await threads.orphans()
@@ -313,7 +325,7 @@ async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
 async def test_whose_process_died_is_judged_by_the_clock_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
     async with (
         schema() as where,
-        asyncio.timeout(20),
+        asyncio.timeout(HANGS_AFTER_S),
         SqlThreads(connect(where)) as threads,
         SqlThreads(connect(where)) as other,
     ):
@@ -682,7 +694,7 @@ def find_inode(path: str) -> int:
 
 async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connection() -> None:
     async with (
-        asyncio.timeout(60),
+        asyncio.timeout(HANGS_AFTER_S),
         migrated_database() as where,
         proxy(5432) as way,
         SqlThreads(connect(where.replace(":5432", f":{way.port}"))) as threads,

@@ -87,16 +87,16 @@ class Server:
             )
         self._has_group = True
 
-    def start(self, within: float = 60) -> None:
+    def start(self, within: float = 180) -> None:
         self.launch()
         self.await_ready(within)
 
-    def await_ready(self, within: float = 60) -> None:
+    def await_ready(self, within: float = 180) -> None:
         end = time.monotonic() + within
         while not self._is_ready(end, within):
             time.sleep(INTERVAL_S)
 
-    async def ready(self, within: float = 60) -> None:
+    async def ready(self, within: float = 180) -> None:
         """`await_ready` for a suite with an event loop, which goes on meanwhile."""
         end = time.monotonic() + within
         while not await asyncio.to_thread(self._is_ready, end, within):  # noqa: ASYNC110 - a process has no event

@@ -35,7 +35,7 @@ export class OwnServer {
   }
 
   /** `env` is what differs this time; `answering` is how long it may take, in ms. */
-  async start({ env = {}, answering = 60_000 } = {}) {
+  async start({ env = {}, answering = 180_000 } = {}) {
     this.port ??= await freePort();
     this.url = `http://127.0.0.1:${this.port}`;
     const whole = Object.fromEntries(Object.entries({ ...this.env, ...env }).filter(([, value]) => value !== null));

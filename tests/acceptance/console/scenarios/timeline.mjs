@@ -100,7 +100,7 @@ export const timeline = [
       await tab.page.goto(tab.home + "#/threads/" + BIG.thread);
       await until(async () => (await drawn()).length > before, "the mark rightseat:run-drawn", { timeout: 30_000, got: () => tab.describe() });
       return (await drawn()).at(-1) - begun;
-    }, beyond(limit(1)), 3), 1500, "the run drawn");
+    }, beyond(limit(1))), 1500, "the run drawn");
     await tab.page.getByTestId("span").first().waitFor();
     same([await tab.total("model-calls"), await tab.total("tokens-in"), await tab.total("tokens-out")], [BIG.modelCalls, BIG.in, BIG.out], "the totals");
     const begin = async () => { await scrollToTop(tab.page); return tab.page; };
