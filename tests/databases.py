@@ -168,8 +168,8 @@ async def has_no_clients(copy: TemplateCopy) -> bool:
     """Whether all sessions end. Tasks of this event loop may still have to close their connections."""
     try:
         async with asyncio.timeout(DISCONNECT_TIMEOUT_S):
-            while copy.has_clients():  # noqa: ASYNC110  # a session that ends sets no event
-                await asyncio.sleep(0.002)
+            while copy.has_clients():  # noqa: ASYNC110
+                await asyncio.sleep(0.002)  # a session that ends sets no event
     except (TimeoutError, psycopg.Error):
         return False
     return True

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -85,7 +85,7 @@ class OwnRedis:
                         return
                 except (RedisError, OSError):
                     pass
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.02)  # a server that starts sends no event
 
     async def promote(self) -> None:
         """It follows nobody any more."""
@@ -175,14 +175,6 @@ async def proxy(port: int) -> AsyncIterator[Proxy]:
         found.cut()
         server.close()
         await asyncio.sleep(0.01)  # for the streams to notice
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    """Ask again and again, for what no event tells."""
-    while True:
-        if await is_so():
-            return
-        await asyncio.sleep(0.01)
 
 
 def free_port() -> int:

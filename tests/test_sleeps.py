@@ -13,15 +13,8 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SLEEPS = 52
+SLEEPS = 43
 """In all tests outside `acceptance`. Lower it with each that goes; it never rises."""
-WITHOUT_REASON = {
-    "tests/cli/test_workers.py",
-    "tests/models/test_hostile_servers.py",
-    "tests/services.py",
-    "tests/stores/test_sql.py",
-}
-"""Files that still owe reasons."""
 CURE = (
     "Wait for the condition with `until`, `wait_until` or `settle` of tests/conditions.py, or send at a pace with "
     "`Paced`; a fake that never responds awaits `asyncio.Event().wait()`."
@@ -71,10 +64,7 @@ def sleeps() -> list[Sleep]:
 def test_every_sleep_of_a_test_has_its_reason_in_a_comment(sleeps: list[Sleep]) -> None:
     unexplained = [sleep.place for sleep in sleeps if not sleep.has_reason]
 
-    new = [place for place in unexplained if place.partition(":")[0] not in WITHOUT_REASON]
-    assert not new, f"Sleeps without a comment that says why, beside them or above: {', '.join(new)}. {CURE}"
-    paid = WITHOUT_REASON - {place.partition(":")[0] for place in unexplained}
-    assert not paid, f"Remove from WITHOUT_REASON: {', '.join(sorted(paid))}"
+    assert not unexplained, f"Sleeps without a comment that says why, beside them or above: {unexplained}. {CURE}"
 
 
 def test_the_number_of_sleeps_in_tests_only_falls(sleeps: list[Sleep]) -> None:

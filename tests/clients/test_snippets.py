@@ -36,7 +36,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_the_code_for_openai_prints_an_answer(server: str, tmp_path: Path) -> None:
-    packages = codex.install_packages() / "node_modules"
+    packages = codex.install_clients() / "node_modules"
 
     assert ANSWER in run_script(read_code(server, "openai", "JavaScript"), packages, tmp_path)
 
