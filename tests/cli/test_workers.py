@@ -120,6 +120,7 @@ def test_workers_share_a_port_threads_and_metrics(configuration: dict[str, objec
     with serving(configuration) as (_, url, pids):
         answers = {ask(url) for _ in range(23)}
         thread = run_in_thread(url)
+        wait_until(lambda: count_runs(url) == 24, WAIT_S)  # a run is counted after its response has ended
         counts = [count_runs(url) for _ in range(10)]
         threads = [httpx2.get(f"{url}/copilotkit/threads", params={"agentId": "default"}).text for _ in range(10)]
         files = list(folder.glob("rightseat-metrics-*/counter_*.db"))
