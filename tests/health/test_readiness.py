@@ -80,7 +80,7 @@ async def test_a_database_that_does_not_respond_is_reported_within_about_a_secon
     assert told.status_code == 503
     [problem] = told.json()["problems"]
     assert problem["cause"] == "no response within 1 s"
-    assert problem["address"] == f"postgresql://127.0.0.1:{between.port}/test"
+    assert problem["address"] == behind.replace("postgres@", "").partition("?")[0]
     assert took < 3
 
 
