@@ -114,6 +114,7 @@ def test_durable_runs_of_a_killed_worker_are_continued_by_another(folder: Path) 
     assert texts.pop().endswith("call it: approve_refund.")
 
 
+@pytest.mark.night  # the contracts of stores answer a question on another server in one process
 def test_a_question_that_one_worker_asked_is_answered_at_any(folder: Path) -> None:
     async def work(url: str) -> list[list[Event]]:
         client = Client(url)
@@ -134,6 +135,7 @@ async def ask_and_approve(client: Client, thread: str) -> list[Event]:
     return await client.run(thread, "approve_refund order 7", resume=[answer])
 
 
+@pytest.mark.night  # test_workers replaces workers whose streams end first; the suite faults kills servers
 def test_a_rolling_restart_keeps_streams_that_can_be_resumed(folder: Path) -> None:
     async def work(url: str, supervisor: Any) -> list[list[Event]]:
         client = Client(url)

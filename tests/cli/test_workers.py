@@ -42,7 +42,7 @@ def on_sqlite(folder: Path) -> dict[str, object]:
     }
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.night)])
 def configuration(request: pytest.FixtureRequest, on_sqlite: dict[str, object]) -> Iterator[dict[str, object]]:
     if request.param == "sqlite":
         yield on_sqlite

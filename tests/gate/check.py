@@ -21,7 +21,7 @@ EVERYTHING = ("src/rightseat/core", "tests/conftest.py", "pyproject.toml", "requ
 ALWAYS = ("tests/test_class_names.py", "tests/test_dependencies.py")
 """Rules for the whole repository, in a second or two."""
 
-SLOW = "not clients and not servers and not serial and not backends"
+SLOW = "not clients and not servers and not serial and not night and not backends"
 PARTS_ONLY = f"{SLOW} and not whole"
 
 

@@ -191,6 +191,7 @@ def assert_whole(thread: Thread | None, id: str) -> None:
     assert answered.text.endswith("or set OPENAI_API_KEY and use no file.")
 
 
+@pytest.mark.night  # the gate replaces one server on SQLite, and tests/stores migrates PostgreSQL under load
 async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -> None:
     new_code = ROOT / "src"
     async with schema() as database, keys() as prefix:
@@ -225,7 +226,7 @@ async def test_servers_are_replaced_one_by_one(old_code: Path, tmp_path: Path) -
             assert not [line for line in server.output if " ERROR " in line]
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.night)])
 async def test_a_server_on_sqlite_is_replaced(how: signal.Signals, old_code: Path, tmp_path: Path) -> None:
     file = configure(tmp_path, engine={"type": "dbos"})
     server = await Server(old_code, file).start()
