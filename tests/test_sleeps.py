@@ -57,8 +57,9 @@ def is_sleep(function: ast.expr) -> bool:
 
 @pytest.fixture(scope="module")
 def sleeps() -> list[Sleep]:
-    files = (file for file in sorted((ROOT / "tests").rglob("*.py")) if "acceptance" not in file.parts)
-    return [sleep for file in files for sleep in find_sleeps(file.read_text(), file.relative_to(ROOT).as_posix())]
+    files = [file for file in sorted((ROOT / "tests").rglob("*.py")) if "acceptance" not in file.parts]
+    texts = {file.relative_to(ROOT).as_posix(): file.read_text() for file in files}
+    return [sleep for path, text in texts.items() if "sleep" in text for sleep in find_sleeps(text, path)]
 
 
 def test_every_sleep_of_a_test_has_its_reason_in_a_comment(sleeps: list[Sleep]) -> None:
