@@ -17,7 +17,7 @@ SUITES = Path(__file__).parent.parent / "acceptance"
 LATE = "no time is left for it"
 """The reason of what is skipped on a machine that is too slow. The last line of the run says so."""
 
-SCENARIO_SKIP = re.compile(r"^skip\s+(\S.*?)(?::\s+|\s{2,}|\s+\[|\s*$)(.*)$", re.MULTILINE)
+SCENARIO_SKIP = re.compile(r"^skip\s+(\S+?):?(?:\s+(.*))?$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,8 @@ def read_scenario_skips(suite: str, output: str) -> Iterator[tuple[str, str]]:
     lines = file.read_text().splitlines() if file.exists() else []
     patterns = [line.split("  ", 1)[0] for line in lines if line.strip() and not line.startswith("#")]
     for match in SCENARIO_SKIP.finditer(output):
-        name = match[1].split(" (")[0]
-        if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns):
-            yield f"{suite}/{name}", match[2]
+        if not any(fnmatch.fnmatch(match[1], pattern) for pattern in patterns):
+            yield f"{suite}/{match[1]}", match[2] or ""
 
 
 def main(suite: str, log: str) -> int:

@@ -32,14 +32,15 @@ def test_every_entry_says_why_and_what_shows_the_same_instead() -> None:
 
 def test_scenarios_that_a_suite_names_itself_are_not_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "scale").mkdir()
-    (tmp_path / "scale" / "skips.txt").write_text("# known\nsoak-*-files  the pools are not full yet\n")
+    (tmp_path / "scale" / "skips.txt").write_text("# known\nsoak-*-files*  the pools are not full yet\n")
     monkeypatch.setattr(skips, "SUITES", tmp_path)
     output = "\n".join(
         [
             "ok     soak-laptop-runs (4.0 s)",
             "skip   soak-laptop-files               12; target <= 3; the pools are not full yet",
             "skip   redis-restart-aof               there is no redis-server",
-            "skip   all scenarios: llama-server ended with SIGILL",
+            "skip   soak-postgres-files-of-a-long-name 12; target <= 3; the pools are not full yet",
+            "skip   spawn-one: llama-server was killed by SIGILL",
             "skip pooler: PgBouncer is not installed",
             "2 passed, 0 failed, 4 skipped",
         ]
@@ -47,7 +48,7 @@ def test_scenarios_that_a_suite_names_itself_are_not_reported(tmp_path: Path, mo
 
     assert list(read_scenario_skips("scale", output)) == [
         ("scale/redis-restart-aof", "there is no redis-server"),
-        ("scale/all scenarios", "llama-server ended with SIGILL"),
+        ("scale/spawn-one", "llama-server was killed by SIGILL"),
         ("scale/pooler", "PgBouncer is not installed"),
     ]
 
