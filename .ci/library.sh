@@ -73,6 +73,7 @@ closing_with() {
 run_tests() {
     local status=0 failed until=$(($(date +%s) - SECONDS + $1 * 60))
     closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until pytest --durations=20 "${@:2}" || status=$?
+    grep -o 'NOT LISTED in tests/skips.toml.*' "$scratch/output" >>"$scratch/unlisted" || true
     if grep -q 'no time is left for it' "$scratch/output"; then
         echo "$(grep -c 'no time is left for it' "$scratch/output") groups of tests (no time left)" >>"$scratch/skipped"
     fi
@@ -90,6 +91,11 @@ run_tests() {
 
 list_failed_tests() {
     python -c 'import json; print(*json.load(open(".pytest_cache/v/cache/lastfailed")), sep="\n")' 2>/dev/null | sed '/^$/d' || true
+}
+
+# Fail if something was skipped that tests/skips.toml does not name. A repetition of what failed does not show that.
+refuse_unlisted_skips() {
+    [[ ! -s $scratch/unlisted ]] || { sort -u "$scratch/unlisted" && return 1; }
 }
 
 # may_repeat NAME...: note that these are repeated, unless that would be too many in one run.
@@ -137,6 +143,7 @@ run_suite() {
     grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 | sed "s/^/$suite: /" >>"$scratch/closing-lines" || true
     python -m tests.gate.skips "$suite" "$log" >"$log.skips" || status=$?
     cat "$log.skips"
+    grep '^NOT LISTED' "$log.skips" >>"$scratch/unlisted" || true
     sed -n 's/^skipped: //p' "$log.skips" >>"$scratch/skipped"
     return $status
 }
