@@ -12,9 +12,9 @@ default:
 # Make .venv and install everything that is pinned
 setup:
     {{ python }} -m venv .venv
-    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/pip.txt
-    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
-    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+    {{ bin }}/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/uv.txt
+    {{ install }} --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
+    {{ install }} --no-build-isolation --editable .
 
 # Say whether the code is fit to commit: lint, format, layers, types, tests of what changed; `just check all`: all fast tests
 check *ARGS:
@@ -89,7 +89,7 @@ lock *ARGS:
     {{ compile }} {{ ARGS }} requirements/dev.in --output-file requirements/dev.txt
     {{ compile }} {{ ARGS }} requirements/docs.in --output-file requirements/docs.txt
     {{ compile }} {{ ARGS }} requirements/build.in --output-file requirements/build.txt
-    {{ compile }} {{ ARGS }} requirements/pip.in --output-file requirements/pip.txt
+    {{ compile }} {{ ARGS }} requirements/uv.in --output-file requirements/uv.txt
     for file in requirements/servers/*.in; do {{ compile }} {{ ARGS }} $file --output-file ${file%.in}.txt; done
     {{ compile }} {{ ARGS }} pyproject.toml --extra local --extra openbb --extra redis --extra postgres --extra dbos --extra plugins --extra mysql --extra png --extra mcp --extra telemetry --extra bedrock --extra azure --extra vertex --extra oidc --constraint requirements/dev.txt --output-file requirements/fleet.txt
 
@@ -99,4 +99,5 @@ lock-vllm *ARGS:
 
 # vLLM names these, and runs without them: they do not fit torch's CPU build, or have no use on a CPU
 unused_by_vllm := "--no-emit-package torchvision --no-emit-package torchaudio --no-emit-package torchcodec --no-emit-package triton"
+install := "uv pip install --quiet --python .venv/bin/python --no-deps"
 compile := "uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --custom-compile-command 'just lock'"

@@ -172,10 +172,10 @@ list_suites() {
 
 make_environment() {
     "${PYTHON:-python3}" -m venv .venv
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/pip.txt
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes \
-        -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
-    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+    .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --require-hashes -r requirements/uv.txt
+    local install=(.venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps)
+    "${install[@]}" --require-hashes -r requirements/base.txt -r requirements/dev.txt -r requirements/docs.txt
+    "${install[@]}" --no-build-isolation --editable .
     .venv/bin/python --version
 }
 

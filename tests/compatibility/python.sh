@@ -92,9 +92,8 @@ install_project() {
     local pip=("$venv/bin/python" -m pip install -qq --disable-pip-version-check --no-compile --no-deps)
     if ! (cd "$project" && sha256sum --status --check "$root$venv/installed" 2>/dev/null); then
         inside "python$version" -m venv --clear "$venv"
-        inside "${pip[@]}" --require-hashes -r requirements/pip.txt
         inside "${pip[@]}" --require-hashes -r requirements/base.txt -r requirements/dev.txt
-        (cd "$project" && sha256sum requirements/{pip,base,dev}.txt) >"$root$venv/installed"
+        (cd "$project" && sha256sum requirements/{base,dev}.txt) >"$root$venv/installed"
     fi
     inside "${pip[@]}" --no-build-isolation --editable .
 }

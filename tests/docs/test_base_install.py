@@ -100,9 +100,7 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (below,) = base.parents[1].glob("lib/python*/site-packages")
     (packages / "base.pth").write_text(f"{below}\n")
     python = home / "bin" / "python"
-    installing.run(
-        [sys.executable, "-m", "pip", "--python", python, "install", *installing.QUIETLY, "--no-deps", wheel]
-    )
+    installing.run([*installing.UV, "install", "--quiet", "--python", python, "--no-deps", wheel])
     return home
 
 

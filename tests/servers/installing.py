@@ -19,12 +19,12 @@ import pytest
 
 REQUIREMENTS = Path(__file__).parent.parent.parent / "requirements"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "servers"
+UV = (sys.executable, "-m", "uv", "pip")
 MOST = 1800  # seconds
-QUIETLY = ("-qq", "--disable-pip-version-check")
 
 
 def install(name: str) -> Path:
-    """The Python with the packages of `requirements/servers/NAME.txt`. They are installed once, in about a minute."""
+    """The Python with the packages of `requirements/servers/NAME.txt`. They are installed once, in some seconds."""
     pinned, home = locate(name)
     python = home / "bin" / "python"
     CACHE.mkdir(parents=True, exist_ok=True)
@@ -35,8 +35,7 @@ def install(name: str) -> Path:
             for earlier in CACHE.glob(f"{name}-{'?' * 16}"):
                 shutil.rmtree(earlier)
             run([sys.executable, "-m", "venv", "--without-pip", home])
-            pip: list[Path | str] = [sys.executable, "-m", "pip", "--python", python]
-            run([*pip, "install", *QUIETLY, "--no-deps", "--require-hashes", "-r", pinned])
+            run([*UV, "install", "--quiet", "--python", python, "--no-deps", "--require-hashes", "-r", pinned])
             (home / ".installed").touch()
     return python
 

@@ -27,6 +27,7 @@ ROOT = LIB.parents[2]
 COPY_AGE_S = 2 * 86400
 INSTALLATION_AGE_S = 30 * 86400
 """Copies and installations that no run has used for so long are removed."""
+UV = (str(ROOT / ".venv" / "bin" / "uv"), "pip", "install", "--quiet", "--python")  # what `just setup` installs
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 HASHED = ("--no-deps", "--require-hashes")
 NPM = ("--no-audit", "--no-fund", "--loglevel=error")
@@ -76,7 +77,8 @@ def find_python(suite: Path, *requirements: Path, name: str = "venv", is_hashed:
     def install() -> None:
         venv.create(folder, with_pip=True)
         files = [word for file in requirements for word in ("-r", str(file))]
-        check_call([str(python), *PIP, *(HASHED if is_hashed else ()), *files])
+        installer = [*UV, str(python)] if Path(UV[0]).exists() else [str(python), *PIP]
+        check_call([*installer, *(HASHED if is_hashed else ()), *files])
 
     install_once(folder, " and ".join(str(file.relative_to(suite.parent)) for file in requirements), install)
     return python
