@@ -27,6 +27,7 @@ from tests.models.recorded import RECORDINGS
 from tests.tcp import Visit, playing
 
 READ_S = 10.0  # for a whole answer; one that is still open then is left
+STALL_S = 0.25  # of CPU time: the longest that one request may keep the event loop from others
 HEALTH_EVERY = 50  # cases
 UPSTREAM_FAILED = (502, 503)
 
@@ -112,7 +113,9 @@ async def opened() -> AsyncIterator[Check]:
             assert (await ask(url, "GET", "/health", {}, b""))[0] == 200
 
 
-async def ask(url: str, method: str, path: str, headers: dict[str, str], body: bytes) -> tuple[int, bytes]:
+async def ask(
+    url: str, method: str, path: str, headers: dict[str, str], body: bytes, read_s: float = READ_S
+) -> tuple[int, bytes]:
     """The status and the whole answer, of which the properties are checked."""
     address = urlsplit(url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port, limit=2**24)
@@ -121,7 +124,7 @@ async def ask(url: str, method: str, path: str, headers: dict[str, str], body: b
     said = b""
     try:
         writer.write("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body)
-        async with asyncio.timeout(READ_S):
+        async with asyncio.timeout(read_s):
             while piece := await reader.read(2**16):
                 said += piece
     except (TimeoutError, ConnectionError):
@@ -412,7 +415,7 @@ def target(name: str, requests: Callable[[], tuple[Sent, ...]], night_cases: int
         (method, path, headers, body if isinstance(body, bytes) else json.dumps(body).encode())
         for method, path, headers, body in requests()
     ]
-    return Target(f"body-{name}", partial(make, requests), opened, tuple(written[:40]), night_cases)
+    return Target(f"body-{name}", partial(make, requests), opened, tuple(written[:40]), night_cases, STALL_S)
 
 
 TARGETS = (

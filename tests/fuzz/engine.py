@@ -1,7 +1,7 @@
 """Runs the cases of a target and judges each: a crash, a stall, or neither.
 
 A crash is any exception that leaves the check, and any error in the log: a check catches what the code under test
-may raise. A stall is more than `STALL_S` seconds of CPU time of the thread that runs the event loop,
+may raise. A stall is more than `stall_s` seconds of CPU time of the thread that runs the event loop,
 or a case that has not ended after `HANG_S` seconds. CPU time is measured, not wall time, so that a busy machine causes
 no stalls.
 """
@@ -42,6 +42,7 @@ class Target:
     samples: tuple[Any, ...] = ()
     """Cases that are checked first, unmeasured: they warm caches and imports up."""
     night_cases: int = 300
+    stall_s: float = STALL_S
 
 
 def plain(check: Callable[[Any], None]) -> Callable[[], AbstractAsyncContextManager[Check]]:
@@ -108,7 +109,7 @@ async def run(target: Target, seeds: Iterable[int], until: float = float("inf"),
 
 async def run_case(target: Target, check: Check, seed: int, figures: Figures) -> None:
     case = target.make(Random(f"{target.name}:{seed}"))
-    verdict = await judge(check, case)
+    verdict = await judge(check, case, target.stall_s)
     figures.cases += 1
     if verdict.cpu_s > figures.slowest_s:
         figures.slowest_s, figures.slowest_seed = verdict.cpu_s, seed
@@ -144,9 +145,9 @@ class Verdict:
         return f"{self.kind} {lines[-1] if lines else self.reason}"
 
 
-async def judge(check: Check, case: Any) -> Verdict:
+async def judge(check: Check, case: Any, stall_s: float = STALL_S) -> Verdict:
     crash = ""
-    with watch_log() as logged, watch_cpu() as stacks:
+    with watch_log() as logged, watch_cpu(stall_s) as stacks:
         began = time.thread_time()
         try:
             async with asyncio.timeout(HANG_S):
@@ -156,8 +157,8 @@ async def judge(check: Check, case: Any) -> Verdict:
         except Exception:
             crash = traceback.format_exc()
         cpu_s = time.thread_time() - began
-    if cpu_s > STALL_S:
-        return Verdict("stall", f"{cpu_s:.2f} s of CPU time. After {STALL_S:g} s:\n{''.join(stacks[:1])}", cpu_s)
+    if cpu_s > stall_s:
+        return Verdict("stall", f"{cpu_s:.2f} s of CPU time. After {stall_s:g} s:\n{''.join(stacks[:1])}", cpu_s)
     if crash or logged:
         return Verdict("crash", "\n".join(logged) or crash, cpu_s)  # what was logged came first
     return Verdict(None, "", cpu_s)
@@ -167,10 +168,10 @@ async def explain(target: Target, check: Check, seed: int, case: Any, verdict: V
     """The failure with a case that is as small as can be made in a short time."""
 
     async def fails(smaller: Any) -> bool:
-        return (await judge(check, smaller)).place == verdict.place
+        return (await judge(check, smaller, target.stall_s)).place == verdict.place
 
     reduced = await reduce_case(case, fails)
-    again = await judge(check, reduced)
+    again = await judge(check, reduced, target.stall_s)
     return Failure(verdict.kind or "crash", target.name, seed, again.reason or verdict.reason, reduced)
 
 
@@ -195,17 +196,17 @@ def watch_log() -> Iterator[list[str]]:
 
 
 @contextmanager
-def watch_cpu() -> Iterator[list[str]]:
-    """Collects the stack after each second of CPU time, and interrupts after `ABORT_S` of them."""
+def watch_cpu(stall_s: float) -> Iterator[list[str]]:
+    """Collects the stack after each `stall_s` of CPU time, and interrupts after `ABORT_S`."""
     stacks: list[str] = []
 
     def tick(number: int, frame: FrameType | None) -> None:
         stacks.append("".join(traceback.format_stack(frame)[-12:]))
-        if len(stacks) >= ABORT_S:
+        if len(stacks) * stall_s >= ABORT_S:
             raise Interrupted(f"interrupted after {ABORT_S} s of CPU time")
 
     before = signal.signal(signal.SIGPROF, tick)
-    signal.setitimer(signal.ITIMER_PROF, STALL_S, 1.0)
+    signal.setitimer(signal.ITIMER_PROF, stall_s, stall_s)
     try:
         yield stacks
     finally:
