@@ -13,10 +13,16 @@ trap finish EXIT
 step() {
     current=$1
     shift
-    local from=$SECONDS
+    local from=$SECONDS cpu
+    cpu=$(read_cpu_s)
     echo "== $current"
     "$@"
-    echo "-- $current: $((SECONDS - from)) s"
+    echo "-- $current: $((SECONDS - from)) s, $(($(read_cpu_s) - cpu)) s of processor time"
+}
+
+# The processor time of the whole machine since it started, in seconds; 0 where Linux does not say it.
+read_cpu_s() {
+    awk -v tick="$(getconf CLK_TCK)" '/^cpu / { print int(($2 + $3 + $4 + $7 + $8) / tick) }' /proc/stat 2>/dev/null || echo 0
 }
 
 finish() {
