@@ -60,6 +60,7 @@ class FakeProvider:
     issuer: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
     user_info: dict[str, Any] | None = None
+    access_token: str = "an-access-token"
     response: dict[str, str] = field(default_factory=dict)
     """Replaces parameters of the response that the browser brings back."""
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -105,7 +106,7 @@ class FakeProvider:
             return JSONResponse({"error": "invalid_grant", "error_description": f"no code {form['code']}"}, 400)
         claims = {"iss": self.url, "aud": CLIENT, "sub": "alice", "nonce": begun["nonce"]} | self.claims
         made = token(self.key, **claims)
-        return JSONResponse({"access_token": "an-access-token", "token_type": "Bearer", "id_token": self.spoil(made)})
+        return JSONResponse({"access_token": self.access_token, "token_type": "Bearer", "id_token": self.spoil(made)})
 
     async def describe_user(self, request: Request) -> Response:
         assert request.headers["authorization"] == "Bearer an-access-token"

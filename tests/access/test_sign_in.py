@@ -99,6 +99,13 @@ async def test_claims_that_the_id_token_lacks_come_from_the_user_info(serve: Ser
         assert await browser.sign_in() == refused("invalid_response")
 
 
+async def test_an_access_token_that_no_header_can_carry_is_refused(serve: Serve, tmp_path: Path) -> None:
+    async with signing_in(serve, tmp_path) as (provider, browser):
+        provider.claims, provider.user_info = {}, {"sub": "alice"}
+        for provider.access_token in ("an-access-token\r\nx-forged: 1", "ü", ""):
+            assert await browser.sign_in() == refused("invalid_response")
+
+
 # What is sent to the browser and to the provider
 
 

@@ -27,7 +27,7 @@ from tests.servers.running import Server, Start, start
 
 __all__ = ["start"]
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.night]  # test_agents has each agent, tests/faces each face
 
 FACES = ("CopilotKit, GraphQL", "CopilotKit, AG-UI", "OpenBB", "OpenAI")
 WAIT_S = 90.0

@@ -37,6 +37,11 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         "messages[0].content[0]",
         "data:, http:// or https://",
     ),
+    "an image at no address": (
+        {"messages": said({"type": "image_url", "image_url": {"url": "http://[::1"}})},
+        "messages[0].content[0]",
+        "Invalid IPv6 URL",
+    ),
     "an image that is none": (
         {"messages": said({"type": "image_url", "image_url": {"url": "data:image/png;base64,#"}})},
         "messages[0].content[0]",

@@ -65,6 +65,14 @@ def test_a_document_in_json_stays_json() -> None:
     assert (draft.id, sorted(draft.files)) == ("my_api", ["openapi.json", "plugin.json"])
 
 
+def test_a_server_that_is_no_address_is_left_to_the_report_on_the_plugin() -> None:
+    content = json.dumps({"openapi": "3.1.0", "info": {"title": "My API"}, "servers": [{"url": "http://[::1"}]})
+
+    draft = scaffold.create_from_openapi(content.encode(), origin="https://e.example/openapi.json")
+
+    assert json.loads(draft.files["openapi.json"])["servers"] == [{"url": "http://[::1"}]
+
+
 @pytest.mark.parametrize("content", [b"", b"\xff", b"{", b"- a", b"openapi: 3.1.0", b"a: &a [*a]"])
 def test_a_document_that_cannot_become_a_plugin_is_refused_with_the_reason(content: bytes) -> None:
     with pytest.raises(scaffold.InvalidOpenApiDocument):

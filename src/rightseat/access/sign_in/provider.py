@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import Annotated, Any, Self
 from urllib.parse import quote_plus
 
 import msgspec
@@ -67,8 +67,10 @@ class ProviderMetadata(msgspec.Struct, frozen=True):
 
 
 class _TokenResponse(msgspec.Struct):
+    """The access token is sent back in a header: RFC 6749 allows visible characters and blanks."""
+
     id_token: str
-    access_token: str | None = None
+    access_token: Annotated[str, msgspec.Meta(pattern=r"\A[ -~]+\Z")] | None = None
 
 
 class OpenIdProvider:

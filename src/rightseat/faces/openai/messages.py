@@ -150,7 +150,11 @@ def texts(given: RequestMessage, where: str) -> Iterator[str]:
 def read_image(url: str, where: str) -> Image:
     if url.startswith("data:"):
         return Image(*read_data(url, where))
-    if urlsplit(url).scheme not in ("http", "https"):
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise InvalidRequest(f"{where}: the URL of an image cannot be read ({error}).", where) from None
+    if scheme not in ("http", "https"):
         raise InvalidRequest(f"{where}: the URL of an image must begin with data:, http:// or https://.", where)
     return Image("", "", url)
 

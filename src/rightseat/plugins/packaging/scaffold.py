@@ -193,9 +193,12 @@ def _build_servers(document: dict[str, Any], origin: str, server: str | None) ->
     own = document.get("servers")
     urls = [one.get("url") for one in own if isinstance(one, dict)] if isinstance(own, list) else []
     first = str(urls[0]) if urls else "/"
-    if urlsplit(first).scheme or not origin.startswith(("http://", "https://")):
-        return None
-    return [{"url": urljoin(origin, first).rstrip("/")}]
+    try:
+        if urlsplit(first).scheme or not origin.startswith(("http://", "https://")):
+            return None
+        return [{"url": urljoin(origin, first).rstrip("/")}]
+    except ValueError:
+        return None  # it is no address: the report on the plugin says so
 
 
 def _find_private_address(servers: Any) -> str | None:
