@@ -76,9 +76,10 @@ closing_with() {
 
 # run_tests MINUTE ARGUMENTS...: pytest; no test begins after that minute. Tests with limits of time can fail because
 # other tests use the same processors. So tests that failed run again, alone, at most twice, when the machine is idle.
+# Rewriting assertions costs each process 25 s; only a repetition, which explains a failure, needs it.
 run_tests() {
     local status=0 failed until=$(($(date +%s) - SECONDS + $1 * 60))
-    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until pytest --durations=20 "${@:2}" || status=$?
+    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until pytest --assert=plain --durations=20 "${@:2}" || status=$?
     grep -o 'NOT LISTED in tests/skips.toml.*' "$scratch/output" >>"$scratch/unlisted" || true
     if grep -q 'no time is left for it' "$scratch/output"; then
         echo "$(grep -c 'no time is left for it' "$scratch/output") groups of tests (no time left)" >>"$scratch/skipped"

@@ -325,8 +325,9 @@ def test_a_server_that_cannot_start_ends(on_sqlite: dict[str, object]) -> None:
 
 
 def test_a_port_that_another_server_has_is_refused(on_sqlite: dict[str, object]) -> None:
-    with serving(on_sqlite) as (_, url, _):
-        ended = run_serve("--workers", "2", "--port", url.rpartition(":")[2])
+    Path("rightseat.yaml").write_text(json.dumps(on_sqlite))
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as other:  # as servers with workers open theirs
+        ended = run_serve("--workers", "2", "--port", str(other.getsockname()[1]))
 
     assert ended.returncode == 1
     assert "is already in use. Choose another with --port." in ended.stderr

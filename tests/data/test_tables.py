@@ -30,7 +30,7 @@ PRICES: list[dict[str, JsonValue]] = [
 
 @pytest.fixture
 async def tables() -> AsyncIterator[Tables]:
-    async with Tables(TableLimits(query=2.0)) as tables:
+    async with Tables(TableLimits(query=30.0, load_timeout=120.0)) as tables:
         yield tables
 
 
