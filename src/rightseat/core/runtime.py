@@ -137,7 +137,12 @@ class Runtime:
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
     async def open(self) -> None:
-        """Resume or close the runs of processes that died, then start the periodic housekeeping."""
+        """Resume or close the runs of processes that died, then start the periodic housekeeping.
+
+        It may be opened again after it was closed.
+        """
+        self.is_shutting_down = False
+        self.admission.open()
         self.audit_trail.attach()
         await self._engine.open(self._executor.perform)
         await self._recovery.recover_all()
