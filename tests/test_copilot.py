@@ -3,13 +3,14 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx2
 import pytest
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 import rightseat
 from rightseat import Copilot, RightseatError
@@ -288,6 +289,66 @@ async def test_a_ready_application_can_be_had_too(serve: Serve) -> None:
     assert health.json()["status"] == "ok"
     assert health.headers["access-control-allow-origin"] == "https://shop.test"
     assert hello.json() == {"data": {"hello": "Hello World"}}
+
+
+# Opened again
+
+
+def configuration(folder: Path) -> str:
+    return f"""
+models: {{default: {{type: scripted, chunk_delay: 0}}}}
+server: {{state_dir: "{folder / "state"}"}}
+access: {{keys: [{{name: alice, key: key-alice}}]}}
+limits:
+  - {{name: some, subject: everyone, concurrent_runs: 1, on_exceed: queue, queue: {{most: 5, wait: 30}}}}
+faces: [{{type: copilotkit}}, {{type: openai}}, {{type: operator}}, {{type: usage}}]
+"""
+
+
+def from_file(folder: Path) -> Copilot:
+    (folder / "rightseat.yaml").write_text(configuration(folder))
+    return Copilot.from_file(folder / "rightseat.yaml")
+
+
+@pytest.mark.parametrize("build", [lambda _: Copilot(), lambda folder: Copilot(state_dir=folder / "state"), from_file])
+def test_a_copilot_answers_after_every_start_in_an_event_loop_of_its_own(
+    build: Callable[[Path], Copilot], tmp_path: Path
+) -> None:
+    app = FastAPI()
+    app.include_router(build(tmp_path).router())
+    body = {"threadId": "t1", "messages": [], "tools": [], "context": [], "state": {}, "forwardedProps": {}}
+
+    for number in range(3):
+        with TestClient(app, headers={"x-api-key": "key-alice"}) as client:
+            message = {"id": f"m{number}", "role": "user", "content": "Hi"}
+            answer = client.post(
+                "/copilotkit/agent/default/run", json=body | {"runId": f"r{number}", "messages": [message]}
+            )
+            assert (answer.status_code, "RUN_FINISHED" in answer.text) == (200, True)
+            threads = client.get("/copilotkit/threads").json()["threads"]
+            assert [thread["id"] for thread in threads] == ["t1"]
+
+
+async def test_asks_wait_for_a_limit_after_a_second_start_too(tmp_path: Path) -> None:
+    copilot = from_file(tmp_path)
+
+    for _ in range(2):
+        async with copilot.opened():
+            events = await asyncio.gather(ask(copilot, "Hi"), ask(copilot, "Hi"), ask(copilot, "Hi"))
+            assert all(isinstance(one[-1], RunFinished) for one in events)
+
+
+async def test_a_copilot_is_not_open_twice_at_once() -> None:
+    copilot = Copilot()
+
+    async with copilot.opened():
+        with pytest.raises(ConfigError, match="already open"):
+            async with copilot.opened():
+                pass
+        assert "built-in demo model" in text(await ask(copilot, "Hi"))
+
+    async with copilot.opened():
+        assert "built-in demo model" in text(await ask(copilot, "Hi"))
 
 
 # The public names

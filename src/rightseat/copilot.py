@@ -131,9 +131,10 @@ class Copilot:
     def router(self) -> APIRouter:
         """A router for `include_router` of your application. It includes the lifespan.
 
-        Your application checks origins and host names.
+        FastAPI runs dependencies of `FastAPI(…)`, `APIRouter(…)` and `include_router(…)` before each request. They can
+        refuse it, and do not say who the user is. Your application checks origins and host names.
         """
-        return app.build_router(self._assembly)
+        return app.build_included_router(app.build_router(self._assembly))
 
     def app(self, *, origins: Sequence[str] | None = None, hosts: Sequence[str] | None = None) -> FastAPI:
         """An application that is ready to be served.

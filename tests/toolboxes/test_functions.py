@@ -49,9 +49,7 @@ def test_the_signature_is_the_schema() -> None:
         """What the weather will be."""
         return ""
 
-    assert forecast == Tool(
-        "forecast", "What the weather will be.", forecast.parameters, forecast.run, checks_arguments=True
-    )
+    assert (forecast.name, forecast.description) == ("forecast", "What the weather will be.")
     assert forecast.parameters == {
         "type": "object",
         "properties": {

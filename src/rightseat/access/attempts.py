@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
+from rightseat.access.client_networks import find_client_network
 from rightseat.core.errors import TooManyAttempts
 
 WRONG_KEYS_PER_MINUTE = 20
@@ -62,19 +63,15 @@ class WrongKeyLimit:
         return TooManyAttempts(max(1, math.ceil((1 - left) * 60 / self._most)))
 
     def _network(self, address: str) -> str | None:
-        """What is counted: an IPv4 address, or the first half of an IPv6 one; None if it is not limited.
+        """What is counted; None if it is not limited.
 
         Behind a proxy of the same machine that sends no address, all clients would share that of this machine.
         """
         try:
-            found = ipaddress.ip_address(address)
+            is_loopback = ipaddress.ip_address(address).is_loopback
         except ValueError:
             return None
-        if self._most == 0 or found.is_loopback:
-            return None
-        if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is None:
-            return str(ipaddress.ip_network((found, 64), strict=False))
-        return str(getattr(found, "ipv4_mapped", None) or found)
+        return None if self._most == 0 or is_loopback else find_client_network(address)
 
 
 class FirstUses:

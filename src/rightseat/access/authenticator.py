@@ -25,6 +25,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access import credentials, scopes
 from rightseat.access.attempts import FirstUses, WrongKeyLimit
+from rightseat.access.client_networks import find_client_network
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
@@ -313,7 +314,7 @@ class ProtectedEndpoint:
 
     async def respond(self, request: Request) -> Response:
         address: str | None = client[0] if (client := request.scope.get("client")) else None
-        CALLER.set(Caller(address=address or ""))
+        CALLER.set(Caller(address=find_client_network(address) if address else ""))
         try:
             principal = await self.auth.authorize(request.headers, address=address)
         except Unauthenticated as error:

@@ -64,6 +64,7 @@ class Jwks:
 
     async def __aenter__(self) -> Self:
         self._is_open = True
+        self._lock = asyncio.Lock()  # the one before may belong to an event loop that has ended
         return self
 
     async def __aexit__(

@@ -11,6 +11,7 @@ from rightseat.app import docs, home
 from rightseat.app.application import Application
 from rightseat.app.authentication import api_keys_of, build_authenticator
 from rightseat.app.builder import Assembly, artifacts_of, assemble, pins_of
+from rightseat.app.included_routes import build_included_router
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.routing import build_route_auth, build_router
 from rightseat.app.unknown_paths import CODES, UnknownPaths
@@ -26,6 +27,7 @@ __all__ = [
     "assemble",
     "build",
     "build_authenticator",
+    "build_included_router",
     "build_route_auth",
     "build_router",
     "pins_of",

@@ -13,6 +13,7 @@ from rightseat.access.threads import ScopedThreads
 from rightseat.app.authentication import api_keys_of, build_authenticator, build_identity_provider
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
+from rightseat.app.opening import Opening
 from rightseat.app.part_registry import PartRegistry
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.limits import build_limits
@@ -67,11 +68,16 @@ class Assembly:
     redactor: Redactor = field(default_factory=Redactor)
     own_server: OwnServer | None = None
     identity_provider: IdentityProvider | None = None
+    opening: Opening = field(default_factory=Opening)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[None]:
-        """Open the parts. On exit runs are cancelled first, while the parts that they use are still open."""
+    async def opened(self, application: object = None) -> AsyncIterator[None]:
+        """Open the parts. On exit runs are cancelled first, while the parts that they use are still open.
+
+        Raises `ConfigError` if they are open already.
+        """
         async with AsyncExitStack() as stack:
+            stack.enter_context(self.opening.hold(application))
             stack.enter_context(redact_logs(self.redactor))
             for part in self.owned:
                 if isinstance(part, AbstractAsyncContextManager):

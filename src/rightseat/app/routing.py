@@ -19,8 +19,11 @@ def build_router(assembly: Assembly) -> APIRouter:
     """The routes of every face. The application that includes the router runs its lifespan."""
 
     @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        async with assembly.opened():
+    async def lifespan(application: object) -> AsyncIterator[None]:
+        if assembly.opening.is_held_by(application):
+            yield
+            return
+        async with assembly.opened(application):
             yield
 
     router = APIRouter(lifespan=lifespan)

@@ -104,7 +104,8 @@ class LimitOptions(BaseModel):
     """Unique. Error messages, headers and the usage report have it. A renamed limit starts from zero."""
     subject: Subject
     """Who has a counter: each `user`, each `key`, each `agent`, each client `address`, or `everyone` together. Requests
-    without a key are not limited by a limit for keys; requests without any credential are all one user."""
+    without a key are not limited by a limit for keys; requests without any credential are all one user. With IPv6 the
+    addresses of a network of 64 bits are one client."""
     match: str = "*"
     """Only subjects whose name matches this pattern, such as `guest-*`."""
     agents: tuple[str, ...] | None = None

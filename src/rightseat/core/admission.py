@@ -90,6 +90,11 @@ class Admission:
         """Whether an ask may wait in `admit`."""
         return self.metering is not None and self.metering.limits.has_queues
 
+    def open(self) -> None:
+        """Let asks wait again, after `close`."""
+        if self.metering is not None:
+            self.metering.queue.open()
+
     def close(self) -> None:
         """Refuse the asks that wait."""
         if self.metering is not None:

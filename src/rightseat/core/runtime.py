@@ -39,7 +39,7 @@ from rightseat.core.run.transient import TransientRuns
 from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.stops import POLL_INTERVAL_S, Stops
 from rightseat.core.tally import RecentTallies
-from rightseat.core.threads import Pending, Summary, Thread, Threads
+from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
 from rightseat.core.tracing import NO_OBSERVER, Observer
 from rightseat.core.workbench import PluginWorkbench
 
@@ -137,7 +137,12 @@ class Runtime:
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
     async def open(self) -> None:
-        """Resume or close the runs of processes that died, then start the periodic housekeeping."""
+        """Resume or close the runs of processes that died, then start the periodic housekeeping.
+
+        It may be opened again after it was closed.
+        """
+        self.is_shutting_down = False
+        self.admission.open()
         self.audit_trail.attach()
         await self._engine.open(self._executor.perform)
         await self._recovery.recover_all()
@@ -161,10 +166,12 @@ class Runtime:
         The artifact of the admitted ask is stored before the run starts, and only if it starts.
 
         Raises before the run starts: `AgentNotFound`, `LimitExceeded`, `ThreadBusy`, `ThreadNotFound`, `BadRequest`
-        for an answer to an interrupt that is not pending, or any error of a `before_request` hook.
+        for an id of a thread that no URL can hold or an answer to an interrupt that is not pending, or any error of a
+        `before_request` hook.
         """
         if self.is_shutting_down:
             raise ShuttingDown
+        check_thread_id(ask.thread_id)
         ask = await self.hooks.before(ask)
         agent = self.find(ask.agent)
         if agent is None and ask.agent not in self.models:

@@ -16,6 +16,8 @@ from rightseat.core.messages import Call, Message
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 
+MAX_THREAD_ID_CHARS = 512
+
 
 class ThreadCursor(NamedTuple):
     """The last thread of a page. Lists are sorted by it, the latest first.
@@ -36,6 +38,18 @@ def read_cursor(text: str) -> ThreadCursor:
     if not id or "\0" in text:
         raise BadRequest(f"{text[:60]!r} is not the cursor of a page of threads.")
     return ThreadCursor(time, id)
+
+
+def check_thread_id(id: str) -> None:
+    """Raises `BadRequest` for an id of a client that no URL of an operator could hold.
+
+    Browsers resolve the segments `.` and `..`, and no path of a route matches a line break.
+    """
+    if len(id) > MAX_THREAD_ID_CHARS or id in (".", "..") or any(char < " " or char == "\x7f" for char in id):
+        raise BadRequest(
+            f"{id[:60]!r} cannot be the id of a thread: use up to {MAX_THREAD_ID_CHARS} characters, without control "
+            "characters, and not `.` or `..`."
+        )
 
 
 class Summary(msgspec.Struct, frozen=True):

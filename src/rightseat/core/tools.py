@@ -95,11 +95,11 @@ class Tool:
     strict: bool | None = None
     """Whether the model provider must enforce the schema of the arguments; None leaves it to the provider."""
     checks_arguments: bool = False
-    """Whether `run` checks the arguments itself. Otherwise a call whose arguments do not match `parameters` is not run,
-    and the model receives the reason."""
+    """Whether `check` or `run` checks the arguments itself. Otherwise a call whose arguments do not match `parameters`
+    is not run, and the model receives the reason."""
     check: Callable[[Mapping[str, JsonValue]], object] | None = None
-    """For a tool that runs on the client: raises a `RightseatError` if the client could not use the arguments. The
-    model receives the error, and the client does not run the call."""
+    """Raises a `RightseatError` if the tool could not use the arguments. The model receives the error; neither the
+    server nor the client runs the call, and no person is asked for an approval."""
     ends_turn: bool = False
     """Whether a message with text that calls only such tools is complete: the model is not called with the results."""
 

@@ -14,6 +14,7 @@ import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
 import pydantic_core
@@ -114,7 +115,8 @@ def make_tool(function: Function, name: str | None = None, description: str | No
     arguments = read_signature(function, name, hints)
     text = inspect.getdoc(function) if description is None else description
     run = bind(function, arguments, invocation_parameters)
-    return Tool(name, text or "", write_schema(arguments), run, checks_arguments=True)
+    check = partial(check_arguments, arguments)  # pydantic checks more than the schema says
+    return Tool(name, text or "", write_schema(arguments), run, checks_arguments=True, check=check)
 
 
 def read_hints(function: Function, name: str) -> dict[str, Any]:

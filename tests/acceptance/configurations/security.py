@@ -185,5 +185,19 @@ def storage() -> dict[str, Any]:
     }
 
 
+def merge(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return `base` with `more`: objects are merged, and lists are appended."""
+    merged = dict(base)
+    for name, value in more.items():
+        match merged.get(name), value:
+            case dict(known), dict():
+                merged[name] = merge(known, value)
+            case list(known), list():
+                merged[name] = [*known, *value]
+            case _:
+                merged[name] = value
+    return merged
+
+
 if __name__ == "__main__":
-    print(json.dumps(configuration(), indent=1))
+    print(json.dumps(merge(configuration(), json.loads(ENVIRONMENT.get("RS_OVERLAY", "{}"))), indent=1))

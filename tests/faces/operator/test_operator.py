@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -293,6 +294,34 @@ async def test_a_second_answer_is_refused(serve: Serve) -> None:
             while "a.txt" not in (await stream.until_event("ToolCallReturned"))[1]["content"]:
                 pass
         assert deleted == ["a.txt"]
+
+
+# Ids that clients choose
+
+
+@pytest.mark.parametrize("thread", ["a/b", "/a//b/", "a?b#c", "entries", "../a", "é/漢", "x" * 512])
+async def test_a_thread_with_any_id_is_opened_renamed_and_deleted(serve: Serve, thread: str) -> None:
+    async with serving(serve) as server:
+        await server.start("Hi", thread=thread)
+        path = f"/operator/threads/{quote(thread, safe='')}"
+        opened = await server.client.get(path)
+        renamed = await server.client.patch(path, json={"name": "Plans"}, headers=CHANGING)
+        deleted = await server.client.request("DELETE", path, json={}, headers=CHANGING)
+        listed = (await server.client.get("/operator/threads")).json()["threads"]
+
+    assert (opened.json()["thread"]["id"], renamed.json()["name"]) == (thread, "Plans")
+    assert (deleted.status_code < 300, listed) == (True, [])
+
+
+@pytest.mark.parametrize("thread", [".", "..", "a\nb", "a\0b", "\x7f", "x" * 513])
+async def test_a_thread_with_an_id_that_no_url_can_hold_is_not_started(serve: Serve, thread: str) -> None:
+    async with serving(serve) as server:
+        answer = await server.post("agents/default/runs", {"thread": thread, "text": "Hi"})
+        listed = (await server.client.get("/operator/threads")).json()["threads"]
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "bad_request")
+    assert "cannot be the id of a thread" in answer.json()["message"]
+    assert listed == []
 
 
 # Sign-in and other pages

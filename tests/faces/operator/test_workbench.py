@@ -479,6 +479,7 @@ async def test_a_starter_plugin_is_created_and_its_cases_pass(serve: Serve, conf
         ({"id": "a/b"}, 422, "not_a_document"),
         ({"id": ".hidden"}, 422, "not_a_document"),
         ({"id": ""}, 422, "not_a_document"),
+        ({"id": "../evil", "openapi": "openapi: ["}, 422, "not_a_document"),
         ({"id": "x" * 101}, 400, "bad_request"),
         ({"id": "taken"}, 409, "plugin_exists"),
         ({"id": "new", "openapi": "hello"}, 422, "not_a_document"),

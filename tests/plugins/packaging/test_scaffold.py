@@ -145,3 +145,9 @@ def test_a_name_that_is_too_long_is_cut_after_a_word(title: str, name: str) -> N
     draft = scaffold.create_from_openapi(json.dumps(document).encode(), id="some")
 
     assert json.loads(draft.files["plugin.json"])["name"] == name
+
+
+def test_an_invalid_id_is_refused_before_the_document_is_read() -> None:
+    for id in ("../evil", "", "Upper"):
+        with pytest.raises(scaffold.InvalidOpenApiDocument, match="is not a valid plugin id"):
+            scaffold.create_from_openapi(b"openapi: [", id=id)

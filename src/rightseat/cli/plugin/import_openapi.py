@@ -27,6 +27,8 @@ def command(document: str, id: str | None, server: str | None, into: Path, allow
     DOCUMENT is a file or a URL. Prints advice about anything that will be hard for a model. URLs in private networks
     need --allow.
     """
+    if id is not None:
+        scaffold.check_id(id)
     with show_progress(f"Reading {document}"):
         content = _fetch(document, allow)
     draft = scaffold.create_from_openapi(content, id=id, origin=document, server=server)

@@ -53,7 +53,7 @@ class Ledger:
         self._is_closing = asyncio.Event()
 
     async def __aenter__(self) -> "Ledger":
-        self._is_closing.clear()
+        self._is_closing = asyncio.Event()  # the one before belongs to the event loop that opened it
         return self
 
     async def __aexit__(self, *_: object) -> None:

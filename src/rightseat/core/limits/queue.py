@@ -52,6 +52,12 @@ class AskQueue:
         if self._waiting:
             self._has_changed.set()
 
+    def open(self) -> None:
+        """Let asks wait again, after `close`. The event and the task belong to the event loop that has ended."""
+        self._is_closed = False
+        self._has_changed = asyncio.Event()
+        self._watcher = None
+
     def close(self) -> None:
         """Refuse all asks that wait: the server is shutting down."""
         self._is_closed = True

@@ -21,7 +21,8 @@ NANO = 10**9
 
 
 class Caller(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The credential and the address of a request. `key` is the name of an API key; empty without one."""
+    """The credential and the address of a request. `key` is the name of an API key; empty without one. `address` is a
+    network for IPv6."""
 
     key: str = ""
     address: str = ""

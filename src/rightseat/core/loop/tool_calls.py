@@ -64,11 +64,12 @@ def run_calls(calls: Sequence[Call], tools: Mapping[str, Tool], ask: Ask, steps:
 
     Ends with `RunFinished` if the client has to run a call or a person has to answer, or if a tool ended the run.
     """
-    mine = [call for call in calls if not needs_client_or_person(call, tools)]
+    waiting = [call for call in calls if needs_client_or_person(call, tools)]
+    mine = [call for call in calls if call not in waiting]
     plain = [PlainCall(call, tools.get(call.name)) for call in mine if find_streaming_tool(call, tools) is None]
     streams = [StreamingCall(call, tool) for call in mine if (tool := find_streaming_tool(call, tools))]
-    interrupts = tuple(approval_interrupts(calls, tools))
-    return execute(plain, streams, ask, steps, interrupts=interrupts, is_waiting=len(mine) < len(calls))
+    interrupts = tuple(approval_interrupts(waiting, tools))
+    return execute(plain, streams, ask, steps, interrupts=interrupts, is_waiting=bool(waiting))
 
 
 def resume_calls(ask: Ask, tools: Mapping[str, Tool], steps: Steps) -> AsyncIterator[Event]:
@@ -227,8 +228,9 @@ async def run_calls_concurrently(calls: Sequence[PlainCall], ask: Ask, steps: St
     return [event for task in running for event in task.result()]
 
 
-def approval_interrupts(calls: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Interrupt]:
-    for call in calls:
+def approval_interrupts(waiting: Sequence[Call], tools: Mapping[str, Tool]) -> Iterator[Interrupt]:
+    """A person is asked only about calls that could run: the arguments of the `waiting` ones are valid."""
+    for call in waiting:
         tool = tools.get(call.name)
         if tool is not None and isinstance(approval := tool.approval, Approval):
             yield Interrupt(
@@ -246,7 +248,7 @@ def unknown_outcome_interrupts(calls: Sequence[Call], events: Iterable[Event]) -
 
 
 def needs_client_or_person(call: Call, tools: Mapping[str, Tool]) -> bool:
-    """Whether the client has to run the call, or a person has to approve it first."""
+    """Whether the client has to run the call, or a person has to approve it first. Not if its arguments are invalid."""
     tool = tools.get(call.name)
     if tool is None or (tool.runs_on_server and not isinstance(tool.approval, Approval)):
         return False
@@ -273,6 +275,9 @@ def check_arguments(call: Call, tool: Tool) -> ToolCallReturned | None:
             tool.check(arguments)
         except RightseatError as error:
             return ToolCallReturned(call.id, call.name, error.message, error.code)
+        except Exception:  # for example of a validator of pydantic that its author wrote
+            logger.exception("the arguments of the tool %s could not be checked", call.name)
+            return ToolCallReturned(call.id, call.name, f"The tool {call.name!r} failed.", "tool_failed")
     return None
 
 

@@ -14,7 +14,8 @@ def base_url(request: Request) -> str:
     if public := scope.get(PUBLIC_URL):
         return str(public)
     root = scope.get("app_root_path", scope.get("root_path", ""))
-    return _build_url(scope["scheme"], request.headers.get("host"), scope.get("server"), root)
+    server = scope.get("server")  # a list from some servers, such as Starlette's TestClient
+    return _build_url(scope["scheme"], request.headers.get("host"), tuple(server) if server else None, root)
 
 
 @lru_cache(maxsize=64)

@@ -6,12 +6,12 @@ Bodies must be declared as JSON: a web page of another origin cannot send that w
 import asyncio
 import re
 from collections.abc import Mapping
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive
 
 from rightseat.core.errors import BadRequest
 from rightseat.core.types import JSON_ERRORS
@@ -85,7 +85,7 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
     is_form = allow_forms and kind == FORM
     if kind and not (is_json(kind) or is_form):
         raise NotJson
-    body = await receive_body(request.receive, max_bytes)
+    body = await receive_body(request, max_bytes)
     if body and not kind:
         raise NotJson
     if not is_form:
@@ -93,22 +93,19 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
     return body
 
 
-async def receive_body(receive: Receive, max_bytes: int) -> bytes:
+async def receive_body(request: Request, max_bytes: int) -> bytes:
     """Raises `BodyTooLarge`, or `ClientDisconnect` if the client disconnects before the end of the body.
 
-    Nearly every body is one message, for which `Request.stream` needs a generator.
+    A dependency of the application may have read the body before. Then the request has it, and `receive` would wait for
+    the client to disconnect.
     """
-    pieces, size, has_more = [], 0, True
-    while has_more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientDisconnect
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size > max_bytes:
-            raise BodyTooLarge(max_bytes)
-        pieces.append(piece)
-        has_more = message.get("more_body", False)
+    pieces, size = [], 0
+    async with aclosing(request.stream()) as stream:
+        async for piece in stream:
+            size += len(piece)
+            if size > max_bytes:
+                raise BodyTooLarge(max_bytes)
+            pieces.append(piece)
     return b"".join(pieces)
 
 

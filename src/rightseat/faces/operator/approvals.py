@@ -64,7 +64,7 @@ class ApprovalRoutes:
         self._permissions = permissions
 
     def routes(self) -> Routes:
-        return {("GET", "approvals"): self.list, ("POST", "approvals/{interrupt}"): self.decide}
+        return {("GET", "approvals"): self.list, ("POST", "approvals/{interrupt:path}"): self.decide}
 
     async def list(self, request: OperatorRequest) -> Response:
         """The questions of the user. `owner` names another user, or all (`*`), which needs the right `act`."""

@@ -73,9 +73,9 @@ class ThreadRoutes:
     def routes(self) -> Routes:
         return {
             ("GET", "threads"): self.list,
-            ("GET", "threads/{thread}"): self.show,
-            ("PATCH", "threads/{thread}"): self.change,
-            ("DELETE", "threads/{thread}"): self.delete,
+            ("GET", "threads/{thread:path}"): self.show,
+            ("PATCH", "threads/{thread:path}"): self.change,
+            ("DELETE", "threads/{thread:path}"): self.delete,
         }
 
     async def list(self, request: OperatorRequest) -> Response:

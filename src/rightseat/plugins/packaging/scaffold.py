@@ -142,12 +142,15 @@ def create_from_openapi(
 
     Raises `InvalidOpenApiDocument`.
     """
+    if id is not None:
+        check_id(id)
     file = "openapi.json" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "openapi.yaml"
     document = _read(file, content)
     info = _as_mapping(document.get("info"))
     title = str(info.get("title") or "").strip()
-    id = id or re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_0123456789")[:40]
-    check_id(id)
+    if id is None:
+        id = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_0123456789")[:40]
+        check_id(id)
     about = {
         "id": id,
         "name": textwrap.shorten(title, ORIGINAL_NAME_CHARS - 1, placeholder="")
