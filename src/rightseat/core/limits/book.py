@@ -53,6 +53,17 @@ class UsageCounts(msgspec.Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return UsageCounts(*(one + two for one, two in zip(mine, theirs, strict=True)))
 
+    def without(self, part: "UsageCounts") -> "UsageCounts":
+        """What is left if `part` is counted elsewhere. One of them may be estimated and the other one reported."""
+        if self.tokens <= part.tokens:
+            return UsageCounts()
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(part)
+        return UsageCounts(*(max(0, one - two) for one, two in zip(mine, theirs, strict=True)))
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens + self.estimated_tokens
+
 
 class HeldAmount(NamedTuple):
     """An amount that is reserved in one bucket of a counter."""
@@ -332,7 +343,7 @@ class Book:
             self.waiting.running[hold.usage.user] -= is_slot(hold)
         self._add_usage(settled.usage, settled.counts)
         counts = settled.counts
-        used = {"tokens": counts.input_tokens + counts.output_tokens + counts.estimated_tokens, "cost": counts.cost}
+        used = {"tokens": counts.tokens, "cost": counts.cost}
         for one in amounts:
             self._change(one.key, one.bucket, used.get(one.kind, 0), -one.amount, only_existing=True)
         for one in settled.refunds:

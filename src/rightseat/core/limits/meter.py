@@ -1,7 +1,6 @@
 """Meters the model calls of a run: reserves before each call, sends the bound to the provider, and settles after it.
 
-The meter is in the context of the run's task, which tasks that the run starts inherit. Without a meter a call costs one
-lookup.
+The meter is in the context of the run's task, which tasks that the run starts inherit. `metered_model` finds it there.
 """
 
 import asyncio
@@ -9,13 +8,12 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import cast
 
 import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import ModelError, RequestTooLarge, StoreUnreachable
+from rightseat.core.errors import LimitExceeded, ModelError, RequestTooLarge, StoreUnreachable
 from rightseat.core.ids import new_id
 from rightseat.core.limits.book import (
     Admitted,
@@ -28,6 +26,7 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
+from rightseat.core.limits.call_labels import CallLabels, use_labels
 from rightseat.core.limits.first_call import FirstCall
 from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.core.limits.meter_context import Metering
@@ -51,9 +50,7 @@ from rightseat.core.model import (
     Chunk,
     Model,
     NoteChunk,
-    PartialOutput,
     Prompt,
-    SupportsContinuation,
 )
 from rightseat.core.response_headers import add_response_headers
 
@@ -112,10 +109,10 @@ class RunMeter:
         usage = self._usage_key(call.model_key, self._source.agent)
         return Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
 
-    def _charge_ask(self, model: Model, added_bytes: int = 0) -> ModelCharge:
+    def _charge_ask(self, model: Model, added_weight: int = 0) -> ModelCharge:
         """A call with the messages of the ask, and with what the agent adds to them."""
         prompt = Prompt(self._ask.messages, (), self._ask.parameters)
-        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_bytes)
+        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_weight)
 
     def _ask_charge(self, key: CounterKey, rule: LimitRule, model: Model | None) -> Charge:
         """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
@@ -234,8 +231,18 @@ class RunMeter:
             await self._last
 
     async def stream(
-        self, model: Model, prompt: Prompt, agent: str | None, purpose: str, open_stream: OpenStream
+        self,
+        model: Model,
+        prompt: Prompt,
+        labels: CallLabels,
+        open_stream: OpenStream,
+        nested: Sequence[UsageCounts] = (),
     ) -> AsyncIterator[Chunk]:
+        """Count one call. The metered model that calls this has chosen the model and what is counted.
+
+        `nested` fills while the stream is read: calls of other models, which are counted for themselves.
+        """
+        agent, purpose = labels.agent, labels.purpose
         call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
@@ -249,7 +256,9 @@ class RunMeter:
             other, limit = self.select(model), admitted.downgrade.limit
             if other is not model:
                 yield NoteChunk("warning", f"The limit {limit!r} is reached, so the model {key_of(other)!r} responds.")
-            async with aclosing(stream_model(other, prompt, agent=agent, purpose=purpose)) as chunks:
+            with use_labels(labels._replace(is_selected=True)):
+                others = other.stream(prompt)
+            async with aclosing(others) as chunks:
                 async for chunk in chunks:
                     yield chunk
             return
@@ -261,11 +270,15 @@ class RunMeter:
                         yield NoteChunk("warning", warning)
                     yield chunk
             call.is_complete = True
-        except (ModelError, CannotContinue):
+        except (ModelError, CannotContinue, LimitExceeded):  # a model of this model may be refused
             call.has_failed = True
             raise
         finally:
             counts = call.counts(is_reserved=hold is not None)
+            if labels.nested is not None:
+                labels.nested.append(counts)
+            for one in nested:
+                counts = counts.without(one)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
     @asynccontextmanager
@@ -354,27 +367,3 @@ def select_model(model: Model) -> Model:
     """The model that answers: another one if a limit has downgraded the run."""
     meter = METER.get()
     return model if meter is None else meter.select(model)
-
-
-def stream_model(
-    model: Model, prompt: Prompt, *, agent: str | None = None, purpose: str = "answer"
-) -> AsyncIterator[Chunk]:
-    """Call a model, metered if the run is. A model that is composed of others meters each of them instead."""
-    meter = METER.get()
-    if meter is None or getattr(model, "is_composed", False):
-        return model.stream(prompt)
-    return meter.stream(model, prompt, agent, purpose, model.stream)
-
-
-def continue_model(
-    model: SupportsContinuation, prompt: Prompt, partial: PartialOutput, *, agent: str | None = None
-) -> AsyncIterator[Chunk]:
-    """Like `stream_model`, for the rest of an interrupted response."""
-
-    def open_stream(bounded: Prompt) -> AsyncIterator[Chunk]:
-        return model.continue_stream(bounded, partial)
-
-    meter = METER.get()
-    if meter is None or not hasattr(model, "stream"):
-        return open_stream(prompt)
-    return meter.stream(cast(Model, model), prompt, agent, "answer", open_stream)
