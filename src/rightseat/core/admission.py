@@ -95,16 +95,17 @@ class Admission:
         if self.metering is not None:
             self.metering.queue.close()
 
-    async def admit(self, ask: Ask, model: Model | None = None) -> RunSlot:
+    async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> RunSlot:
         """Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
 
-        `model` is that of the agent, if it has one. The caller must release the slot in every case.
+        `model` is that of the agent, if it has one. `continues` is the run whose open question the ask answers: it goes
+        before others that wait for a slot. The caller must release the slot in every case.
         """
         self._check_local(ask)
         if self.metering is None:
             return self._take_local(ask)
         meter = RunMeter(self.metering, self.identify(ask))
-        await meter.admit(model)
+        await meter.admit(model, continues)
         try:
             self._check_local(ask)  # an ask that waits holds no slot, so others may have taken all meanwhile
         except ConcurrencyLimitExceeded:

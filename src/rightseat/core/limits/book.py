@@ -19,7 +19,7 @@ from rightseat.core.limits.rules import (
     LimitRule,
     QueuePolicy,
 )
-from rightseat.core.limits.tickets import TICKET_GRACE_S, Ticket, WaitingTickets, ticket_id
+from rightseat.core.limits.tickets import TICKET_GRACE_S, QueueState, Ticket, WaitingTickets, ticket_id
 
 IDLE_SECONDS = 24 * 3600.0
 """How long a counter is kept after its last window has ended."""
@@ -88,7 +88,8 @@ class Reserve(msgspec.Struct, frozen=True):
     """Count every charge, or none. Requests are counted at once; all else is held until it is settled.
 
     `is_forced` counts in every case, for a run that was admitted by another process. `has_ticket` means that the ask
-    waits in a queue; `is_continuation` that it continues a run after a person's answer, before others that wait.
+    waits in a queue. `continues` is the run that it continues after a person's answer: in a queue for concurrent runs
+    it goes before others that wait, because that run has given its slot back to wait for the person.
 
     `call` is the first model call of the ask, as it is predicted. If the ask is admitted with its own model, the call
     is reserved as well, provided that it fits.
@@ -101,7 +102,7 @@ class Reserve(msgspec.Struct, frozen=True):
     estimate: UsageCounts = UsageCounts()
     is_forced: bool = False
     has_ticket: bool = False
-    is_continuation: bool = False
+    continues: str = ""
     call: "Reserve | None" = None
 
     @property
@@ -291,26 +292,31 @@ class Book:
         """How many asks that wait for the counter come before this one."""
         if not isinstance(charge.policy, QueuePolicy) or not self.waiting.count(charge.key):
             return 0
-        return self.waiting.place(self._draw(wanted, charge.key, charge.policy))
+        return self.waiting.place(self._draw(wanted, charge, charge.policy))
 
     def _enqueue(
         self, wanted: Reserve, charge: Charge, policy: QueuePolicy, standing: Standing
     ) -> Queued | LimitRefusal:
-        ticket = self._draw(wanted, charge.key, policy)
+        ticket = self._draw(wanted, charge, policy)
         if self.waiting.find(charge.key, ticket.id) is None:
-            if self.waiting.count(charge.key) >= policy.most:
+            if self.waiting.count(charge.key) >= policy.most and not self.waiting.make_room(charge.key, ticket.user):
                 return self._refuse(wanted, charge, standing, "queue_full")
             if wanted.has_ticket:
                 self.waiting.remove(ticket.id)  # of the queue where it waited before
             self.waiting.add(ticket)
         return Queued(ticket, policy, standing, self.now)
 
-    def _draw(self, wanted: Reserve, queue: CounterKey, policy: QueuePolicy) -> Ticket:
+    def _draw(self, wanted: Reserve, charge: Charge, policy: QueuePolicy) -> Ticket:
         until = self.now + policy.wait + TICKET_GRACE_S
-        user, is_continuation = wanted.usage.user, wanted.is_continuation
-        return self.waiting.draw(queue, wanted.run_id, user, until, is_continuation=is_continuation)
+        continues = wanted.continues if charge.rule.kind == "runs" else ""
+        return self.waiting.draw(charge.key, wanted.run_id, wanted.usage.user, until, continues=continues)
 
-    def find_ready(self, queue: CounterKey, rule: LimitRule) -> list[Ticket]:
+    def read_queues(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
+        known = {key: rule for key, rule in queues.items() if key in self.counters}
+        ready = [one.id for key, rule in known.items() for one in self._find_ready(key, rule)]
+        return QueueState(ready, {one.id for key in queues for one in self.waiting.ordered(key)})
+
+    def _find_ready(self, queue: CounterKey, rule: LimitRule) -> list[Ticket]:
         """The tickets that the counter has room for now."""
         self._drop_expired(queue, rule)
         return self.waiting.ordered(queue)[: self.stand(queue, rule, 1).left]

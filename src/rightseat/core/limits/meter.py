@@ -82,10 +82,11 @@ class RunMeter:
         self._first = FirstCall(ask.agent, metering.first_calls)
         self._last: asyncio.Future[Outcome] | None = None
 
-    async def admit(self, model: Model | None = None) -> None:
+    async def admit(self, model: Model | None = None, continues: str = "") -> None:
         """Count the ask for every limit, or raise a `LimitExceeded`. A budget that is used up refuses it as well.
 
         It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
+        `continues` is the run whose question the ask answers, which the caller has found to be open.
         """
         rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
@@ -94,7 +95,8 @@ class RunMeter:
         elif self._purpose != "answer":
             charges = [one for one in charges if one.rule.kind != "requests"]
         if charges:
-            await self._take(charges, call=self._expect_call(model) if model is not None else None)
+            call = self._expect_call(model) if model is not None else None
+            await self._take(charges, call=call, continues=continues)
 
     def _expect_call(self, model: Model) -> Reserve | None:
         """The first call, if its size can be predicted. An ask that answers a question calls tools before the model."""
@@ -147,13 +149,12 @@ class RunMeter:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_RETRY_DELAY_S)
 
-    async def _take(self, charges: list[Charge], *, is_forced: bool = False, call: Reserve | None = None) -> None:
+    async def _take(
+        self, charges: list[Charge], *, is_forced: bool = False, call: Reserve | None = None, continues: str = ""
+    ) -> None:
         usage = self._usage_key("", self._source.agent)
-        is_continuation = bool(self._ask.answers)
         id = f"{self._run_id}:slot"
-        wanted = Reserve(
-            id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation, call=call
-        )
+        wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, continues=continues, call=call)
         admitted = await self._reserve(wanted)
         self._slot, self._counted = admitted.hold, admitted
         self._first.hold(admitted)
