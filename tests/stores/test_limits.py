@@ -26,7 +26,15 @@ from rightseat.core.limits.book import (
     UsageKey,
 )
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.rules import Charge, CounterKey, Downgrade, DowngradePolicy, LimitRule, QueuePolicy
+from rightseat.core.limits.rules import (
+    Charge,
+    CounterKey,
+    Downgrade,
+    DowngradePolicy,
+    LimitRule,
+    QueuePolicy,
+    suggestions_of,
+)
 from rightseat.core.limits.store import LimitStore, StoresLimits, UsageQuery
 from rightseat.core.limits.tickets import TICKET_GRACE_S
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
@@ -114,6 +122,23 @@ async def test_a_warning_of_a_counter_is_claimed_once_in_its_window(limits: Limi
     assert sorted(first) == [False] * 4 + [True]
     assert later == [False, True, False]
     assert await limits.claim_warning(other, 100.0, 200.0)
+
+
+async def test_suggestions_at_once_are_exactly_two_for_each_counted_request(limits: LimitStore) -> None:
+    few = Charge(REQUESTS.key, msgspec.structs.replace(REQUESTS.rule, most=3), 1)
+    suggestion = msgspec.structs.replace(few, suggestions=suggestions_of(few.key))
+    await limits.apply([reserve("request", few)])
+
+    outcomes = await asyncio.gather(*(limits.apply([reserve(f"s{number}", suggestion)]) for number in range(20)))
+
+    admitted = [one for (one,) in outcomes if isinstance(one, Admitted)]
+    assert len(admitted) == 2 + 2  # two that come with the request, and two that count
+    assert (await totals(limits))[few.rule.name] == (3, 0)
+
+    refunds = [one for outcome in admitted for one in outcome.counted]
+    await limits.apply([Settle(None, USAGE, refunds=refunds)])
+
+    assert await totals(limits) == {few.rule.name: (1, 0), f"suggestions of {few.rule.name}": (0, 0)}
 
 
 async def test_a_run_that_does_not_start_gives_its_request_back(limits: LimitStore) -> None:

@@ -8,8 +8,8 @@ is counted here and never refused. A run that waits for a person has ended, so i
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import msgspec
 
@@ -133,6 +133,19 @@ class Admission:
         finally:
             METER.reset(token)
             await RunSlot(meter=meter).close()
+
+    @contextmanager
+    def meter_calls(self, principal: Principal, purpose: str) -> Iterator[None]:
+        """Meter the model calls of this block and of the tasks that it starts, for a request that is not counted."""
+        if self.metering is None:
+            yield
+            return
+        ask = Ask(messages=(), agent="", principal=principal, purpose=purpose)
+        token = METER.set(RunMeter(self.metering, self.identify(ask)))
+        try:
+            yield
+        finally:
+            METER.reset(token)
 
     def _check_local(self, ask: Ask) -> None:
         if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:

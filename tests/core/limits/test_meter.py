@@ -250,15 +250,35 @@ async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_
     assert await served.purposes() == {("small", "guard"): (0, 55), ("big", "answer"): (1, 40)}
 
 
-async def test_suggestions_count_as_tokens_and_not_as_a_request() -> None:
+async def test_two_suggestions_come_with_each_counted_request_and_count_as_tokens() -> None:
     rules = LimitRule("tokens", 10_000, DAY), LimitRule("requests", 1, DAY)
     served = Served(Scripted([*SAID, UsageChunk(30, 10)]), *rules)
+    await served.ask(500)
 
     for _ in range(2):
         await served.ask(500, purpose="suggestions")
+    with pytest.raises(BudgetExceeded):
+        await served.ask(500, purpose="suggestions")
 
-    assert await served.used() == (80, 0)
-    assert await served.purposes() == {("big", "suggestions"): (0, 80)}
+    assert await served.used() == (120, 0)
+    assert await served.used("requests/day") == (1, 0)
+    assert await served.purposes() == {
+        ("", "suggestions"): (0, 0),
+        ("big", "answer"): (1, 40),
+        ("big", "suggestions"): (0, 80),
+    }
+
+
+async def test_suggestions_beyond_those_of_counted_requests_count_as_requests() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("requests", 2, DAY))
+
+    for _ in range(2):
+        await served.ask(500, purpose="suggestions")
+    with pytest.raises(BudgetExceeded):
+        await served.ask(500, purpose="suggestions")
+
+    assert await served.used("requests/day") == (2, 0)
+    assert (await served.purposes())["big", "suggestions"] == (2, 80)
 
 
 async def test_an_agent_as_a_tool_counts_for_the_same_user_under_its_own_name() -> None:

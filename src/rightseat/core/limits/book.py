@@ -4,13 +4,14 @@
 that it was sent.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from rightseat.core.limits.rules import (
     ASK_KINDS,
+    SUGGESTIONS_PER_REQUEST,
     Charge,
     CountedKind,
     CounterKey,
@@ -112,7 +113,7 @@ class Reserve(msgspec.Struct, frozen=True):
 
     @property
     def keys(self) -> Iterable[CounterKey]:
-        return (one.key for one in self.all_charges)
+        return (key for one in self.all_charges for key in one.keys)
 
     @property
     def queues(self) -> list[CounterKey]:
@@ -240,11 +241,12 @@ class Book:
         if wanted.is_forced and (known := next((one for one in self.holds if one.id == wanted.id), None)):
             return Admitted(known, (), self.now)  # the run was taken over twice: it has one slot
         for charge in wanted.all_charges:
-            self._rules[charge.key] = charge.rule
-            self._drop_expired(charge.key, charge.rule)
+            for key in charge.keys:
+                self._rules[key] = charge.rule
+                self._drop_expired(key, charge.rule)
         downgrade: Downgrade | None = None
         for charge in () if wanted.is_forced else wanted.charges:
-            if downgrade and charge.key.limit in downgrade.limits:
+            if (downgrade and charge.key.limit in downgrade.limits) or self._is_included(charge):
                 continue
             standing = self.stand(charge.key, charge.rule, charge.wanted)
             if standing.left - self._place(wanted, charge) >= charge.wanted:
@@ -264,7 +266,7 @@ class Book:
             self.waiting.remove(ticket_id(wanted.run_id))
         exceeded = downgrade.limits if downgrade else ()
         charges = [one for one in wanted.charges if one.rule.kind in ASK_KINDS or one.key.limit not in exceeded]
-        counted = [self._count(charge) for charge in charges if charge.amount]
+        counted = [one for charge in charges if charge.amount for one in self._count(charge)]
         held = [one for one in counted if one.kind != "requests"]
         hold = Hold(wanted.id, wanted.run_id, held, wanted.usage, wanted.estimate) if held else None
         if hold is not None:
@@ -330,7 +332,26 @@ class Book:
             self.counters[key] = live
             self.changed.add(key)
 
-    def _count(self, charge: Charge) -> HeldAmount:
+    def _is_included(self, charge: Charge) -> bool:
+        """Whether it is a suggestion that comes with a counted request."""
+        if charge.suggestions is None:
+            return False
+        made, requests = (
+            sum(used for used, _ in self.counters[key].values()) for key in (charge.suggestions, charge.key)
+        )
+        return made < requests * SUGGESTIONS_PER_REQUEST
+
+    def _count(self, charge: Charge) -> Iterator[HeldAmount]:
+        """A suggestion that counts as a request also uses up the suggestions that would come with it."""
+        if charge.suggestions is not None:
+            is_included = self._is_included(charge)
+            made = 1 if is_included else SUGGESTIONS_PER_REQUEST
+            yield self._count_one(msgspec.structs.replace(charge, key=charge.suggestions, amount=made))
+            if is_included:
+                return
+        yield self._count_one(charge)
+
+    def _count_one(self, charge: Charge) -> HeldAmount:
         window = charge.rule.window
         bucket = window.bucket(self.now) if window else 0
         is_request = charge.rule.kind == "requests"

@@ -43,6 +43,7 @@ from rightseat.core.limits.rules import (
     DowngradePolicy,
     ExceedPolicy,
     LimitRule,
+    suggestions_of,
 )
 from rightseat.core.limits.single_call import SingleCall
 from rightseat.core.model import (
@@ -63,6 +64,7 @@ ANSWER_PURPOSES = ("answer", "schema")
 """Calls for the answer of a run, which another model can make."""
 REQUEST_PURPOSES = ("embeddings", "transcriptions")
 """Requests that start no run."""
+SUGGESTIONS = "suggestions"
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
@@ -92,8 +94,8 @@ class RunMeter:
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose in REQUEST_PURPOSES:
             charges = [one for one in charges if one.rule.kind != "runs"]
-        elif self._purpose != "answer":
-            charges = [one for one in charges if one.rule.kind != "requests"]
+        elif self._purpose == SUGGESTIONS:
+            charges = [include_suggestion(one) if one.rule.kind == "requests" else one for one in charges]
         if charges:
             call = self._expect_call(model) if model is not None else None
             await self._take(charges, call=call, continues=continues)
@@ -157,6 +159,8 @@ class RunMeter:
         wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, continues=continues, call=call)
         admitted = await self._reserve(wanted)
         self._slot, self._counted = admitted.hold, admitted
+        if self._purpose == SUGGESTIONS and {one.key for one in admitted.counted} & {one.key for one in charges}:
+            self._requests = 1  # one that comes with no counted request
         self._first.hold(admitted)
         if admitted.downgrade:
             self._switch_model(admitted.downgrade)
@@ -359,6 +363,10 @@ class RunMeter:
         """A call for the answer of a run has the purpose of the run."""
         shown = self._purpose if purpose == "answer" else purpose
         return UsageKey(self._source.user, self._source.key, agent, model, shown)
+
+
+def include_suggestion(charge: Charge) -> Charge:
+    return msgspec.structs.replace(charge, suggestions=suggestions_of(charge.key))
 
 
 METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)
