@@ -50,7 +50,7 @@ async def test_a_model_is_not_asked_beyond_a_budget(serve: Serve) -> None:
         found = await find_checks(User(server, "wu"), "model", "?deep")
 
     assert {check["state"] for check in found} == {"note"}
-    assert all("not asked. The" in check["detail"] for check in found)
+    assert all("not asked. " in check["detail"] and "'day'" in check["detail"] for check in found)
 
 
 async def test_a_model_that_cannot_be_reached_is_broken_and_has_a_fix(serve: Serve) -> None:

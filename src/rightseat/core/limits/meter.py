@@ -62,7 +62,7 @@ CUT_HEADER = "x-rightseat-warning"
 DOWNGRADED_HEADER = "x-rightseat-downgraded"
 ANSWER_PURPOSES = ("answer", "schema")
 """Calls for the answer of a run, which another model can make."""
-REQUEST_PURPOSES = ("embeddings", "transcriptions")
+REQUEST_PURPOSES = ("embeddings", "transcriptions", "conversations")
 """Requests that start no run."""
 SUGGESTIONS = "suggestions"
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
