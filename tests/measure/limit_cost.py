@@ -21,8 +21,9 @@ import uvloop
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import METER, RunMeter, stream_model
+from rightseat.core.limits.meter import METER, RunMeter
 from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.rules import Limit, LimitRule, Limits
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
@@ -62,10 +63,10 @@ class RequestCost(NamedTuple):
 
 async def request(metering: Metering) -> None:
     meter = RunMeter(metering, Ask(messages=PROMPT.messages, principal=Principal("anna")))
-    model = Answering()
+    model = meter_model(Answering(), CallCounter())
     await meter.admit(model)
     METER.set(meter)
-    async for _ in stream_model(model, PROMPT):
+    async for _ in model.stream(PROMPT):
         pass
     meter.release()
     await meter.flush()

@@ -26,7 +26,15 @@ from rightseat.core.limits.book import (
     UsageKey,
 )
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.rules import Charge, CounterKey, Downgrade, DowngradePolicy, LimitRule, QueuePolicy
+from rightseat.core.limits.rules import (
+    Charge,
+    CounterKey,
+    Downgrade,
+    DowngradePolicy,
+    LimitRule,
+    QueuePolicy,
+    suggestions_of,
+)
 from rightseat.core.limits.store import LimitStore, StoresLimits, UsageQuery
 from rightseat.core.limits.tickets import TICKET_GRACE_S
 from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
@@ -114,6 +122,23 @@ async def test_a_warning_of_a_counter_is_claimed_once_in_its_window(limits: Limi
     assert sorted(first) == [False] * 4 + [True]
     assert later == [False, True, False]
     assert await limits.claim_warning(other, 100.0, 200.0)
+
+
+async def test_suggestions_at_once_are_exactly_two_for_each_counted_request(limits: LimitStore) -> None:
+    few = Charge(REQUESTS.key, msgspec.structs.replace(REQUESTS.rule, most=3), 1)
+    suggestion = msgspec.structs.replace(few, suggestions=suggestions_of(few.key))
+    await limits.apply([reserve("request", few)])
+
+    outcomes = await asyncio.gather(*(limits.apply([reserve(f"s{number}", suggestion)]) for number in range(20)))
+
+    admitted = [one for (one,) in outcomes if isinstance(one, Admitted)]
+    assert len(admitted) == 2 + 2  # two that come with the request, and two that count
+    assert (await totals(limits))[few.rule.name] == (3, 0)
+
+    refunds = [one for outcome in admitted for one in outcome.counted]
+    await limits.apply([Settle(None, USAGE, refunds=refunds)])
+
+    assert await totals(limits) == {few.rule.name: (1, 0), f"suggestions of {few.rule.name}": (0, 0)}
 
 
 async def test_a_run_that_does_not_start_gives_its_request_back(limits: LimitStore) -> None:
@@ -486,8 +511,9 @@ async def test_a_hold_that_is_refused_leaves_nothing(limits: LimitStore) -> None
     assert await totals(limits) == {"concurrent_runs": (0, 0), "tokens/day": (0, 100)}
 
 
+QUEUED_MOST = 3
 QUEUED = Charge(
-    CounterKey("q", "concurrent_runs", "everyone"), LimitRule("runs", 1), 1, policy=QueuePolicy(wait=30, most=3)
+    CounterKey("q", "concurrent_runs", "everyone"), LimitRule("runs", 1), 1, policy=QueuePolicy(30, QUEUED_MOST)
 )
 
 
@@ -513,11 +539,11 @@ async def test_asks_beyond_a_limit_with_a_queue_wait_in_turn(limits: LimitStore)
     assert isinstance(waiting[-1], LimitRefusal)
     assert waiting[-1].cause == "queue_full"
     assert await find_waiting(limits) == 3
-    assert await limits.find_ready({QUEUED.key: QUEUED.rule}) == []
+    assert (await limits.find_ready({QUEUED.key: QUEUED.rule})).ready == []
 
     await limits.apply([end("r1")])
 
-    assert await limits.find_ready({QUEUED.key: QUEUED.rule}) == ["r2:ticket"]
+    assert (await limits.find_ready({QUEUED.key: QUEUED.rule})).ready == ["r2:ticket"]
     new, third, second = await limits.apply([ask("r6"), ask("r3", has_ticket=True), ask("r2", has_ticket=True)])
     assert isinstance(new, LimitRefusal)
     assert isinstance(third, Queued)
@@ -542,7 +568,60 @@ async def test_the_user_without_a_running_run_is_admitted_first(limits: LimitSto
 
     await limits.apply([end("a1")])
 
-    assert await limits.find_ready({both.key: both.rule}) == ["b1:ticket"]
+    assert (await limits.find_ready({both.key: both.rule})).ready == ["b1:ticket"]
+
+
+async def test_a_user_who_fills_a_queue_loses_the_last_place_to_another_user(limits: LimitStore) -> None:
+    await limits.apply([ask("r0"), *(ask(f"a{number}") for number in range(3))])
+
+    (bob,) = await limits.apply([ask("b1", "bob")])
+    state = await limits.find_ready({QUEUED.key: QUEUED.rule})
+    again, second, carol = await limits.apply([ask("a2", has_ticket=True), ask("b2", "bob"), ask("c1", "carol")])
+
+    assert isinstance(bob, Queued)
+    assert sorted(state.waiting) == ["a0:ticket", "a1:ticket", "b1:ticket"]
+    assert [one.cause for one in (again, second) if isinstance(one, LimitRefusal)] == ["queue_full", "queue_full"]
+    assert isinstance(carol, Queued)
+    state = await limits.find_ready({QUEUED.key: QUEUED.rule})
+    assert sorted(state.waiting) == ["a0:ticket", "b1:ticket", "c1:ticket"]
+
+
+async def test_a_hundred_asks_of_one_user_at_once_leave_a_place_for_each_other_user(limits: LimitStore) -> None:
+    await limits.apply([ask("r0")])
+    flood = [limits.apply([ask(f"a{number}")]) for number in range(100)]
+    others = [limits.apply([ask(f"{user}1", user)]) for user in ("bob", "carol")]
+
+    await asyncio.gather(*flood[:50], *others, *flood[50:])
+
+    state = await limits.find_ready({QUEUED.key: QUEUED.rule})
+    assert len(state.waiting) == QUEUED_MOST
+    assert {"bob1:ticket", "carol1:ticket"} <= {*state.waiting}
+
+
+async def test_two_asks_that_continue_the_same_run_go_first_once(limits: LimitStore) -> None:
+    continuing = [msgspec.structs.replace(ask(run, "bob"), continues="waits") for run in ("r3", "r4")]
+    await limits.apply([ask("r1"), ask("r2"), *continuing])
+
+    await limits.apply([end("r1")])
+
+    waiting = (await limits.find_ready({QUEUED.key: QUEUED.rule})).ready
+    assert waiting == ["r3:ticket"]
+    await limits.apply([msgspec.structs.replace(continuing[0], has_ticket=True)])
+    await limits.apply([end("r3", "bob")])
+    assert (await limits.find_ready({QUEUED.key: QUEUED.rule})).ready == ["r2:ticket"]
+
+
+async def test_an_ask_that_continues_a_run_does_not_go_first_where_requests_are_counted(limits: LimitStore) -> None:
+    rule = LimitRule("requests", 1, SlidingWindow(1))
+    charge = Charge(CounterKey("q", rule.name, "everyone"), rule, 1, policy=QueuePolicy())
+    asks = [Reserve(f"r{number}:slot", f"r{number}", [charge], USAGE) for number in range(2)]
+    await limits.apply([*asks, msgspec.structs.replace(asks[0], id="r2:slot", run_id="r2", continues="waits")])
+
+    async def is_ready() -> bool:
+        return bool((await limits.find_ready({charge.key: rule})).ready)
+
+    await until(is_ready)
+    assert (await limits.find_ready({charge.key: rule})).ready == ["r1:ticket"]
 
 
 async def test_tickets_of_a_process_that_died_are_removed(where: Path | str) -> None:

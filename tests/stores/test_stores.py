@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rightseat.core.ask import Answer, Ask, Principal
-from rightseat.core.errors import RunExists, StaleWriter, ThreadBusy, ThreadNotFound
+from rightseat.core.errors import QuotaExceeded, RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import Interrupt, RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Result, Text, assistant, user
 from rightseat.core.threads import Expired, Pending, RunRow, Thread, Threads
@@ -517,6 +517,33 @@ async def test_messages_are_appended_only_by_the_owner_and_between_runs(threads:
         await threads.append_messages(ask(user("Four")))
 
     assert [message.text for message in (await loaded(threads)).messages] == ["One"]
+
+
+async def test_messages_are_appended_up_to_the_quota_of_their_owner_and_deleted_threads_free_theirs(
+    threads: Threads,
+) -> None:
+    long, quota = user("x" * 4000), 10_500
+    for thread_id in ("t1", "t2"):
+        await threads.append_messages(ask(long, thread_id=thread_id), quota)
+
+    with pytest.raises(QuotaExceeded, match="quota of each user is"):
+        await threads.append_messages(ask(long, thread_id="t3"), quota)
+    with pytest.raises(QuotaExceeded):
+        await threads.append_messages(ask(user("y"), thread_id="t2"), 10_300)
+    await threads.append_messages(ask(long, thread_id="b", principal=BEN), quota)
+    assert await threads.load("t3", ANNA) is None
+
+    await threads.delete("t1", ANNA)
+
+    await threads.append_messages(ask(long, thread_id="t3"), quota)
+
+
+async def test_appends_of_one_user_at_once_do_not_pass_the_quota(threads: Threads) -> None:
+    appends = [threads.append_messages(ask(user("x" * 4000), thread_id=f"t{number}"), 16_000) for number in range(12)]
+
+    results = await asyncio.gather(*appends, return_exceptions=True)
+
+    assert [type(one) for one in results if one is not None] == [QuotaExceeded] * 9
 
 
 async def test_the_repeated_request_of_a_durable_run_is_refused_by_the_claim(threads: Threads) -> None:

@@ -42,9 +42,9 @@ class ScopedThreads:
     def release(self, run_id: str, epoch: int) -> None:
         self._threads.release(run_id, epoch)
 
-    async def append_messages(self, ask: Ask) -> None:
+    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
         await self._check(ask.thread_id, ask.principal)
-        await self._threads.append_messages(ask)
+        await self._threads.append_messages(ask, quota)
 
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         thread = await self._threads.load(thread_id, principal)

@@ -25,6 +25,7 @@ from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.pins import PinStore, StoresPins
@@ -99,7 +100,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
                 part.share_file()
     face_toolboxes = build_face_toolboxes(config.faces)
     registry = PartRegistry({}, (*own, *face_toolboxes.values()), artifacts_of(threads), pins_of(threads))
-    registry.models = build_models(config.models, registry)
+    counter = CallCounter()
+    registry.models = build_models(config.models, registry, counter)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     guards = [part.module.build(part.options, registry) for part in config.guards]
@@ -109,7 +111,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads))
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
-    metering = build_metering(config, threads, registry.models, webhook)
+    metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
     runtime = Runtime(
         agents,
@@ -232,19 +234,29 @@ def build_face_toolboxes(faces: Sequence[ConfiguredPart]) -> dict[int, Toolbox]:
     return {index: build(face.options) for index, (build, face) in builders.items() if build is not None}
 
 
-def build_models(models: Mapping[str, ConfiguredPart], registry: PartRegistry) -> Mapping[str, Model]:
-    """Models that are composed of others are built last, in file order: each can name those above it."""
+def build_models(
+    models: Mapping[str, ConfiguredPart], registry: PartRegistry, counter: CallCounter
+) -> Mapping[str, Model]:
+    """Every model is metered here, so no part gets one whose calls are not counted.
+
+    Models that are composed of others are built last, in file order: each can name those above it.
+    """
     composed = {name: part for name, part in models.items() if len(inspect.signature(part.module.build).parameters) > 1}
-    built = {name: _build(part) for name, part in models.items() if name not in composed}
+    built = {name: meter(name, _build(part), counter) for name, part in models.items() if name not in composed}
     registry.models = built
     for name, part in composed.items():
         if unbuilt := [model for model in getattr(part.options, "models", ()) if model not in built]:
             problem = "this model itself" if unbuilt[0] == name else "composed of other models and is defined below it"
             raise ConfigError(f"models.{name}.models: {unbuilt[0]!r} is {problem}. Name models above this one.")
-        built[name] = part.module.build(part.options, registry)
-    for name, model in built.items():
-        set_model_key(model, name)
+        before = registry.given_models
+        model = part.module.build(part.options, registry)
+        built[name] = meter(name, model, counter, has_models=registry.given_models > before)
     return {name: built[name] for name in models}
+
+
+def meter(name: str, model: Model, counter: CallCounter, *, has_models: bool = False) -> Model:
+    set_model_key(model, name)
+    return meter_model(model, counter, name, has_models=has_models)
 
 
 def _build(part: ConfiguredPart) -> Any:

@@ -30,8 +30,11 @@ class PartRegistry:
         self.named: Mapping[str, Toolbox] = {}
         self.agents: Mapping[str, Agent] = {}
         self.loaded: dict[str, Toolbox] = {}
+        self.given_models = 0
+        """How often a part has asked for a model."""
 
     def model(self, name: str) -> Model:
+        self.given_models += 1
         try:
             return self.models[name]
         except KeyError:

@@ -8,8 +8,8 @@ is counted here and never refused. A run that waits for a person has ended, so i
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import msgspec
 
@@ -100,16 +100,17 @@ class Admission:
         if self.metering is not None:
             self.metering.queue.close()
 
-    async def admit(self, ask: Ask, model: Model | None = None) -> RunSlot:
+    async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> RunSlot:
         """Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
 
-        `model` is that of the agent, if it has one. The caller must release the slot in every case.
+        `model` is that of the agent, if it has one. `continues` is the run whose open question the ask answers: it goes
+        before others that wait for a slot. The caller must release the slot in every case.
         """
         self._check_local(ask)
         if self.metering is None:
             return self._take_local(ask)
         meter = RunMeter(self.metering, self.identify(ask))
-        await meter.admit(model)
+        await meter.admit(model, continues)
         try:
             self._check_local(ask)  # an ask that waits holds no slot, so others may have taken all meanwhile
         except ConcurrencyLimitExceeded:
@@ -137,6 +138,19 @@ class Admission:
         finally:
             METER.reset(token)
             await RunSlot(meter=meter).close()
+
+    @contextmanager
+    def meter_calls(self, principal: Principal, purpose: str) -> Iterator[None]:
+        """Meter the model calls of this block and of the tasks that it starts, for a request that is not counted."""
+        if self.metering is None:
+            yield
+            return
+        ask = Ask(messages=(), agent="", principal=principal, purpose=purpose)
+        token = METER.set(RunMeter(self.metering, self.identify(ask)))
+        try:
+            yield
+        finally:
+            METER.reset(token)
 
     def _check_local(self, ask: Ask) -> None:
         if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:

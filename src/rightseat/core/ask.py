@@ -119,7 +119,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     `config` is the client's configuration for a graph, if its protocol supports that.
 
     `caller` is the credential and the address of the request, which limits count by; empty if nothing is counted.
-    `purpose` is `answer`, or `suggestions`, which are not counted as requests, or the name of a request without a run.
+    `purpose` is `answer`, or `suggestions`, of which two come with each request, or names a request without a run.
     `downgrade` is set if a limit makes another model answer.
 
     `face` is the name of the face that received the request; empty for an ask that comes from none.

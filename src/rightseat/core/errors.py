@@ -171,6 +171,21 @@ class LimitExceeded(RightseatError):
         self.counted = type(self).counted if counted is None else counted
 
 
+class QuotaExceeded(RightseatError):
+    """What a user stores without runs is larger than the quota, with what would be added. All are bytes."""
+
+    code = "quota_exceeded"
+    status = 413
+
+    def __init__(self, used: int, added: int, quota: int) -> None:
+        stored, more, most = (f"{size / 2**20:,.2f} MB" for size in (used, added, quota))
+        super().__init__(
+            f"You store {stored} in conversations, and this request would add {more}. The quota of each user is "
+            f"{most}. Delete conversations that you do not need. The operator of this server sets the quota with "
+            "`conversation_quota_mb` of the face."
+        )
+
+
 class ConcurrencyLimitExceeded(LimitExceeded):
     code = "concurrency_limit_exceeded"
 

@@ -144,7 +144,7 @@ class Embedder(Protocol):
 def model_name(model: object) -> str:
     """The name that the operator configured, never one from a client: clients could create unlimited names."""
     options = getattr(model, "options", None)
-    return str(getattr(model, "name", "") or getattr(options, "model", "") or type(model).__name__)
+    return str(getattr(model, "name", "") or getattr(options, "model", "") or model.__class__.__name__)
 
 
 def set_model_key(model: Model, key: str) -> None:

@@ -179,12 +179,24 @@ class Runtime:
         if not ask.transient and self._engine.supports_durable and is_durable(agent):
             ask = msgspec.structs.replace(ask, durable=True)
         ask = self.admission.identify(ask)
-        ask = await self._executor.admit(ask, self._model_of(agent, ask.agent))
+        ask = await self._executor.admit(ask, self._model_of(agent, ask.agent), await self._find_continued(ask))
         try:
             return await self._starter.start(ask, write_artifact(ask) if write_artifact else None)
         except BaseException:
             self._executor.give_back(ask.run_id)
             raise
+
+    async def _find_continued(self, ask: Ask) -> str:
+        """The run whose questions the ask answers, if all of them are open; empty if nothing depends on it.
+
+        Clients choose what they send as answers, so only the store can tell whether a run waits for one.
+        """
+        if not ask.answers or not self.admission.has_queues:
+            return ""
+        waiting = await self._threads.pending(ask.principal, ask.thread_id)
+        asked = {one.interrupt.id: one.run_id for one in waiting if one.agent == ask.agent}
+        runs = {asked.get(answer.interrupt_id, "") for answer in ask.answers}
+        return runs.pop() if len(runs) == 1 else ""
 
     def follow(
         self, run_id: str, after: str | None = None, tap: ImmediateSink | None = None

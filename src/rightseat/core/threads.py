@@ -122,6 +122,10 @@ class RunClaim(msgspec.Struct, frozen=True):
     has_artifact: bool = False
 
 
+THREAD_BYTES = 1000
+"""What a thread counts for a quota without its messages."""
+
+
 class Threads(Protocol):
     async def claim(
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
@@ -166,10 +170,14 @@ class Threads(Protocol):
         """The owner of this epoch stops working on the run: if it is not finished, it becomes an orphan."""
         ...
 
-    async def append_messages(self, ask: Ask) -> None:
+    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
         """Add the new messages of the ask to its thread without a run. Creates the thread if it does not exist.
 
-        Raises `ThreadBusy` while a run has the thread, and `ThreadNotFound` if it belongs to another user.
+        `quota` is how many bytes the ask's principal may store in this way, in all of its threads together, whatever
+        process stores them; a new thread counts as `THREAD_BYTES` besides. Deleting a thread frees its bytes.
+
+        Raises `ThreadBusy` while a run has the thread, `ThreadNotFound` if it belongs to another user, and
+        `QuotaExceeded`.
         """
         ...
 

@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 from pydantic import ConfigDict, SecretStr
 
-from rightseat.core.limits.estimate import ESTIMATED_BYTES_PER_TOKEN
+from rightseat.core.limits.estimate import estimate_tokens
 from rightseat.core.limits.metered_calls import reserve_call
-from rightseat.core.limits.model_charge import text_bytes
 from rightseat.core.limits.single_call import TokenCounts
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.client import Client
@@ -74,7 +73,7 @@ class Transcriber:
         async with reserve_call(model, model, reserved, estimated, "transcriptions") as call:
             response = await self._send(recording, fields or {})
             call.reported = response.tokens
-            call.estimated = TokenCounts(tokens, -(-text_bytes(response.text) // ESTIMATED_BYTES_PER_TOKEN))
+            call.estimated = TokenCounts(tokens, estimate_tokens(response.text))
         return response.text
 
     async def _send(self, recording: Recording, fields: Mapping[str, str]) -> "TranscriptionResponse":

@@ -15,7 +15,6 @@ from rightseat.core.ask import Ask, Parameters, Topics
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import GuardDenied, GuardFailed
 from rightseat.core.guard import BaseGuard, Guard, TextFilter, question_text
-from rightseat.core.limits.meter import stream_model
 from rightseat.core.messages import system, user
 from rightseat.core.model import Model, Prompt, TextChunk
 from rightseat.core.types import JsonValue
@@ -96,7 +95,7 @@ class Judge(BaseGuard):
         plain = text.replace("<text>", "< text>").replace("</text>", "< /text>")
         parameters = Parameters(temperature=0.0, response_schema=VERDICT_SCHEMA, response_strict=True)
         prompt = Prompt((system(instructions), user(f"<text>{plain}</text>")), parameters=parameters)
-        async with aclosing(stream_model(self._model, prompt, purpose="guard")) as chunks:
+        async with aclosing(self._model.stream(prompt)) as chunks:
             pieces = [chunk.text async for chunk in chunks if isinstance(chunk, TextChunk)]
         reason = read_verdict("".join(pieces))
         if reason is not None:

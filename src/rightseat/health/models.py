@@ -9,6 +9,7 @@ from rightseat.config import ConfiguredPart, written_value
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import (
     ConfigError,
+    LimitExceeded,
     ModelBusy,
     ModelError,
     ModelLoading,
@@ -74,6 +75,8 @@ async def try_model(model: Model, name: str, part: ConfiguredPart, context: Chec
         return await judge_model(model, part, calls_tools=context.trial == "word and call")
     except ModelError as error:
         return explain(error, name, part, context)
+    except LimitExceeded as error:
+        return CheckOutcome("skipped", f"{place_of(part)}: not asked. {error.message}")
 
 
 async def judge_model(model: Model, part: ConfiguredPart, *, calls_tools: bool) -> CheckOutcome:

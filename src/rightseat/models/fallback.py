@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelBusy, ModelError, ModelLoading, ModelRefused, ModelUnreachable
-from rightseat.core.limits.meter import stream_model
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt
 from rightseat.models.circuit import CircuitBreaker
 from rightseat.parts import ModelName, Parts
@@ -105,7 +104,7 @@ class _Attempt:
         if notes:
             warnings.append(NoteChunk("warning", f"The model {self._circuit.name!r} responds."))
         try:
-            async with aclosing(stream_model(model, prompt)) as chunks:
+            async with aclosing(model.stream(prompt)) as chunks:
                 async for chunk in chunks:
                     if not self.has_started and isinstance(chunk, NoteChunk):
                         warnings.append(chunk)

@@ -14,7 +14,8 @@ from rightseat.core.ask import Parameters
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
-from rightseat.core.limits.meter import select_model, stream_model
+from rightseat.core.limits.call_labels import label_calls
+from rightseat.core.limits.meter import select_model
 from rightseat.core.messages import Message, system, user
 from rightseat.core.model import (
     CallChunk,
@@ -104,7 +105,9 @@ class RoleModelCaller:
         error: str | None = None
         has_begun = False
         try:
-            async with aclosing(stream_model(model, build_prompt(request), purpose=request.purpose)) as chunks:
+            with label_calls(request.purpose):
+                response = model.stream(build_prompt(request))
+            async with aclosing(response) as chunks:
                 async for chunk in chunks:
                     if not has_begun and isinstance(chunk, TextChunk | ReasoningChunk | CallChunk):
                         has_begun = True

@@ -27,7 +27,7 @@ from rightseat.core.limits.book import (
 )
 from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
-from rightseat.core.limits.tickets import Ticket, WaitingTickets
+from rightseat.core.limits.tickets import QueueState, Ticket, WaitingTickets
 from rightseat.core.limits.windows import CalendarWindow, find_zone
 from rightseat.stores.known_limits import KnownLimits
 from rightseat.stores.limit_rows import (
@@ -310,15 +310,14 @@ def has_slot(connection: Connection, run_id: str, own_process: int) -> bool:
 # Queues
 
 
-def find_ready(connection: Connection, queues: Mapping[CounterKey, LimitRule]) -> list[str]:
-    """The ids of the tickets that their counters have room for, without a lock: a reservation decides."""
+def find_ready(connection: Connection, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
+    """Without a lock: a reservation decides."""
     wanted = {"of_keys": [tuple(key) for key in queues]}
     counters = {CounterKey(*row[:3]): decode_buckets(row.buckets) for row in connection.execute(COUNTERS, wanted)}
     is_postgres = connection.dialect.name == "postgresql"
     now = read_clock(connection.execute(DATABASE_TIME).scalar() if is_postgres else None)
     waiting = run_script(connection, read_queues(STATEMENTS[connection.dialect.name], queues))
-    book = Book(counters, now, waiting=waiting)
-    return [one.id for key, rule in queues.items() if key in counters for one in book.find_ready(key, rule)]
+    return Book(counters, now, waiting=waiting).read_queues(queues)
 
 
 # Warnings

@@ -22,7 +22,7 @@ from rightseat.core.limits.book import (
 )
 from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
-from rightseat.core.limits.tickets import Ticket, WaitingTickets
+from rightseat.core.limits.tickets import QueueState, Ticket, WaitingTickets
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.databases import StoreDatabase
@@ -121,7 +121,7 @@ class SqlLimits:
             return True  # no other process can have given it back
         return limit_queries.has_slot(connection, run_id, self._database.process_id)
 
-    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
         return await self._database.read(limit_queries.find_ready, queues)
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:
@@ -174,9 +174,8 @@ class MemoryLimits:
         running = Counter(one.usage.user for one in self._holds.values() if is_slot(one))
         return WaitingTickets(self._tickets.values(), running)
 
-    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
-        book = Book(self._counters, self._clock(), waiting=self._read_waiting())
-        return [one.id for key, rule in queues.items() if key in book.counters for one in book.find_ready(key, rule)]
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
+        return Book(self._counters, self._clock(), waiting=self._read_waiting()).read_queues(queues)
 
     def _save(self, book: Book) -> None:
         for key in book.changed:

@@ -9,10 +9,20 @@ from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import StaleWriter, ThreadBusy, ThreadNotFound
+from rightseat.core.errors import QuotaExceeded, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
-from rightseat.core.threads import Expired, Pending, RunClaim, RunRow, Summary, Thread, ThreadCursor, Threads
+from rightseat.core.threads import (
+    THREAD_BYTES,
+    Expired,
+    Pending,
+    RunClaim,
+    RunRow,
+    Summary,
+    Thread,
+    ThreadCursor,
+    Threads,
+)
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
@@ -77,11 +87,19 @@ class MemoryThreads:
         thread.summary = msgspec.structs.replace(thread.summary, name=name, updated_at=rows.now())
         return thread
 
-    async def append_messages(self, ask: Ask) -> None:
+    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
+        known = self._threads.get(ask.thread_id)
+        new = known.new_messages(ask.messages) if known else ask.messages
+        added = rows.size_of_messages(new) + (0 if known else THREAD_BYTES)
+        owner = ask.principal.id
+        used = sum(one.appended_bytes for one in self._threads.values() if one.owner == owner)
+        if quota is not None and used + added > quota:
+            raise QuotaExceeded(used, added, quota)
         thread = self._open(ask)
         if thread.active_run_id is not None:
             raise ThreadBusy(ask.thread_id, thread.active_run_id)
         thread.messages += thread.new_messages(ask.messages)
+        thread.appended_bytes += added
         self._update_size(ask.thread_id, thread)
 
     async def finish(

@@ -40,6 +40,7 @@ class StoredThread:
     pending: tuple[Pending, ...] = ()
     active_run_id: str | None = None
     size_bytes: int = 0
+    appended_bytes: int = 0
 
     def new_messages(self, messages: Sequence[Message], truncate_at: str | None = None) -> tuple[Message, ...]:
         kept = truncate_messages(self.messages, truncate_at)

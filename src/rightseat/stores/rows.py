@@ -4,6 +4,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
+import msgspec
+
 from rightseat.core.ask import Ask
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, Message, Text
@@ -88,3 +90,8 @@ def open_interrupts(ask: Ask, messages: Sequence[Message], last: RunFinished | R
     interrupts = last.interrupts if isinstance(last, RunFinished) else ()
     calls = {part.id: part for message in messages for part in message.parts if isinstance(part, Call)}
     return [Pending(one, ask.thread_id, ask.run_id, ask.agent, calls.get(one.call_id or "")) for one in interrupts]
+
+
+def size_of_messages(found: Iterable[Message]) -> int:
+    """The bytes of their rows, which are JSON."""
+    return sum(len(msgspec.json.encode(one)) for one in found)

@@ -8,10 +8,10 @@ import msgspec
 from sqlalchemy import BindParameter, Connection, Text, bindparam, delete, exists, func, insert, or_, select, update
 
 from rightseat.core.ask import Ask
-from rightseat.core.errors import RunExists, StaleWriter, ThreadBusy, ThreadNotFound
+from rightseat.core.errors import QuotaExceeded, RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.threads import Pending, RunClaim
+from rightseat.core.threads import THREAD_BYTES, Pending, RunClaim
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
@@ -342,7 +342,19 @@ USE_THREAD = (
 )
 
 
-def append_messages(connection: Connection, ask: Ask) -> None:
+LOCK_OWNER = select(func.pg_advisory_xact_lock(func.hashtextextended(OWNER, 14)))
+"""Two appends of one user to different threads would not see each other. SQLite has one writer."""
+APPENDED_BYTES = select(func.coalesce(func.sum(threads.c.appended_bytes), 0)).where(
+    threads.c.owner == OWNER, threads.c.appended_bytes.is_not(None)
+)
+ADD_APPENDED_BYTES = (
+    update(threads)
+    .where(threads.c.id == THREAD_ID, threads.c.owner == OWNER)
+    .values(appended_bytes=func.coalesce(threads.c.appended_bytes, 0) + bindparam("added"))
+)
+
+
+def append_messages(connection: Connection, ask: Ask, quota: int | None) -> None:
     found = FIND_THREAD.fetch_one(connection, {"of_thread": ask.thread_id})
     owner, active_run_id, _ = found or (ask.principal.id, None, None)
     if owner != ask.principal.id:
@@ -351,6 +363,9 @@ def append_messages(connection: Connection, ask: Ask) -> None:
         raise ThreadBusy(ask.thread_id, active_run_id)
     stored = _find_stored(connection, ask, ask.messages)
     new = rows.new_messages(stored.ids, ask.messages)
+    added = rows.size_of_messages(new) + (THREAD_BYTES if found is None else 0)
+    if quota is not None:
+        _check_quota(connection, ask, added, quota)
     if found is None:
         _add_thread(connection, ask, new, None)
     else:
@@ -358,3 +373,13 @@ def append_messages(connection: Connection, ask: Ask) -> None:
         connection.execute(USE_THREAD, {**own, "first_words": rows.name(new)})
     if new:
         _add_messages(connection, ask.thread_id, stored.kept, new)
+    connection.execute(ADD_APPENDED_BYTES, {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "added": added})
+
+
+def _check_quota(connection: Connection, ask: Ask, added: int, quota: int) -> None:
+    own = {"of_owner": ask.principal.id}
+    if connection.dialect.name == "postgresql":
+        connection.execute(LOCK_OWNER, own)
+    used = int(connection.execute(APPENDED_BYTES, own).scalar_one())
+    if used + added > quota:
+        raise QuotaExceeded(used, added, quota)

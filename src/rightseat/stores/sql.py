@@ -167,12 +167,12 @@ class SqlThreads:
         self._epochs[ask.run_id] = await self._database.write(run_queries.advance_epoch, ask.run_id, epoch)
         return self._epochs[ask.run_id]
 
-    async def append_messages(self, ask: Ask) -> None:
+    async def append_messages(self, ask: Ask, quota: int | None = None) -> None:
         if "\0" in f"{ask.thread_id}{ask.agent}":
             raise BadRequest("An id must not contain a NUL character.")
         for _ in range(BEGIN_ATTEMPTS):
             try:
-                return await self._database.write(run_queries.append_messages, ask)
+                return await self._database.write(run_queries.append_messages, ask, quota)
             except IntegrityError:
                 continue
         raise ThreadNotFound(ask.thread_id)

@@ -27,6 +27,7 @@ metadata = MetaData(
 )
 
 UNFINISHED = text("outcome IS NULL")
+APPENDED = text("appended_bytes IS NOT NULL")
 WITHOUT_THREAD = text("thread_id IS NULL")
 OPEN = text("answered_at IS NULL")
 Number = BigInteger().with_variant(Integer, "sqlite")
@@ -43,10 +44,12 @@ threads = Table(
     Column("active_run_id", Text),
     Column("created_at", Text, nullable=False),
     Column("updated_at", Text, nullable=False),
+    Column("appended_bytes", BigInteger),
     Index("ix_threads_owner_updated_at", "owner", "updated_at", "id"),
     Index("ix_threads_updated_at", "updated_at", "id"),
+    Index("ix_threads_appended", "owner", postgresql_where=APPENDED, sqlite_where=APPENDED),
 )
-"""`active_run_id` is the run that holds the thread."""
+"""`active_run_id` is the run that holds the thread. `appended_bytes` counts what was appended without a run."""
 
 messages = Table(
     "messages",

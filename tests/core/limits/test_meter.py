@@ -18,6 +18,7 @@ from rightseat.core.limits import first_call
 from rightseat.core.limits.book import Operation, Outcome, Reserve
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.rules import NANO, CounterKey, DowngradePolicy, Limit, LimitRule, Limits
 from rightseat.core.limits.store import UsageQuery
 from rightseat.core.limits.windows import CalendarWindow
@@ -70,6 +71,11 @@ class Scripted:
             yield chunk
 
 
+def metered(model: Model) -> Model:
+    """As the application builds every model."""
+    return meter_model(model, CallCounter())
+
+
 class Served:
     def __init__(
         self,
@@ -86,10 +92,12 @@ class Served:
         limit = Limit("day", "user", list(rules), policy=DowngradePolicy("small") if small else None)
         self.store, limits = threads.limits, Limits([limit] if rules else [])
         prices = Prices({"big": Price(10, 30, 1), "small": Price(1, 3)})
-        models = {"small": small} if small else {}
+        self.counter = counter = CallCounter()
+        models = {"small": meter_model(small, counter)} if small else {}
         self.metering = metering = Metering(limits, Ledger(self.store), prices, reserve=reserve or {}, models=models)
+        counter.metering = metering
         self.runtime = Runtime(
-            {"default": Loop(model, [FunctionToolbox(tools), AgentToolbox(agents or {})])},
+            {"default": Loop(meter_model(model, counter), [FunctionToolbox(tools), AgentToolbox(agents or {})])},
             log=MemoryLog(),
             threads=threads,
             engine=LocalEngine(),
@@ -233,7 +241,7 @@ async def test_a_refused_ask_counts_as_refused_and_as_nothing_else() -> None:
 async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_as_a_request() -> None:
     verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
     judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
-    guards = [Judge(judge, JudgeOptions(deny=("pets",)))]
+    guards = [Judge(metered(judge), JudgeOptions(deny=("pets",)))]
     served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 10_000, DAY), guards=guards)
 
     await served.ask(500)
@@ -242,21 +250,41 @@ async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_
     assert await served.purposes() == {("small", "guard"): (0, 55), ("big", "answer"): (1, 40)}
 
 
-async def test_suggestions_count_as_tokens_and_not_as_a_request() -> None:
+async def test_two_suggestions_come_with_each_counted_request_and_count_as_tokens() -> None:
     rules = LimitRule("tokens", 10_000, DAY), LimitRule("requests", 1, DAY)
     served = Served(Scripted([*SAID, UsageChunk(30, 10)]), *rules)
+    await served.ask(500)
 
     for _ in range(2):
         await served.ask(500, purpose="suggestions")
+    with pytest.raises(BudgetExceeded):
+        await served.ask(500, purpose="suggestions")
 
-    assert await served.used() == (80, 0)
-    assert await served.purposes() == {("big", "suggestions"): (0, 80)}
+    assert await served.used() == (120, 0)
+    assert await served.used("requests/day") == (1, 0)
+    assert await served.purposes() == {
+        ("", "suggestions"): (0, 0),
+        ("big", "answer"): (1, 40),
+        ("big", "suggestions"): (0, 80),
+    }
+
+
+async def test_suggestions_beyond_those_of_counted_requests_count_as_requests() -> None:
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("requests", 2, DAY))
+
+    for _ in range(2):
+        await served.ask(500, purpose="suggestions")
+    with pytest.raises(BudgetExceeded):
+        await served.ask(500, purpose="suggestions")
+
+    assert await served.used("requests/day") == (2, 0)
+    assert (await served.purposes())["big", "suggestions"] == (2, 80)
 
 
 async def test_an_agent_as_a_tool_counts_for_the_same_user_under_its_own_name() -> None:
     calls: list[Chunk] = [CallChunk(0, '{"question": "How?"}', "c1", "expert"), UsageChunk(20, 1)]
     model = Scripted([*calls, StopChunk("tool_calls")], [*SAID, UsageChunk(30, 10)])
-    expert = Loop(Scripted([*SAID, UsageChunk(5, 2)], name="small"))
+    expert = Loop(metered(Scripted([*SAID, UsageChunk(5, 2)], name="small")))
     served = Served(model, LimitRule("tokens", 10_000, DAY), agents={"expert": expert})
 
     await served.ask(500)
@@ -307,7 +335,9 @@ async def test_an_ask_is_refused_before_it_starts_if_a_budget_is_used_up() -> No
 
 async def test_each_model_of_a_fallback_counts_under_its_own_name() -> None:
     big, small = Scripted([ModelUnreachable("gone")]), Scripted([*SAID, UsageChunk(30, 10)], name="small")
-    fallback = Fallback(FallbackOptions(models=("big", "small"), retries=0), {"big": big, "small": small})
+    fallback = Fallback(
+        FallbackOptions(models=("big", "small"), retries=0), {"big": metered(big), "small": metered(small)}
+    )
     served = Served(fallback, LimitRule("tokens", 10_000, DAY))
 
     await served.ask(500)
@@ -438,10 +468,10 @@ async def test_the_first_call_is_reserved_with_its_ask_as_the_last_run_of_the_ag
     assert await served.usage() == {"big": (2, 60, 24, (60 * 10 + 24 * 30) * 1000)}
 
 
-@pytest.mark.parametrize("added_bytes", [-100, 9_000], ids=["too small", "too large"])
-async def test_a_call_that_was_predicted_wrongly_replaces_its_reservation_in_one_transaction(added_bytes: int) -> None:
+@pytest.mark.parametrize("added_weight", [-3000, 300_000], ids=["too small", "too large"])
+async def test_a_call_that_was_predicted_wrongly_replaces_its_reservation_in_one_transaction(added_weight: int) -> None:
     served = Served(Scripted([*SAID, UsageChunk(30, 12)]), *RUNS_AND_TOKENS)
-    served.metering.first_calls.record("default", added_bytes)
+    served.metering.first_calls.record("default", added_weight)
     batches = record_batches(served)
 
     await served.ask(500)
@@ -461,7 +491,7 @@ async def test_a_call_that_is_predicted_beyond_the_budget_is_made_if_it_fits() -
 async def test_the_first_call_does_not_take_the_budget_of_a_judge_that_is_called_before() -> None:
     verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
     judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
-    guards = [Judge(judge, JudgeOptions(deny=("pets",)))]
+    guards = [Judge(metered(judge), JudgeOptions(deny=("pets",)))]
     served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 5_000, DAY), guards=guards)
     served.metering.first_calls.record("default", 0)
     batches = record_batches(served)

@@ -18,7 +18,6 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConcurrencyLimitExceeded, ModelUnreachable
 from rightseat.core.events import Event, RunFailed, RunFinished
-from rightseat.core.limits.metered_calls import embed_texts
 from rightseat.core.limits.rules import LimitRule
 from rightseat.core.model import CallChunk, Chunk, Embedder, Model, Prompt, StopChunk, TextChunk, UsageChunk, Vectors
 from rightseat.core.tools import Approval, Invocation, Tool
@@ -32,7 +31,7 @@ from rightseat.plugins.selection import suggestions
 from rightseat.plugins.selection.selector import Candidate
 from rightseat.plugins.testing.mocks import MockNetwork, MockSecrets
 from tests.conftest import serving
-from tests.core.limits.test_meter import ANNA, DAY, SAID, Scripted, Served
+from tests.core.limits.test_meter import ANNA, DAY, SAID, Scripted, Served, metered
 from tests.plugins.flows.playing import flow_of, plugin_of
 
 AUDIO = b"\0" * 40_000
@@ -132,8 +131,8 @@ async def test_embeddings_without_usage_are_estimated_and_cost_nothing_if_they_f
         await embed(client, "four" * 10)
         counters, (row,) = await taken(client), await usage(client)
 
-    assert counters == [("tokens", 10 if status == 200 else 0, 0, 0)]
-    assert row.get("estimated_tokens") == (10 if status == 200 else None)
+    assert counters == [("tokens", 11 if status == 200 else 0, 0, 0)]
+    assert row.get("estimated_tokens") == (11 if status == 200 else None)
     assert row["requests"] == 1
 
 
@@ -148,8 +147,8 @@ async def test_texts_beyond_the_budget_are_not_sent() -> None:
 @pytest.mark.parametrize(
     ("reported", "counted"),
     [
-        (None, {"estimated_tokens": 103, "cost": 0.0013}),
-        ({"type": "duration", "seconds": 3}, {"estimated_tokens": 103, "cost": 0.0013}),
+        (None, {"estimated_tokens": 104, "cost": 0.0014}),
+        ({"type": "duration", "seconds": 3}, {"estimated_tokens": 104, "cost": 0.0014}),
         (
             {"type": "tokens", "input_tokens": 30, "output_tokens": 4, "total_tokens": 34},
             {"input_tokens": 30, "output_tokens": 4, "cost": 0.0007},
@@ -193,11 +192,11 @@ class FlowAgent:
     description = ""
 
     def __init__(self, model: Model, step: Step, suggests: bool = False) -> None:
-        self._model, self._flow, self._suggests = model, flow_of(step), suggests
+        self._model, self._flow, self._suggests = metered(model), flow_of(step), suggests
 
     async def run(self, ask: Ask, steps: Steps) -> AsyncIterator[Event]:
         if isinstance(self._model, Embedder):
-            await embed_texts(self._model, ["What is there?"])
+            await self._model.embed(["What is there?"])
         caller, redactor = RoleModelCaller(self._model), Redactor()
         network = OperationClient(MockNetwork([]), MockSecrets(), redactor)
         dependencies, plugin = Dependencies(caller, network, redactor, sleep=no_pause), plugin_of(self._flow)

@@ -23,15 +23,16 @@ USAGE = UsageKey("alice", "", "default", "")
 class QueueOfOne:
     """A limit of one run at once, and asks that wait for it."""
 
-    def __init__(self, wait: float = 20.0) -> None:
+    def __init__(self, wait: float = 20.0, most: int = 100) -> None:
         self.store = MemoryLimits()
         self.ledger = Ledger(self.store)
         self.queue = AskQueue(self.ledger, NO_LIMIT_OBSERVER)
-        self._policy = QueuePolicy(wait)
+        self._policy = QueuePolicy(wait, most)
 
-    def ask(self, run: str) -> "asyncio.Task[Admitted | LimitRefusal]":
+    def ask(self, run: str, user: str = USAGE.user) -> "asyncio.Task[Admitted | LimitRefusal]":
         charge = Charge(KEY, LimitRule("runs", 1), 1, policy=self._policy)
-        return asyncio.create_task(self.queue.admit(Reserve(f"{run}:slot", run, [charge], USAGE)))
+        wanted = Reserve(f"{run}:slot", run, [charge], USAGE._replace(user=user))
+        return asyncio.create_task(self.queue.admit(wanted))
 
     async def until_waiting(self, number: int) -> None:
         async def are_waiting() -> bool:
@@ -71,6 +72,23 @@ async def test_a_run_that_ends_elsewhere_is_found_by_the_poll(monkeypatch: pytes
         await queue.store.apply([Settle(running.hold, USAGE)])
 
         assert isinstance(await ask, Admitted)
+
+
+async def test_an_ask_whose_place_another_user_takes_is_refused_at_once() -> None:
+    queue = QueueOfOne(most=2)
+    async with asyncio.timeout(10):
+        running = await queue.ask("r1")
+        first, last = queue.ask("r2"), queue.ask("r3")
+        await queue.until_waiting(2)
+
+        other = queue.ask("o1", "other")
+        refused = await last
+        await queue.end(running)
+        await queue.end(await first)
+
+    assert isinstance(refused, LimitRefusal)
+    assert refused.cause == "queue_full"
+    assert isinstance(await other, Admitted)
 
 
 async def test_an_ask_whose_time_is_over_is_refused_and_counted_as_such() -> None:

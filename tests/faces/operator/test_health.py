@@ -4,6 +4,7 @@ from typing import Any
 
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.keys import Keys
+from rightseat.core.limits.store import UsageQuery
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CONFIGURATION, Server, serving
 from tests.faces.operator.test_rights import KEYS, User
@@ -26,6 +27,30 @@ async def test_models_are_asked_only_in_a_deep_check(serve: Serve) -> None:
     assert [check["state"] for check in before] == ["note", "note"]
     assert "not asked yet" in before[0]["detail"]
     assert [default["subject"], default["state"]] == ["models.default", "fine"]
+
+
+async def test_deep_checks_of_all_keys_share_one_round_of_calls_which_is_in_the_usage_report(serve: Serve) -> None:
+    limits = "\nlimits: [{name: day, subject: everyone, tokens_per_day: 100_000}]\n"
+    async with serving(serve, CONFIGURATION + KEYS + limits) as server:
+        answers = [await User(server, name).get("health?deep") for name in ("wu", "olga", "wu")]
+        metering = server.assembly.runtime.admission.metering
+        assert metering is not None
+        rows = await metering.ledger.store.usage(UsageQuery(("user", "model", "purpose")))
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert [int(answer.headers["age"]) < 30 for answer in answers] == [True] * 3
+    assert answers[0].json() == answers[1].json() == answers[2].json()
+    assert {row.group for row in rows} == {("wu", model, "health") for model in server.assembly.runtime.models}
+    assert all(row.counts.requests == 0 and row.counts.tokens > 0 for row in rows)
+
+
+async def test_a_model_is_not_asked_beyond_a_budget(serve: Serve) -> None:
+    limits = "\nlimits: [{name: day, subject: everyone, tokens_per_day: 10}]\n"
+    async with serving(serve, CONFIGURATION + KEYS + limits) as server:
+        found = await find_checks(User(server, "wu"), "model", "?deep")
+
+    assert {check["state"] for check in found} == {"note"}
+    assert all("not asked. " in check["detail"] and "'day'" in check["detail"] for check in found)
 
 
 async def test_a_model_that_cannot_be_reached_is_broken_and_has_a_fix(serve: Serve) -> None:

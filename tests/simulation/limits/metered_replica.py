@@ -14,8 +14,9 @@ from rightseat.core.events import RunFinished
 from rightseat.core.limits.estimate import measure_prompt
 from rightseat.core.limits.first_call import is_fitting
 from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import RunMeter, stream_model
+from rightseat.core.limits.meter import RunMeter
 from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.model_charge import ModelCharge
 from rightseat.core.limits.rules import Limits
 from rightseat.core.messages import user
@@ -32,7 +33,7 @@ from tests.simulation.limits.provider import MAX_TOKENS, PROMPT, Provider, Provi
 from tests.simulation.network import Link
 
 CALLS = 2  # of the model, in each run
-ASK_BYTES = measure_prompt(Prompt((user("Hi"),))).size
+ASK_WEIGHT = measure_prompt(Prompt((user("Hi"),))).weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class MeteredReplica:
         self._threads = SqlThreads(database)
         store = fleet.open_limits(self._threads, database)
         metering = Metering(fleet.limits, Ledger(store), Prices())
-        metering.first_calls.record("default", measure_prompt(PROMPT).size - ASK_BYTES)
+        metering.first_calls.record("default", measure_prompt(PROMPT).weight - ASK_WEIGHT)
         self._admission = Admission(None, metering)
         self._opening = self.loop.create_task(self._open())
 
@@ -156,7 +157,7 @@ class MeteredReplica:
         if slot is not None and slot.meter is not None:
             self._note_repeated(model, prompt, slot.meter)
         chunks = 0
-        async with aclosing(stream_model(model, prompt)) as stream:
+        async with aclosing(meter_model(model, CallCounter()).stream(prompt)) as stream:
             async for _ in stream:
                 chunks += 1
         return chunks

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.limits.estimate import measure_prompt
+from rightseat.core.limits.estimate import count_tokens, measure_prompt, weigh_text
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk, set_model_key
 from tests.simulation.clock import pass_time
@@ -16,8 +16,8 @@ from tests.simulation.clock import pass_time
 WORD = "twelve bytes"
 MAX_TOKENS = 40
 PROMPT = Prompt((user("a question of some length, " * 8),))
-RESERVED_INPUT = measure_prompt(PROMPT).reserved_tokens
-ESTIMATED_INPUT = measure_prompt(PROMPT).estimated_tokens
+RESERVED_INPUT = measure_prompt(PROMPT).tokens
+ESTIMATED_INPUT = measure_prompt(PROMPT).tokens
 RESERVED_TOKENS = RESERVED_INPUT + MAX_TOKENS
 
 
@@ -64,7 +64,7 @@ class ProviderModel:
             raise ModelUnreachable("down")
         for _ in range(random.randint(1, 3)):
             record.words += 1
-            record.possible.add(ESTIMATED_INPUT - (-len(WORD) * record.words // 4))
+            record.possible.add(ESTIMATED_INPUT + count_tokens(weigh_text(WORD) * record.words))
             yield TextChunk(WORD)
             await pass_time(random, 0.01, 0.8)
             if random.random() < 0.05:

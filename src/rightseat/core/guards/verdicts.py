@@ -18,6 +18,7 @@ import msgspec
 from rightseat.core.ask import Ask
 from rightseat.core.errors import GuardDenied, GuardFailed, RightseatError
 from rightseat.core.guard import Guard, unanswered_message_ids
+from rightseat.core.limits.call_labels import label_calls
 from rightseat.core.messages import Message, Text, truncate_messages
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import Threads
@@ -144,8 +145,9 @@ class QuestionChecker:
 async def run_check(seconds: float, guard: Guard, judgement: Awaitable[T]) -> T:
     """Await a guard's check. If the guard fails or times out, nothing passes."""
     try:
-        async with asyncio.timeout(seconds):
-            return await judgement
+        with label_calls("guard"):
+            async with asyncio.timeout(seconds):
+                return await judgement
     except GuardDenied as denied:
         denied.guard = guard.name
         raise

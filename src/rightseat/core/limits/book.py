@@ -4,13 +4,14 @@
 that it was sent.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
 
 from rightseat.core.limits.rules import (
     ASK_KINDS,
+    SUGGESTIONS_PER_REQUEST,
     Charge,
     CountedKind,
     CounterKey,
@@ -19,7 +20,7 @@ from rightseat.core.limits.rules import (
     LimitRule,
     QueuePolicy,
 )
-from rightseat.core.limits.tickets import TICKET_GRACE_S, Ticket, WaitingTickets, ticket_id
+from rightseat.core.limits.tickets import TICKET_GRACE_S, QueueState, Ticket, WaitingTickets, ticket_id
 
 IDLE_SECONDS = 24 * 3600.0
 """How long a counter is kept after its last window has ended."""
@@ -53,6 +54,17 @@ class UsageCounts(msgspec.Struct, frozen=True, omit_defaults=True):
         mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
         return UsageCounts(*(one + two for one, two in zip(mine, theirs, strict=True)))
 
+    def without(self, part: "UsageCounts") -> "UsageCounts":
+        """What is left if `part` is counted elsewhere. One of them may be estimated and the other one reported."""
+        if self.tokens <= part.tokens:
+            return UsageCounts()
+        mine, theirs = msgspec.structs.astuple(self), msgspec.structs.astuple(part)
+        return UsageCounts(*(max(0, one - two) for one, two in zip(mine, theirs, strict=True)))
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens + self.estimated_tokens
+
 
 class HeldAmount(NamedTuple):
     """An amount that is reserved in one bucket of a counter."""
@@ -77,7 +89,8 @@ class Reserve(msgspec.Struct, frozen=True):
     """Count every charge, or none. Requests are counted at once; all else is held until it is settled.
 
     `is_forced` counts in every case, for a run that was admitted by another process. `has_ticket` means that the ask
-    waits in a queue; `is_continuation` that it continues a run after a person's answer, before others that wait.
+    waits in a queue. `continues` is the run that it continues after a person's answer: in a queue for concurrent runs
+    it goes before others that wait, because that run has given its slot back to wait for the person.
 
     `call` is the first model call of the ask, as it is predicted. If the ask is admitted with its own model, the call
     is reserved as well, provided that it fits.
@@ -90,7 +103,7 @@ class Reserve(msgspec.Struct, frozen=True):
     estimate: UsageCounts = UsageCounts()
     is_forced: bool = False
     has_ticket: bool = False
-    is_continuation: bool = False
+    continues: str = ""
     call: "Reserve | None" = None
 
     @property
@@ -100,7 +113,7 @@ class Reserve(msgspec.Struct, frozen=True):
 
     @property
     def keys(self) -> Iterable[CounterKey]:
-        return (one.key for one in self.all_charges)
+        return (key for one in self.all_charges for key in one.keys)
 
     @property
     def queues(self) -> list[CounterKey]:
@@ -228,11 +241,12 @@ class Book:
         if wanted.is_forced and (known := next((one for one in self.holds if one.id == wanted.id), None)):
             return Admitted(known, (), self.now)  # the run was taken over twice: it has one slot
         for charge in wanted.all_charges:
-            self._rules[charge.key] = charge.rule
-            self._drop_expired(charge.key, charge.rule)
+            for key in charge.keys:
+                self._rules[key] = charge.rule
+                self._drop_expired(key, charge.rule)
         downgrade: Downgrade | None = None
         for charge in () if wanted.is_forced else wanted.charges:
-            if downgrade and charge.key.limit in downgrade.limits:
+            if (downgrade and charge.key.limit in downgrade.limits) or self._is_included(charge):
                 continue
             standing = self.stand(charge.key, charge.rule, charge.wanted)
             if standing.left - self._place(wanted, charge) >= charge.wanted:
@@ -252,7 +266,7 @@ class Book:
             self.waiting.remove(ticket_id(wanted.run_id))
         exceeded = downgrade.limits if downgrade else ()
         charges = [one for one in wanted.charges if one.rule.kind in ASK_KINDS or one.key.limit not in exceeded]
-        counted = [self._count(charge) for charge in charges if charge.amount]
+        counted = [one for charge in charges if charge.amount for one in self._count(charge)]
         held = [one for one in counted if one.kind != "requests"]
         hold = Hold(wanted.id, wanted.run_id, held, wanted.usage, wanted.estimate) if held else None
         if hold is not None:
@@ -280,26 +294,31 @@ class Book:
         """How many asks that wait for the counter come before this one."""
         if not isinstance(charge.policy, QueuePolicy) or not self.waiting.count(charge.key):
             return 0
-        return self.waiting.place(self._draw(wanted, charge.key, charge.policy))
+        return self.waiting.place(self._draw(wanted, charge, charge.policy))
 
     def _enqueue(
         self, wanted: Reserve, charge: Charge, policy: QueuePolicy, standing: Standing
     ) -> Queued | LimitRefusal:
-        ticket = self._draw(wanted, charge.key, policy)
+        ticket = self._draw(wanted, charge, policy)
         if self.waiting.find(charge.key, ticket.id) is None:
-            if self.waiting.count(charge.key) >= policy.most:
+            if self.waiting.count(charge.key) >= policy.most and not self.waiting.make_room(charge.key, ticket.user):
                 return self._refuse(wanted, charge, standing, "queue_full")
             if wanted.has_ticket:
                 self.waiting.remove(ticket.id)  # of the queue where it waited before
             self.waiting.add(ticket)
         return Queued(ticket, policy, standing, self.now)
 
-    def _draw(self, wanted: Reserve, queue: CounterKey, policy: QueuePolicy) -> Ticket:
+    def _draw(self, wanted: Reserve, charge: Charge, policy: QueuePolicy) -> Ticket:
         until = self.now + policy.wait + TICKET_GRACE_S
-        user, is_continuation = wanted.usage.user, wanted.is_continuation
-        return self.waiting.draw(queue, wanted.run_id, user, until, is_continuation=is_continuation)
+        continues = wanted.continues if charge.rule.kind == "runs" else ""
+        return self.waiting.draw(charge.key, wanted.run_id, wanted.usage.user, until, continues=continues)
 
-    def find_ready(self, queue: CounterKey, rule: LimitRule) -> list[Ticket]:
+    def read_queues(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
+        known = {key: rule for key, rule in queues.items() if key in self.counters}
+        ready = [one.id for key, rule in known.items() for one in self._find_ready(key, rule)]
+        return QueueState(ready, {one.id for key in queues for one in self.waiting.ordered(key)})
+
+    def _find_ready(self, queue: CounterKey, rule: LimitRule) -> list[Ticket]:
         """The tickets that the counter has room for now."""
         self._drop_expired(queue, rule)
         return self.waiting.ordered(queue)[: self.stand(queue, rule, 1).left]
@@ -313,7 +332,26 @@ class Book:
             self.counters[key] = live
             self.changed.add(key)
 
-    def _count(self, charge: Charge) -> HeldAmount:
+    def _is_included(self, charge: Charge) -> bool:
+        """Whether it is a suggestion that comes with a counted request."""
+        if charge.suggestions is None:
+            return False
+        made, requests = (
+            sum(used for used, _ in self.counters[key].values()) for key in (charge.suggestions, charge.key)
+        )
+        return made < requests * SUGGESTIONS_PER_REQUEST
+
+    def _count(self, charge: Charge) -> Iterator[HeldAmount]:
+        """A suggestion that counts as a request also uses up the suggestions that would come with it."""
+        if charge.suggestions is not None:
+            is_included = self._is_included(charge)
+            made = 1 if is_included else SUGGESTIONS_PER_REQUEST
+            yield self._count_one(msgspec.structs.replace(charge, key=charge.suggestions, amount=made))
+            if is_included:
+                return
+        yield self._count_one(charge)
+
+    def _count_one(self, charge: Charge) -> HeldAmount:
         window = charge.rule.window
         bucket = window.bucket(self.now) if window else 0
         is_request = charge.rule.kind == "requests"
@@ -332,7 +370,7 @@ class Book:
             self.waiting.running[hold.usage.user] -= is_slot(hold)
         self._add_usage(settled.usage, settled.counts)
         counts = settled.counts
-        used = {"tokens": counts.input_tokens + counts.output_tokens + counts.estimated_tokens, "cost": counts.cost}
+        used = {"tokens": counts.tokens, "cost": counts.cost}
         for one in amounts:
             self._change(one.key, one.bucket, used.get(one.kind, 0), -one.amount, only_existing=True)
         for one in settled.refunds:

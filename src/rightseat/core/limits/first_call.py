@@ -22,20 +22,20 @@ reservation been settled; and other asks should not miss for longer what an agen
 
 
 class FirstCalls:
-    """By agent: how many bytes its last first call had beyond the messages of the ask."""
+    """By agent: how much weight its last first call had beyond the messages of the ask."""
 
     def __init__(self) -> None:
-        self._added_bytes: dict[str, int] = {}
+        self._added_weight: dict[str, int] = {}
 
     def find(self, agent: str) -> int | None:
         """None if the agent did not call its own model at once."""
-        return self._added_bytes.get(agent)
+        return self._added_weight.get(agent)
 
-    def record(self, agent: str, added_bytes: int) -> None:
-        self._added_bytes[agent] = added_bytes
+    def record(self, agent: str, added_weight: int) -> None:
+        self._added_weight[agent] = added_weight
 
     def forget(self, agent: str) -> None:
-        self._added_bytes.pop(agent, None)
+        self._added_weight.pop(agent, None)
 
 
 class FirstCall:
@@ -78,7 +78,7 @@ class FirstCall:
         if expected is None:
             return
         if is_answer and call.model_key == expected.model_key and not self.is_late:
-            self._known.record(self._agent, call.prompt_bytes - expected.ask_bytes)
+            self._known.record(self._agent, call.prompt_weight - expected.ask_weight)
         else:
             self._known.forget(self._agent)
 

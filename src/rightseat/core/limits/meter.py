@@ -1,7 +1,6 @@
 """Meters the model calls of a run: reserves before each call, sends the bound to the provider, and settles after it.
 
-The meter is in the context of the run's task, which tasks that the run starts inherit. Without a meter a call costs one
-lookup.
+The meter is in the context of the run's task, which tasks that the run starts inherit. `metered_model` finds it there.
 """
 
 import asyncio
@@ -9,13 +8,12 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import cast
 
 import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.concurrency import aclosing
-from rightseat.core.errors import ModelError, RequestTooLarge, StoreUnreachable
+from rightseat.core.errors import LimitExceeded, ModelError, RequestTooLarge, StoreUnreachable
 from rightseat.core.ids import new_id
 from rightseat.core.limits.book import (
     Admitted,
@@ -28,6 +26,7 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
+from rightseat.core.limits.call_labels import CallLabels, use_labels
 from rightseat.core.limits.first_call import FirstCall
 from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.core.limits.meter_context import Metering
@@ -44,6 +43,7 @@ from rightseat.core.limits.rules import (
     DowngradePolicy,
     ExceedPolicy,
     LimitRule,
+    suggestions_of,
 )
 from rightseat.core.limits.single_call import SingleCall
 from rightseat.core.model import (
@@ -51,9 +51,7 @@ from rightseat.core.model import (
     Chunk,
     Model,
     NoteChunk,
-    PartialOutput,
     Prompt,
-    SupportsContinuation,
 )
 from rightseat.core.response_headers import add_response_headers
 
@@ -64,8 +62,9 @@ CUT_HEADER = "x-rightseat-warning"
 DOWNGRADED_HEADER = "x-rightseat-downgraded"
 ANSWER_PURPOSES = ("answer", "schema")
 """Calls for the answer of a run, which another model can make."""
-REQUEST_PURPOSES = ("embeddings", "transcriptions")
+REQUEST_PURPOSES = ("embeddings", "transcriptions", "conversations")
 """Requests that start no run."""
+SUGGESTIONS = "suggestions"
 OpenStream = Callable[[Prompt], AsyncIterator[Chunk]]
 
 
@@ -85,19 +84,21 @@ class RunMeter:
         self._first = FirstCall(ask.agent, metering.first_calls)
         self._last: asyncio.Future[Outcome] | None = None
 
-    async def admit(self, model: Model | None = None) -> None:
+    async def admit(self, model: Model | None = None, continues: str = "") -> None:
         """Count the ask for every limit, or raise a `LimitExceeded`. A budget that is used up refuses it as well.
 
         It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
+        `continues` is the run whose question the ask answers, which the caller has found to be open.
         """
         rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose in REQUEST_PURPOSES:
             charges = [one for one in charges if one.rule.kind != "runs"]
-        elif self._purpose != "answer":
-            charges = [one for one in charges if one.rule.kind != "requests"]
+        elif self._purpose == SUGGESTIONS:
+            charges = [include_suggestion(one) if one.rule.kind == "requests" else one for one in charges]
         if charges:
-            await self._take(charges, call=self._expect_call(model) if model is not None else None)
+            call = self._expect_call(model) if model is not None else None
+            await self._take(charges, call=call, continues=continues)
 
     def _expect_call(self, model: Model) -> Reserve | None:
         """The first call, if its size can be predicted. An ask that answers a question calls tools before the model."""
@@ -112,10 +113,10 @@ class RunMeter:
         usage = self._usage_key(call.model_key, self._source.agent)
         return Reserve(new_id("hold"), self._run_id, charges, usage, self._if_killed(usage, call))
 
-    def _charge_ask(self, model: Model, added_bytes: int = 0) -> ModelCharge:
+    def _charge_ask(self, model: Model, added_weight: int = 0) -> ModelCharge:
         """A call with the messages of the ask, and with what the agent adds to them."""
         prompt = Prompt(self._ask.messages, (), self._ask.parameters)
-        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_bytes)
+        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_weight)
 
     def _ask_charge(self, key: CounterKey, rule: LimitRule, model: Model | None) -> Charge:
         """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
@@ -150,15 +151,16 @@ class RunMeter:
             await asyncio.sleep(pause)
             pause = min(2 * pause, MAX_RETRY_DELAY_S)
 
-    async def _take(self, charges: list[Charge], *, is_forced: bool = False, call: Reserve | None = None) -> None:
+    async def _take(
+        self, charges: list[Charge], *, is_forced: bool = False, call: Reserve | None = None, continues: str = ""
+    ) -> None:
         usage = self._usage_key("", self._source.agent)
-        is_continuation = bool(self._ask.answers)
         id = f"{self._run_id}:slot"
-        wanted = Reserve(
-            id, self._run_id, charges, usage, is_forced=is_forced, is_continuation=is_continuation, call=call
-        )
+        wanted = Reserve(id, self._run_id, charges, usage, is_forced=is_forced, continues=continues, call=call)
         admitted = await self._reserve(wanted)
         self._slot, self._counted = admitted.hold, admitted
+        if self._purpose == SUGGESTIONS and {one.key for one in admitted.counted} & {one.key for one in charges}:
+            self._requests = 1  # one that comes with no counted request
         self._first.hold(admitted)
         if admitted.downgrade:
             self._switch_model(admitted.downgrade)
@@ -234,8 +236,18 @@ class RunMeter:
             await self._last
 
     async def stream(
-        self, model: Model, prompt: Prompt, agent: str | None, purpose: str, open_stream: OpenStream
+        self,
+        model: Model,
+        prompt: Prompt,
+        labels: CallLabels,
+        open_stream: OpenStream,
+        nested: Sequence[UsageCounts] = (),
     ) -> AsyncIterator[Chunk]:
+        """Count one call. The metered model that calls this has chosen the model and what is counted.
+
+        `nested` fills while the stream is read: calls of other models, which are counted for themselves.
+        """
+        agent, purpose = labels.agent, labels.purpose
         call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
@@ -249,7 +261,9 @@ class RunMeter:
             other, limit = self.select(model), admitted.downgrade.limit
             if other is not model:
                 yield NoteChunk("warning", f"The limit {limit!r} is reached, so the model {key_of(other)!r} responds.")
-            async with aclosing(stream_model(other, prompt, agent=agent, purpose=purpose)) as chunks:
+            with use_labels(labels._replace(is_selected=True)):
+                others = other.stream(prompt)
+            async with aclosing(others) as chunks:
                 async for chunk in chunks:
                     yield chunk
             return
@@ -261,11 +275,15 @@ class RunMeter:
                         yield NoteChunk("warning", warning)
                     yield chunk
             call.is_complete = True
-        except (ModelError, CannotContinue):
+        except (ModelError, CannotContinue, LimitExceeded):  # a model of this model may be refused
             call.has_failed = True
             raise
         finally:
             counts = call.counts(is_reserved=hold is not None)
+            if labels.nested is not None:
+                labels.nested.append(counts)
+            for one in nested:
+                counts = counts.without(one)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
     @asynccontextmanager
@@ -347,6 +365,10 @@ class RunMeter:
         return UsageKey(self._source.user, self._source.key, agent, model, shown)
 
 
+def include_suggestion(charge: Charge) -> Charge:
+    return msgspec.structs.replace(charge, suggestions=suggestions_of(charge.key))
+
+
 METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)
 
 
@@ -354,27 +376,3 @@ def select_model(model: Model) -> Model:
     """The model that answers: another one if a limit has downgraded the run."""
     meter = METER.get()
     return model if meter is None else meter.select(model)
-
-
-def stream_model(
-    model: Model, prompt: Prompt, *, agent: str | None = None, purpose: str = "answer"
-) -> AsyncIterator[Chunk]:
-    """Call a model, metered if the run is. A model that is composed of others meters each of them instead."""
-    meter = METER.get()
-    if meter is None or getattr(model, "is_composed", False):
-        return model.stream(prompt)
-    return meter.stream(model, prompt, agent, purpose, model.stream)
-
-
-def continue_model(
-    model: SupportsContinuation, prompt: Prompt, partial: PartialOutput, *, agent: str | None = None
-) -> AsyncIterator[Chunk]:
-    """Like `stream_model`, for the rest of an interrupted response."""
-
-    def open_stream(bounded: Prompt) -> AsyncIterator[Chunk]:
-        return model.continue_stream(bounded, partial)
-
-    meter = METER.get()
-    if meter is None or not hasattr(model, "stream"):
-        return open_stream(prompt)
-    return meter.stream(cast(Model, model), prompt, agent, "answer", open_stream)

@@ -5,7 +5,6 @@ process ends, and else every 0.25 seconds, because runs of other processes end a
 """
 
 import asyncio
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -107,14 +106,17 @@ class AskQueue:
     async def _watch(self) -> None:
         while self._waiting:
             self._has_changed.clear()
-            for id in await self._find_ready():
-                if (one := self._waiting.get(id)) is not None:
-                    one.is_ready.set()
+            await self._wake()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._has_changed.wait(), POLL_INTERVAL_S)
 
-    async def _find_ready(self) -> Iterable[str]:
+    async def _wake(self) -> None:
+        """Wake those whose turn it is. One whose ticket is gone asks again: another user may have its place."""
+        asked = dict(self._waiting)  # a ticket that is drawn meanwhile may not be found
         try:
-            return await self._ledger.store.find_ready({one.queue: one.rule for one in self._waiting.values()})
+            state = await self._ledger.store.find_ready({one.queue: one.rule for one in asked.values()})
         except StoreUnreachable:
-            return ()  # the asks wait on, until their time is over
+            return  # the asks wait on, until their time is over
+        for id, one in asked.items():
+            if id in state.ready or id not in state.waiting:
+                one.is_ready.set()

@@ -16,6 +16,8 @@ CONCURRENT_RUNS = "concurrent_runs"
 """The name of the rule of concurrent runs, whose counters have no window."""
 EVERYONE = "everyone"
 """The subject of the one counter of a limit for everyone."""
+SUGGESTIONS_PER_REQUEST = 2
+"""So many suggestions of follow-up questions come with each counted request. Further ones count as requests."""
 NANO = 10**9
 """Cost is counted in integers, in billionths of the currency."""
 
@@ -43,6 +45,11 @@ class CounterKey(NamedTuple):
     limit: str
     rule: str
     subject: str
+
+
+def suggestions_of(requests: CounterKey) -> CounterKey:
+    """The counter of the suggestions that came with the requests of this one. No rule of the configuration has it."""
+    return requests._replace(rule=f"suggestions of {requests.rule}")
 
 
 class LimitRule(msgspec.Struct, frozen=True):
@@ -116,13 +123,23 @@ class Downgrade(msgspec.Struct, frozen=True):
 
 
 class Charge(msgspec.Struct, frozen=True):
-    """An amount for one counter. An amount of 0 only checks that `needed` is left, or something."""
+    """An amount for one counter. An amount of 0 only checks that `needed` is left, or something.
+
+    A suggestion has the counter of `suggestions`, which is in step with that of the requests.
+    """
 
     key: CounterKey
     rule: LimitRule
     amount: int
     needed: int = 0
     policy: ExceedPolicy = None
+    suggestions: CounterKey | None = None
+
+    @property
+    def keys(self) -> Iterator[CounterKey]:
+        yield self.key
+        if self.suggestions is not None:
+            yield self.suggestions
 
     @property
     def wanted(self) -> int:

@@ -56,7 +56,7 @@ class SingleCall:
         tokens, cost = min(found.estimated_tokens, self.tokens), min(found.cost, self.cost)
         return msgspec.structs.replace(found, estimated_tokens=tokens, cost=cost)
 
-    def estimate(self, output_bytes: int) -> UsageCounts:
+    def estimate(self, output_weight: int) -> UsageCounts:
         return UsageCounts(estimated_tokens=max(1, sum(self.estimated)), cost=self._cost(self.estimated))
 
     def _cost(self, tokens: TokenCounts) -> int:

@@ -8,6 +8,7 @@ import msgspec
 
 from rightseat.core.limits.book import Buckets, Operation, Outcome, Settle, UsageCounts
 from rightseat.core.limits.rules import CounterKey, LimitRule
+from rightseat.core.limits.tickets import QueueState
 
 UsageColumn = Literal["day", "user", "key", "agent", "model", "purpose"]
 USAGE_COLUMNS: tuple[UsageColumn, ...] = ("day", "user", "key", "agent", "model", "purpose")
@@ -63,8 +64,8 @@ class LimitStore(Protocol):
         """Apply all operations in this order, in one transaction. Raises `StoreUnreachable`."""
         ...
 
-    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> Sequence[str]:
-        """The ids of the tickets that these counters have room for. Raises `StoreUnreachable`."""
+    async def find_ready(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
+        """The tickets of the queues of these counters. Raises `StoreUnreachable`."""
         ...
 
     async def counters(self) -> tuple[float, Sequence[CounterRow]]:

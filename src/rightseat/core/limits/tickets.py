@@ -2,11 +2,15 @@
 
 Asks of one user are admitted in the order in which they came. Between users, the one with the fewest running runs comes
 first; between users with equally many, the turns alternate. An ask that continues a run after a person's answer comes
-before all others.
+before all others, once: a second ask that continues the same run waits like any other.
+
+If a queue is full, an ask takes the place of the last ticket of the user with the most tickets, unless that leaves this
+user with fewer than the own one. So a user who fills a queue keeps nobody else out.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -31,6 +35,15 @@ class Ticket(msgspec.Struct, frozen=True):
     turn: int
     until: float
     is_continuation: bool = False
+    continues: str = ""
+    """The run that it continues."""
+
+
+class QueueState(NamedTuple):
+    """Ids of tickets: those that their counters have room for, and all that wait."""
+
+    ready: Sequence[str] = ()
+    waiting: Collection[str] = ()
 
 
 def ticket_id(run_id: str) -> str:
@@ -93,13 +106,31 @@ class WaitingTickets:
         ordered = order_tickets([*others, ticket], self.running)
         return next(place for place, one in enumerate(ordered) if one.id == ticket.id)
 
-    def draw(self, queue: CounterKey, run_id: str, user: str, until: float, *, is_continuation: bool) -> Ticket:
-        """The ask's ticket in this queue, or the one that it would get."""
+    def make_room(self, queue: CounterKey, user: str) -> bool:
+        """Remove the last ticket of the user with the most, if that leaves it with at least as many as this user gets.
+
+        The ask of that ticket looks for it, and is refused then.
+        """
+        tickets = self._queues[queue].values()
+        counts = Counter(one.user for one in tickets)
+        last = max(
+            (one for one in tickets if not one.is_continuation),
+            key=lambda one: (counts[one.user], one.number),
+            default=None,
+        )
+        if last is None or counts[last.user] - 1 < counts[user] + 1:
+            return False
+        self.remove(last.id)
+        return True
+
+    def draw(self, queue: CounterKey, run_id: str, user: str, until: float, *, continues: str = "") -> Ticket:
+        """The ask's ticket in this queue, or the one that it would get. See `Ticket.continues`."""
         if (known := self.find(queue, ticket_id(run_id))) is not None:
             return known
         waiting = list(self._queues[queue].values())
         number, turn = next_number(waiting), next_turn(waiting, user)
-        return Ticket(ticket_id(run_id), run_id, queue, user, number, turn, until, is_continuation)
+        is_first = bool(continues) and all(one.continues != continues for one in waiting)
+        return Ticket(ticket_id(run_id), run_id, queue, user, number, turn, until, is_first, continues)
 
     def add(self, ticket: Ticket) -> None:
         self._queues[ticket.queue][ticket.id] = self.added[ticket.id] = ticket

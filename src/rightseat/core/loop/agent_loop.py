@@ -153,7 +153,6 @@ class Loop:
                 renamed=ask.durable,
                 limit=self.max_response_chars,
                 on_first=call.mark_first_chunk,
-                agent=ask.agent,
             )
             call.start_span()
             return response

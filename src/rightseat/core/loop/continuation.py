@@ -15,7 +15,6 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import HasPartialResponse, PartialResponse, Steps
 from rightseat.core.errors import ModelRefused
 from rightseat.core.events import Event, ReasoningDelta, TextDelta
-from rightseat.core.limits.meter import continue_model, stream_model
 from rightseat.core.model import (
     CannotContinue,
     Chunk,
@@ -65,17 +64,15 @@ def stream_response(
     renamed: bool = False,
     limit: int = MAX_RESPONSE_CHARS,
     on_first: Callable[[], None] | None = None,
-    agent: str | None = None,
 ) -> AsyncIterator[Event]:
     """Stream one model response as events: the rest of an interrupted one, or a new one.
 
-    `limit` and `on_first` are those of `frame`. The call is counted for `agent`, or for that of the run.
+    `limit` and `on_first` are those of `frame`.
     """
     if steps.resumed is None:
-        chunks = stream_model(model, prompt, agent=agent)
-        return frame(chunks, taken, renamed=renamed, limit=limit, on_first=on_first)
+        return frame(model.stream(prompt), taken, renamed=renamed, limit=limit, on_first=on_first)
     half = steps.resumed.partial_response()
-    return _continue_or_restart(half, model, prompt, taken, renamed, limit, on_first, agent)
+    return _continue_or_restart(half, model, prompt, taken, renamed, limit, on_first)
 
 
 async def _continue_or_restart(
@@ -86,13 +83,12 @@ async def _continue_or_restart(
     renamed: bool,
     limit: int,
     on_first: Callable[[], None] | None,
-    agent: str | None,
 ) -> AsyncIterator[Event]:
     if isinstance(model, SupportsReadiness):
         await model.wait_until_ready()  # it may have run in the process that died; this one has only just started it
     if half is not None:
         partial = partial_output(half)
-        rest = _continue(model, prompt, partial, agent)
+        rest = _continue(model, prompt, partial)
         async with aclosing(rest):
             first = await _read_first(rest)
             if first is not None:
@@ -107,7 +103,7 @@ async def _continue_or_restart(
                     async for event in events:
                         yield event
                 return
-    framed = frame(stream_model(model, prompt, agent=agent), taken, renamed=renamed, limit=limit, on_first=on_first)
+    framed = frame(model.stream(prompt), taken, renamed=renamed, limit=limit, on_first=on_first)
     async with aclosing(framed) as events:
         async for event in events:
             yield event
@@ -121,10 +117,10 @@ def partial_output(response: PartialResponse) -> PartialOutput:
     )
 
 
-async def _continue(model: Model, prompt: Prompt, partial: PartialOutput, agent: str | None) -> AsyncIterator[Chunk]:
+async def _continue(model: Model, prompt: Prompt, partial: PartialOutput) -> AsyncIterator[Chunk]:
     if not isinstance(model, SupportsContinuation):
         raise CannotContinue("its model cannot continue a response")
-    async with aclosing(continue_model(model, prompt, partial, agent=agent)) as chunks:
+    async with aclosing(model.continue_stream(prompt, partial)) as chunks:
         async for chunk in chunks:
             yield chunk
 

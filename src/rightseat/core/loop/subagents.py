@@ -22,6 +22,7 @@ from rightseat.core.events import (
     TextStarted,
     ToolCallReturned,
 )
+from rightseat.core.limits.call_labels import iterate_for_agent
 from rightseat.core.loop.nested_questions import enclose, nested_messages, unwrap
 from rightseat.core.messages import user
 from rightseat.core.stream.reducer import Reducer
@@ -136,7 +137,8 @@ def build_nested_ask(invocation: Invocation, name: str) -> Ask:
 
 
 async def run_nested(agent: Agent, ask: Ask, invocation: Invocation, steps: Steps) -> AsyncIterator[Event]:
-    async with aclosing(agent.run(ask, NestedSteps(invocation.call_id, steps))) as events:
+    nested = agent.run(ask, NestedSteps(invocation.call_id, steps))
+    async with aclosing(iterate_for_agent(nested, ask.agent)) as events:
         async for event in events:
             if isinstance(event, RunFailed):
                 raise AgentFailed(event.message)

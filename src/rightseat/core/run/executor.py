@@ -57,7 +57,7 @@ class RunExecutor:
         self._observer = observer
         self._agent = agent
 
-    async def admit(self, ask: Ask, model: Model | None = None) -> Ask:
+    async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> Ask:
         """Returns the ask as it is admitted, which a limit may have downgraded from `model`. Raises a `LimitExceeded`.
 
         The caller either performs or releases an admitted run.
@@ -66,7 +66,7 @@ class RunExecutor:
             raise RunExists(ask.run_id)
         self._slots[ask.run_id] = RunSlot()  # a second ask with this id is refused while the first waits
         try:
-            slot = self._slots[ask.run_id] = await self._admission.admit(ask, model)
+            slot = self._slots[ask.run_id] = await self._admission.admit(ask, model, continues)
         except BaseException:
             del self._slots[ask.run_id]
             raise

@@ -99,7 +99,10 @@ class McpHandlers:
     ) -> tuple[ToolCallReturned | None, list[Interrupt]]:
         """The result, and the interrupts that a person has to answer first."""
         ask = self._ask(context, agent, replies)
-        slot = await self._runtime.admission.admit(ask)  # the call is not a run, so no other code does it
+        continues = call.id if replies else ""  # the call waits for a person, and is taken once
+        slot = await self._runtime.admission.admit(
+            ask, continues=continues
+        )  # the call is not a run, so no other code does it
         slot.activate()
         try:
             return await self._run_admitted(context, ask, tool, call)

@@ -46,6 +46,9 @@ class Options(BaseModel):
     """The file with the key that seals the reasoning of responses for clients that keep conversations themselves, such
     as Codex. It is created when it is first needed. A relative path is relative to `server.state_dir`. Several servers
     behind one address need the same file."""
+    conversation_quota_mb: float | None = Field(default=100.0, gt=0)
+    """How many megabytes of items each user may store with `/conversations`, in all conversations together. What
+    responses add to a conversation does not count: each is a request. `null`: no quota."""
     keep_alive: float = Field(default=15.0, gt=0)
     """Seconds without data before a stream sends a keep-alive comment, so that proxies keep it open. A stream also
     waits this long for its first data: a failure within this time is an HTTP status."""
@@ -79,6 +82,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         keep_alive=options.keep_alive,
         path=options.path,
         key_file=options.reasoning_key,
+        quota=None if options.conversation_quota_mb is None else int(options.conversation_quota_mb * 2**20),
     )
     for (method, path), endpoint in responses.items():
         add(path, method, endpoint)

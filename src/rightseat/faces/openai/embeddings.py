@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Principal
-from rightseat.core.limits.metered_calls import embed_texts
 from rightseat.core.model import Embedder
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
@@ -48,7 +47,7 @@ class Embeddings:
             raise ModelNotFound(name, "does not support embeddings")
         async with self._runtime.admission.admit_request(principal, name, "embeddings"):
             await self._runtime.text_guard.check_input(texts, name, principal)
-            made = await embed_texts(model, texts, parsed.dimensions)
+            made = await model.embed(texts, parsed.dimensions)
         return json_response(
             {
                 "object": "list",

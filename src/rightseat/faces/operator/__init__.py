@@ -88,7 +88,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
         **AuditRoute(runtime).routes(),
         **FlowRoutes(runtime, auth).routes(),
         **ConnectRoutes(runtime, auth, options.path).routes(),
-        **HealthRoute(own_server).routes(),
+        **HealthRoute(own_server, runtime.admission).routes(),
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, is_editing=is_editing).routes(),
         **MetricsRoute(runtime, permissions).routes(),

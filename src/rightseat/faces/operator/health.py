@@ -1,15 +1,18 @@
 """The checks of `rightseat doctor` for this server, over HTTP.
 
-With `?deep` each model is asked for one word.
+With `?deep` each model is asked for one word, at most once in a minute, however many keys ask: the calls cost money,
+and reading is all that these keys may do. The calls count for the user who caused them, with the purpose `health`.
 """
 
 import asyncio
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from starlette.responses import Response
 
+from rightseat.core.admission import Admission
+from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
@@ -20,6 +23,9 @@ from rightseat.health.own_server import OwnServer
 
 MAX_CHECK_S = 30.0
 """A check without a result by then has failed, also one that may take longer in `rightseat doctor`."""
+
+DEEP_INTERVAL_S = 60.0
+PURPOSE = "health"
 
 CheckState = Literal["fine", "look", "broken", "note"]
 STATES: Mapping[Status, CheckState] = {"ok": "fine", "warning": "look", "error": "broken", "skipped": "note"}
@@ -55,11 +61,12 @@ class ChecksNotSupported(RightseatError):
 
 
 class HealthRoute:
-    """Requests at the same time get the result of one round of checks."""
+    """Requests at the same time get the result of one round of checks; deep ones also later, with its age."""
 
-    def __init__(self, own_server: OwnServer | None) -> None:
+    def __init__(self, own_server: OwnServer | None, admission: Admission) -> None:
         self._own_server = own_server
-        self._rounds: dict[bool, asyncio.Task[list[Finding]]] = {}  # by `is_deep`
+        self._admission = admission
+        self._rounds: dict[bool, Round] = {}  # by `is_deep`
 
     def routes(self) -> Routes:
         return {("GET", "health"): self.check}
@@ -70,17 +77,29 @@ class HealthRoute:
             forbid("watch", "*")
         if self._own_server is None:
             raise ChecksNotSupported
-        findings = await asyncio.shield(
-            self._start_round(self._own_server, is_deep="deep" in request.http.query_params)
-        )
-        return json_response([describe(finding) for finding in findings])
+        started = self._start_round(self._own_server, request.principal, "deep" in request.http.query_params)
+        findings = await asyncio.shield(started.task)
+        age = int(asyncio.get_running_loop().time() - started.at)
+        return json_response([describe(finding) for finding in findings], headers={"age": str(age)})
 
-    def _start_round(self, own_server: OwnServer, *, is_deep: bool) -> asyncio.Task[list[Finding]]:
+    def _start_round(self, own_server: OwnServer, principal: Principal, is_deep: bool) -> "Round":
         """The current round, which goes on if the client that started it disconnects; a new one if there is none."""
-        current = self._rounds.get(is_deep)
-        if current is None or current.done():
-            current = self._rounds[is_deep] = asyncio.create_task(run_round(own_server, is_deep=is_deep))
+        current, now = self._rounds.get(is_deep), asyncio.get_running_loop().time()
+        if current is None or (current.task.done() and not (is_deep and current.is_recent(now))):
+            with self._admission.meter_calls(principal, PURPOSE):
+                task = asyncio.create_task(run_round(own_server, is_deep=is_deep))
+            current = self._rounds[is_deep] = Round(task, now)
         return current
+
+
+class Round(NamedTuple):
+    """`at` is when it began, by the clock of the loop."""
+
+    task: asyncio.Task[list[Finding]]
+    at: float
+
+    def is_recent(self, now: float) -> bool:
+        return now < self.at + DEEP_INTERVAL_S and not self.task.cancelled() and self.task.exception() is None
 
 
 async def run_round(own_server: OwnServer, *, is_deep: bool) -> list[Finding]:

@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 
 from rightseat.core.errors import ModelError
-from rightseat.core.limits.metered_calls import embed_texts
 from rightseat.core.model import Embedder
 from rightseat.plugins.selection import bm25
 
@@ -38,7 +37,7 @@ class FlowSearch:
         if len(self._vectors) > MAX_CACHED_VECTORS:
             self._vectors.clear()
         missing = [text for text in dict.fromkeys(texts) if text not in self._vectors]
-        vectors = (await embed_texts(embedder, [question, *missing])).vectors
+        vectors = (await embedder.embed([question, *missing])).vectors
         self._vectors |= zip(missing, vectors[1:], strict=True)
         return [cosine(vectors[0], self._vectors[text]) for text in texts]
 

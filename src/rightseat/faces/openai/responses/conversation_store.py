@@ -55,8 +55,9 @@ _decode = msgspec.json.Decoder(ConversationRecord).decode
 
 
 class ConversationStore:
-    def __init__(self, runtime: Runtime, responses: ResponseStore) -> None:
+    def __init__(self, runtime: Runtime, responses: ResponseStore, quota: int | None = None) -> None:
         self._runtime = runtime
+        self._quota = quota
         self._responses = responses
 
     async def create(self, agent: str, metadata: dict[str, str], principal: Principal) -> ConversationRecord:
@@ -64,7 +65,7 @@ class ConversationStore:
             text = "This server stores no conversations: its thread store does not keep artifacts."
             raise InvalidRequest(text, None, "not_supported")
         record = ConversationRecord(id=new_id("conv"), agent=agent, created_at=int(time.time()), metadata=metadata)
-        await self._runtime.threads.append_messages(write_ask(record, principal))
+        await self._runtime.threads.append_messages(write_ask(record, principal), self._quota)
         await self.save(record, principal)
         return record
 
@@ -99,7 +100,7 @@ class ConversationStore:
             items.append({**item, "id": id})
             own = decoded.messages[start:end] or [Message("assistant", ())]
             messages += [mark_item(own[0], items[-1]), *own[1:]]
-        await self._runtime.threads.append_messages(write_ask(record, principal, messages))
+        await self._runtime.threads.append_messages(write_ask(record, principal, messages), self._quota)
         return items
 
     async def items(self, record: ConversationRecord, principal: Principal) -> list[Item]:

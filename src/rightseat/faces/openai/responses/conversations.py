@@ -1,5 +1,6 @@
 """`/conversations`: creates, changes and deletes conversations, and lists and adds their items."""
 
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import msgspec
@@ -7,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.ask import Principal
-from rightseat.core.errors import RightseatError
+from rightseat.core.errors import QuotaExceeded, RightseatError
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JSON_ERRORS
 from rightseat.faces._shared.responses import json_response
@@ -44,9 +45,19 @@ class Conversations:
     async def create(self, body: bytes, http: Request, principal: Principal) -> Response:
         given, warnings = read_conversation(body), list[str]()
         decoded = decode_input(given.items, warnings, self._sealer.unseal, param="items")
-        record = await self._store.create(self._first_agent(principal), given.metadata or {}, principal)
-        await self._store.append(record, decoded, principal)
+        agent = self._first_agent(principal)
+        async with self._admit(agent, principal):
+            record = await self._store.create(agent, given.metadata or {}, principal)
+            try:
+                await self._store.append(record, decoded, principal)
+            except QuotaExceeded:
+                await self._runtime.delete(record.thread_id, principal)  # the client never learns its id
+                raise
         return json_response(write_conversation(record), headers=warnings_header(warnings))
+
+    def _admit(self, agent: str, principal: Principal) -> AbstractAsyncContextManager[None]:
+        """What stores something counts as a request."""
+        return self._runtime.admission.admit_request(principal, agent, "conversations")
 
     def _first_agent(self, principal: Principal) -> str:
         """The agent of the thread until a response names another."""
@@ -68,7 +79,8 @@ class Conversations:
     async def update(self, body: bytes, http: Request, principal: Principal) -> Response:
         given, record = read_conversation(body), await self._find(http, principal)
         record = msgspec.structs.replace(record, metadata=given.metadata or {})
-        await self._store.save(record, principal)
+        async with self._admit(record.agent, principal):
+            await self._store.save(record, principal)
         return json_response(write_conversation(record))
 
     async def delete(self, body: bytes, http: Request, principal: Principal) -> Response:
@@ -83,7 +95,8 @@ class Conversations:
     async def add_items(self, body: bytes, http: Request, principal: Principal) -> Response:
         given, warnings = read_conversation(body), list[str]()
         record = await self._find(http, principal)
-        items = await self._append(record, given, principal, warnings)
+        async with self._admit(record.agent, principal):
+            items = await self._append(record, given, principal, warnings)
         page = list_page(items, PageQuery(max(len(items), 1), True, None))
         return json_response(page, headers=warnings_header(warnings))
 

@@ -27,11 +27,12 @@ def response_routes(
     keep_alive: float,
     path: str,
     key_file: Path,
+    quota: int | None,
 ) -> Mapping[tuple[str, str], Endpoint]:
-    """Method and path → endpoint."""
+    """Method and path → endpoint. `quota` is how many bytes of items a user may store."""
     sealer = Sealer(key_file)
     store = ResponseStore(runtime, sealer.seal)
-    kept = ConversationStore(runtime, store)
+    kept = ConversationStore(runtime, store, quota)
     conversations = Conversations(runtime, names, kept, sealer)
     new = NewResponses(runtime, names, store, kept, sealer, headers=headers, keep_alive=keep_alive, path=path)
     stored = StoredResponses(runtime, store, sealer.seal, keep_alive=keep_alive, path=path)

@@ -1,0 +1,117 @@
+"""A configured model whose calls are counted, whoever makes them: agents, guards, toolboxes and flows get no other.
+
+Each call is reserved before it is sent, settled after it, and refused if a budget is used up. It counts for the run or
+the request in whose context it is made. A call outside of any (a background task of a toolbox) counts with the purpose
+`server`, without a user.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Self
+
+from rightseat.core.ask import Ask, Principal
+from rightseat.core.caller import CALLER
+from rightseat.core.limits.book import UsageCounts
+from rightseat.core.limits.call_labels import LABELS, iterate_labelled
+from rightseat.core.limits.estimate import estimate_tokens
+from rightseat.core.limits.meter import ANSWER_PURPOSES, METER, OpenStream, RunMeter
+from rightseat.core.limits.meter_context import Metering
+from rightseat.core.limits.metered_calls import reserve_call
+from rightseat.core.limits.model_charge import key_of, provider_name
+from rightseat.core.limits.single_call import TokenCounts
+from rightseat.core.model import MODEL_KEY, Chunk, Model, PartialOutput, Prompt, Vectors
+
+SERVER = "server"
+"""The purpose of calls outside of runs and requests. They have no user, so limits of users do not count them."""
+
+
+class CallCounter:
+    """Finds the meter of a call. `metering` is set when it is built, after the models; None if nothing is counted."""
+
+    def __init__(self, metering: Metering | None = None) -> None:
+        self.metering = metering
+
+    def find_meter(self) -> RunMeter | None:
+        meter = METER.get()
+        if meter is not None or self.metering is None:
+            return meter
+        ask = Ask(messages=(), agent="", principal=Principal(""), caller=CALLER.get(), purpose=SERVER)
+        return RunMeter(self.metering, ask)
+
+
+class MeteredModel:
+    """Every other attribute is that of the wrapped model, and so is the class that `isinstance` sees: an optional
+    protocol is supported exactly if the wrapped model supports it.
+
+    A model that is composed of others (`is_composed`) is not counted itself: each of these is. One that `has_models`
+    of others and does not say so is counted for what it uses beyond their calls.
+    """
+
+    def __init__(self, model: Model, counter: CallCounter, key: str = "", *, has_models: bool = False) -> None:
+        self._model = model
+        self._counter = counter
+        self._has_models = has_models
+        self._is_composed = bool(getattr(model, "is_composed", False))
+        setattr(self, MODEL_KEY, key or key_of(model))
+
+    def __getattr__(self, name: str) -> Any:
+        """`continue_stream` and `embed` are not methods of this class, which would then support both protocols."""
+        found = getattr(self._model, name)
+        match name:
+            case "continue_stream":
+                return self._continue_stream
+            case "embed":
+                return self._embed
+        return found
+
+    async def __aenter__(self) -> Self:
+        if isinstance(self._model, AbstractAsyncContextManager):
+            await self._model.__aenter__()
+        return self
+
+    async def __aexit__(self, *raised: Any) -> None:
+        if isinstance(self._model, AbstractAsyncContextManager):
+            await self._model.__aexit__(*raised)
+
+    @property  # type: ignore[misc]  # as proxies do: `isinstance` asks the object for it
+    def __class__(self) -> type[Any]:
+        return type(self._model)
+
+    def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+        return self._open(prompt, self._model.stream)
+
+    def _continue_stream(self, prompt: Prompt, partial: PartialOutput) -> AsyncIterator[Chunk]:
+        """Never with another model, which does not know the beginning."""
+        model: Any = self._model
+        return self._open(prompt, lambda bounded: model.continue_stream(bounded, partial), is_selected=True)
+
+    def _open(self, prompt: Prompt, open_stream: OpenStream, *, is_selected: bool = False) -> AsyncIterator[Chunk]:
+        meter, labels = self._counter.find_meter(), LABELS.get()
+        if meter is None:
+            return open_stream(prompt)
+        if not (is_selected or labels.is_selected) and labels.purpose in ANSWER_PURPOSES:
+            other = meter.select(self)
+            if other is not self:
+                return other.stream(prompt)
+        if self._is_composed:
+            is_selected = labels.is_selected or meter.downgrade is not None
+            return iterate_labelled(open_stream(prompt), labels._replace(is_selected=is_selected))
+        if self._has_models:
+            nested: list[UsageCounts] = []
+            within = labels._replace(nested=nested)
+            return meter.stream(self, prompt, labels, lambda one: iterate_labelled(open_stream(one), within), nested)
+        return meter.stream(self, prompt, labels, open_stream)
+
+    async def _embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
+        model: Any = self._model
+        size = TokenCounts(sum(map(estimate_tokens, texts)))
+        meter = self._counter.find_meter()
+        async with reserve_call(key_of(self), provider_name(self), size, size, "embeddings", meter=meter) as call:
+            made: Vectors = await model.embed(texts, dimensions)
+            call.reported = TokenCounts(made.input_tokens) if made.input_tokens else None
+        return made
+
+
+def meter_model(model: Model, counter: CallCounter, key: str = "", *, has_models: bool = False) -> Model:
+    """`key` is its name under `models`. A model that is metered already stays as it is."""
+    return model if type(model) is MeteredModel else MeteredModel(model, counter, key, has_models=has_models)
