@@ -27,13 +27,16 @@ def response_routes(
     keep_alive: float,
     path: str,
     key_file: Path,
+    max_bytes: int,
 ) -> Mapping[tuple[str, str], Endpoint]:
     """Method and path → endpoint."""
     sealer = Sealer(key_file)
     store = ResponseStore(runtime, sealer.seal)
     kept = ConversationStore(runtime, store)
     conversations = Conversations(runtime, names, kept, sealer)
-    new = NewResponses(runtime, names, store, kept, sealer, headers=headers, keep_alive=keep_alive, path=path)
+    new = NewResponses(
+        runtime, names, store, kept, sealer, headers=headers, keep_alive=keep_alive, path=path, max_bytes=max_bytes
+    )
     stored = StoredResponses(runtime, store, sealer.seal, keep_alive=keep_alive, path=path)
     return {
         ("POST", "/responses"): new.create,
