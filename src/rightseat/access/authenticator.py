@@ -26,6 +26,7 @@ from starlette.responses import PlainTextResponse, Response
 from rightseat.access import credentials, scopes
 from rightseat.access.attempts import FirstUses, WrongKeyLimit
 from rightseat.access.client_networks import find_client_network
+from rightseat.access.held_response import HeldResponse, is_event_stream, is_short
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
@@ -34,13 +35,21 @@ from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
 from rightseat.core.caller import CALLER
-from rightseat.core.errors import ConfigError, InsufficientScope, TooManyAttempts, Unauthenticated
+from rightseat.core.errors import (
+    ConcurrencyLimitExceeded,
+    ConfigError,
+    InsufficientScope,
+    RightseatError,
+    TooManyAttempts,
+    Unauthenticated,
+)
 from rightseat.core.limits.rules import Caller
+from rightseat.core.read_limits import REQUEST_READS, ReadLimits
 from rightseat.core.user_token import set_caller_token
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]
-WriteRefusal = Callable[[Unauthenticated], Response]
+WriteRefusal = Callable[[RightseatError], Response]
 
 JWT_PATTERN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*", re.ASCII)
 
@@ -182,8 +191,11 @@ class RouteAuth:
         allowed_origins: AllowedOrigins | None = None,
         sessions: Sessions | None = None,
         face_auth: "RouteAuth | None" = None,
+        reads: ReadLimits | None = None,
     ) -> None:
         self.face = face
+        self.reads = reads or ReadLimits()
+        """Those of the face; routes that derive their `RouteAuth` from it count together."""
         self._face_auth = face_auth or self
         self.allowed_origins = allowed_origins
         self._sessions = sessions
@@ -324,10 +336,33 @@ class ProtectedEndpoint:
             if error.status == 401:
                 response.headers.update(CHALLENGE)
             return response
-        return await self.handler(request, principal)
+        return await self._respond_held(request, principal)
+
+    async def _respond_held(self, request: Request, principal: Principal) -> Response:
+        """Bound what the handler reads of what is stored, until its response is sent."""
+        reads = self.face_auth.reads.open_request(principal.id)
+        REQUEST_READS.set(reads)
+        try:
+            response = await self.handler(request, principal)
+            if reads.refusal is not None:
+                response.headers.setdefault("retry-after", str(reads.refusal.retry_after))
+            if reads.has_left or is_short(response):
+                reads.close()
+                return response
+            if is_event_stream(response):
+                reads.open_stream()
+        except ConcurrencyLimitExceeded as error:
+            reads.close()
+            response = self.refuse(error)
+            response.headers.setdefault("retry-after", str(error.retry_after))
+            return response
+        except BaseException:
+            reads.close()
+            raise
+        return HeldResponse(response, reads)
 
 
-def refuse_plainly(error: Unauthenticated) -> Response:
+def refuse_plainly(error: RightseatError) -> Response:
     return PlainTextResponse(error.message, error.status)
 
 

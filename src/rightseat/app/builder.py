@@ -30,6 +30,7 @@ from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
+from rightseat.core.read_limits import ReadLimits
 from rightseat.core.records import Records, StoresRecords
 from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
@@ -56,7 +57,7 @@ class Assembly:
     Without an `authenticator` every face is open. `face_toolboxes` are the toolboxes that faces offer to all agents, by
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
-    With an `identity_provider` people can sign in to the console.
+    With an `identity_provider` people can sign in to the console. `reads` are shared by all faces.
     """
 
     runtime: Runtime
@@ -70,6 +71,7 @@ class Assembly:
     own_server: OwnServer | None = None
     identity_provider: IdentityProvider | None = None
     opening: Opening = field(default_factory=Opening)
+    reads: ReadLimits = field(default_factory=ReadLimits)
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -163,6 +165,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         redactor_of(config),
         own_server,
         identity_provider,
+        ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
     )
 
 

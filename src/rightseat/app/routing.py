@@ -13,6 +13,7 @@ from rightseat.app.builder import Assembly
 from rightseat.app.sign_in import sign_in_routes
 from rightseat.config import ConfiguredPart
 from rightseat.core.errors import ConfigError
+from rightseat.core.read_limits import ReadLimits
 
 
 def build_router(assembly: Assembly) -> APIRouter:
@@ -32,7 +33,7 @@ def build_router(assembly: Assembly) -> APIRouter:
         attempts = assembly.authenticator.attempts if assembly.authenticator else WrongKeyLimit()
         router.routes.extend(sign_in_routes(sign_in, attempts))
     for index, face in enumerate(assembly.faces):
-        auth = build_route_auth(face, assembly.authenticator)
+        auth = build_route_auth(face, assembly.authenticator, assembly.reads)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []
         described = {"own_server": assembly.own_server} if takes_own_server(face) else {}
         for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **described).routes:
@@ -47,7 +48,9 @@ def takes_own_server(face: ConfiguredPart) -> bool:
     return "own_server" in inspect.signature(face.module.routes).parameters
 
 
-def build_route_auth(face: ConfiguredPart, authenticator: Authenticator | None) -> RouteAuth:
+def build_route_auth(
+    face: ConfiguredPart, authenticator: Authenticator | None, reads: ReadLimits | None = None
+) -> RouteAuth:
     if face.access == "keys" and authenticator is None:
         raise ConfigError(
             f"The face {face.type!r} requires keys, but none are configured. `rightseat keys new NAME` makes one."
@@ -58,4 +61,5 @@ def build_route_auth(face: ConfiguredPart, authenticator: Authenticator | None) 
         None if face.access == "open" else authenticator,
         route_authenticator=authenticator,
         allowed_origins=None if allowed_origins is None else allowed_origins(face.options),
+        reads=reads,
     )

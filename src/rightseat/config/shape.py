@@ -17,6 +17,7 @@ from rightseat.config.limits import Count, LimitOptions, TimeZone, WebhookOption
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
+from rightseat.core.read_limits import MAX_CONCURRENT_READS_PER_USER, MAX_CONCURRENT_STREAMS_PER_USER
 from rightseat.parts import PartKind, Reference
 
 DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}
@@ -100,6 +101,13 @@ class Server(BaseModel):
     max_concurrent_runs_per_user: int | None = Field(default=MAX_CONCURRENT_RUNS_PER_USER, ge=0)
     """The maximum number of concurrent runs of one authenticated user in this process, over all faces and keys; further
     runs are refused. 0 or `null` means no limit. Requests without a key are not limited."""
+    max_concurrent_reads_per_user: int | None = Field(default=MAX_CONCURRENT_READS_PER_USER, ge=0)
+    """How many requests of one authenticated user read stored threads, responses and files at a time in this process. A
+    further one waits up to 5 seconds, and is then refused. A client that does not read its response counts until it is
+    disconnected. 0 or `null` means no limit."""
+    max_concurrent_streams_per_user: int | None = Field(default=MAX_CONCURRENT_STREAMS_PER_USER, ge=0)
+    """How many streams one authenticated user may have open in this process: live views of the console, and streams
+    that follow a run which another request has started. Further ones are refused. 0 or `null` means no limit."""
     shutdown_timeout: int = Field(default=5, ge=0)
     """Seconds within which active runs must end when the server stops."""
     state_dir: Path = Path(".rightseat")

@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import msgspec
 
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.read_limits import hold_read
 
 PRIVATE_MEDIA_TYPE = "application/vnd.rightseat.private"
 """The type of internal data, which no client can download."""
@@ -37,6 +38,24 @@ class Artifacts(Protocol):
     async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
         """Return an artifact of this type and delete it; only one caller receives it."""
         ...
+
+
+class HeldArtifacts:
+    """Wraps any artifact store: reading one holds a place of its user, see `core.read_limits`."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self._artifacts = artifacts
+
+    async def put(self, ask: Ask, name: str, media_type: str, content: bytes, id: str | None = None) -> str:
+        return await self._artifacts.put(ask, name, media_type, content, id)
+
+    async def get(self, id: str, principal: Principal) -> StoredArtifact | None:
+        await hold_read()
+        return await self._artifacts.get(id, principal)
+
+    async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
+        await hold_read()
+        return await self._artifacts.take(id, principal, media_type)
 
 
 @runtime_checkable

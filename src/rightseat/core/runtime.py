@@ -14,7 +14,7 @@ import msgspec
 from rightseat.core.admission import Admission
 from rightseat.core.agent import Agent, AgentGroup, is_durable
 from rightseat.core.approvals import record_closed
-from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, StoredArtifact
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.audit import AuditStore, AuditTrail
 from rightseat.core.concurrency import is_cancelled
@@ -30,6 +30,7 @@ from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.model import Model
 from rightseat.core.prices import Prices
+from rightseat.core.read_limits import hold_read, leave_reads
 from rightseat.core.records import Records
 from rightseat.core.run.activity import Activity, ThreadActivity
 from rightseat.core.run.executor import RunExecutor
@@ -109,7 +110,8 @@ class Runtime:
         self._log = log
         self._threads = threads
         self._engine = engine
-        self.artifacts = artifacts
+        self.artifacts = HeldArtifacts(artifacts) if artifacts is not None else None
+        """Reading one counts as a read of what is stored, see `core.read_limits`."""
         self.records = records
         """Lists the threads and runs of all users; None if the thread store cannot. Faces check who may see them."""
         if not engine.supports_durable and (
@@ -169,6 +171,7 @@ class Runtime:
         for an id of a thread that no URL can hold or an answer to an interrupt that is not pending, or any error of a
         `before_request` hook.
         """
+        leave_reads()
         if self.is_shutting_down:
             raise ShuttingDown
         check_thread_id(ask.thread_id)
@@ -206,6 +209,7 @@ class Runtime:
 
     async def read(self, run_id: str, after: str | None = None) -> Sequence[Entry]:
         """The run's entries so far, after the entry `after`."""
+        await hold_read()
         return await self._log.read(run_id, after)
 
     async def is_running(self, run_id: str) -> bool:
@@ -244,10 +248,12 @@ class Runtime:
         return self._threads
 
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
+        await hold_read()
         return await self._threads.load(thread_id, principal)
 
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
         """The thread, including every run that has written its last event."""
+        await hold_read()
         thread = await self._threads.load(thread_id, principal)
         if thread is None or not self._engine.supports_durable or all(run.outcome is not None for run in thread.runs):
             return thread

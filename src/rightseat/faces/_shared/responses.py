@@ -15,7 +15,9 @@ from starlette.responses import Response
 
 from rightseat.core.errors import BadRequest
 from rightseat.core.types import JSON_ERRORS
+from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
+from rightseat.wire.json_pieces import encode_pieces, is_large
 
 T = TypeVar("T")
 
@@ -54,6 +56,9 @@ class JsonTooDeep(BadRequest):
 def json_response(
     body: Any, status: int = 200, content_type: str = "application/json", headers: Mapping[str, str] | None = None
 ) -> Response:
+    """A large body is encoded while it is sent, so it must not change."""
+    if is_large(body):
+        return PiecesResponse(encode_pieces(body), status, headers, content_type)
     return Response(encode(body), status, headers, media_type=content_type)
 
 

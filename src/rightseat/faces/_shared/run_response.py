@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from types import TracebackType
 from typing import Any, Self, cast
@@ -13,8 +13,11 @@ from starlette.types import Receive, Scope, Send
 from rightseat.core.errors import InternalError, LogTruncated, RightseatError, RunNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, ImmediateSink
+from rightseat.core.read_limits import REQUEST_READS, RequestReads
 from rightseat.core.runtime import Runtime
 from rightseat.core.shared_timers import SharedTimers
+from rightseat.faces._shared.entry_groups import split_entries
+from rightseat.faces._shared.pieces_response import iterate_pieces
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +27,8 @@ BATCH_INTERVAL_S = 0.002  # entries that arrive faster are sent in batches
 LOST_LOG_TIMEOUT_S = 30.0
 """How long a stream waits for the log of a run in progress that was lost. Its writer creates it again."""
 REFOLLOW_INTERVAL_S = 1.0
+CATCH_UP_WAIT_S = 1.0
+"""What is stored comes within this time; what comes later was just written."""
 KEEP_ALIVE_COMMENT = b": keep-alive\n\n"
 RAW_SEND = "rightseat.send"
 """The scope key under which the application stores the server's own `send`. Body chunks bypass middleware that would
@@ -50,7 +55,7 @@ class RunResponse(Response):
         write: Write,
         *,
         headers: Mapping[str, str] | Callable[[], Mapping[str, str]],
-        first: bytes = b"",
+        first: bytes | AsyncIterator[bytes] = b"",
         last: bytes = b"",
         after: str | None = None,
         cancel_on_disconnect: bool = True,
@@ -75,8 +80,8 @@ class RunResponse(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_head() -> None:
             await self.send_start(send)
-            if self._first:
-                await send({"type": "http.response.body", "body": self._first, "more_body": True})
+            async for piece in iterate_pieces(self._first):
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
 
         stream = ClientStream(scope, send, send_head)
         if self._refusal is None:
@@ -95,8 +100,9 @@ class RunResponse(Response):
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
     def write_all(self, entries: Sequence[Entry]) -> bytes:
-        """The whole body for a run with these entries."""
-        return self._first + (self._write(entries) or b"") + self._last
+        """The whole body for a new run with these entries."""
+        first = self._first if isinstance(self._first, bytes) else b""
+        return first + (self._write(entries) or b"") + self._last
 
     def refuse_in_stream(self) -> None:
         """The head was sent before, so no other response can replace this one."""
@@ -123,9 +129,10 @@ class RunResponse(Response):
     async def _relay_until_end(self, stream: "ClientStream") -> bytes:
         after, loop = self._after, asyncio.get_running_loop()
         lost_at: float | None = None
+        catch_up = CatchUp(REQUEST_READS.get())
         while True:
             try:
-                return await self._relay_from(after, stream)
+                return await self._relay_from(after, stream, catch_up)
             except LogTruncated as gone:  # the log repeats the state that a reader needs
                 after = gone.resume
             except RunNotFound:
@@ -136,21 +143,24 @@ class RunResponse(Response):
                 after = stream.last_entry.id if stream.last_entry else after
                 await asyncio.sleep(REFOLLOW_INTERVAL_S)  # its writer may be about to create the log again
 
-    async def _relay_from(self, after: str | None, stream: "ClientStream") -> bytes:
+    async def _relay_from(self, after: str | None, stream: "ClientStream", catch_up: "CatchUp") -> bytes:
         write = self._write
         async with aclosing(self._runtime.follow(self._run_id, after, stream.tap(write))) as batches:
-            async for entries in batches:
-                if stream.pending_send is not None or stream.failure is not None:
-                    await stream.drain()
-                body = write(entries)
-                stream.last_entry = last = entries[-1]
-                if type(last.event) in TERMINAL_EVENTS:
-                    return body or b""
-                if body:
-                    if not stream.is_open:
-                        await stream.open()
-                    await stream.send(body)
-                    stream.sent_at = stream.time()
+            async for batch in batches:
+                catch_up.begin()
+                for entries in split_entries(batch):
+                    if stream.pending_send is not None or stream.failure is not None:
+                        await stream.drain()
+                    body = write(entries)
+                    stream.last_entry = last = entries[-1]
+                    if type(last.event) in TERMINAL_EVENTS:
+                        return body or b""
+                    if body:
+                        if not stream.is_open:
+                            await stream.open()
+                        await stream.send(body)
+                        stream.sent_at = stream.time()
+                catch_up.end()
         await stream.drain()
         if self._runtime.hands_over_runs:
             return b""  # another process continues the run
@@ -169,6 +179,28 @@ class RunResponse(Response):
         except Exception:
             logger.exception("run %s: the error cannot be encoded", self._run_id)
             return None
+
+
+class CatchUp:
+    """Gives the place of a request among the reads of its user back once its client has what was stored when it came,
+    or if nothing was: the run has written nothing yet."""
+
+    __slots__ = ("_reads", "_timer")
+
+    def __init__(self, reads: RequestReads | None) -> None:
+        self._reads = reads if reads is not None and reads.is_holding else None
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(CATCH_UP_WAIT_S, self._reads.release) if self._reads is not None else None
+
+    def begin(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def end(self) -> None:
+        if self._reads is not None:
+            self._reads.release()
+            self._reads = None
 
 
 def encode_headers(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:

@@ -56,11 +56,11 @@ class Options(BaseModel):
 
 def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     router = APIRouter()
-    names = ModelNames(runtime, options.models, auth)
+    names, max_bytes = ModelNames(runtime, options.models, auth), int(options.max_body_mb * 2**20)
     chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
     def add(path: str, method: str, endpoint: BodyHandler, *, forms: bool = False) -> None:
-        handler = make_handler(endpoint, int(options.max_body_mb * 2**20), forms=forms)
+        handler = make_handler(endpoint, max_bytes, forms=forms)
         router.add_route(options.path.rstrip("/") + path, auth.protect(handler, refuse), methods=[method])
 
     async def models(body: bytes, request: Request, principal: Principal) -> Response:
@@ -83,6 +83,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         path=options.path,
         key_file=options.reasoning_key,
         quota=None if options.conversation_quota_mb is None else int(options.conversation_quota_mb * 2**20),
+        max_bytes=max_bytes,
     )
     for (method, path), endpoint in responses.items():
         add(path, method, endpoint)

@@ -11,25 +11,30 @@ from rightseat.faces._shared.artifact_links import remove_private_fields
 
 DELTAS = (TextDelta, ReasoningDelta, ToolCallDelta)
 
+MAX_JOINED_CHARS = 65_536
+
 
 def join_entries(entries: Iterable[Entry], limit: int | None = None) -> list[Entry]:
     """Join deltas of one message or call that follow each other. The joined entry has the id of the last of them.
 
-    The result has at most `limit` entries; the rest is not read.
+    A joined text ends soon after `MAX_JOINED_CHARS`. The result has at most `limit` entries; the rest is not read.
     """
     joined: list[Entry] = []
     pieces: list[str] = []
+    size = 0
     for entry in entries:
         event = entry.event
         last = joined[-1].event if joined else None
-        if isinstance(event, DELTAS) and continues(event, last):
+        if isinstance(event, DELTAS) and size < MAX_JOINED_CHARS and continues(event, last):
             pieces.append(event.text)
+            size += len(event.text)
             joined[-1] = entry
             continue
         finish_join(joined, pieces)
         if len(joined) == limit:
             return joined
         pieces = [event.text] if isinstance(event, DELTAS) else []
+        size = len(pieces[0]) if pieces else 0
         joined.append(entry)
     finish_join(joined, pieces)
     return joined

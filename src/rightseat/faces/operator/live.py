@@ -6,9 +6,8 @@ reconnects names the last entry that it has of each thread.
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Any, NamedTuple
 
 from starlette.requests import Request
@@ -19,28 +18,32 @@ from rightseat.core.ask import Ask, includes_agent
 from rightseat.core.errors import BadRequest, LogTruncated, RunNotFound, ShuttingDown
 from rightseat.core.events import RunFinished, TextDelta
 from rightseat.core.log import Entry
+from rightseat.core.read_limits import REQUEST_READS, RequestReads, open_part
 from rightseat.core.run.activity import Announcement, Closed, PluginActivity, ThreadActivity
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.runtime import Runtime
 from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.connection import wait_for_disconnect
+from rightseat.faces._shared.entry_groups import split_entries
 from rightseat.faces._shared.lost_log import read_entries, restore_run
+from rightseat.faces._shared.pieces_response import split_bytes
 from rightseat.faces._shared.responses import encode
-from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, ClientStream, KeepAlive
+from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, CatchUp, ClientStream, KeepAlive
 from rightseat.faces.operator.entries import join_entries, write_entry
+from rightseat.faces.operator.new_runs import NewRuns
 from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import build_news_line
 from rightseat.faces.operator.wordless import remove_words
+from rightseat.wire.json_pieces import PIECE_BYTES
 
 logger = logging.getLogger(__name__)
 
 HEADERS = {"content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no"}
 MAX_THREADS = 64  # in one stream: each tab of a browser shows one
-MAX_UNSENT_FRAMES = 64
-POLL_INTERVAL_S = 2.0
-"""Between two searches for a run that another server has started in a thread."""
+MAX_UNSENT_FRAMES = 16
+"""Each has about 64 KB at most, unless one entry is longer."""
 END = b""
 EVENT = b'","event":'
 
@@ -58,6 +61,7 @@ class LiveRoute:
         self._runtime = runtime
         self._permissions = permissions
         self._keep_alive = keep_alive
+        self._new_runs = NewRuns(runtime)
 
     def routes(self) -> Routes:
         return {("GET", "live"): self.live}
@@ -68,7 +72,7 @@ class LiveRoute:
         positions = read_positions(request.http)
 
         def relay(client: ClientStream) -> Coroutine[Any, Any, None]:
-            return LiveStream(self._runtime, self._permissions, request, client).relay(positions)
+            return LiveStream(self._runtime, self._permissions, self._new_runs, request, client).relay(positions)
 
         return LiveResponse(relay, self._keep_alive, self._runtime.timers)
 
@@ -78,14 +82,14 @@ class LiveResponse(Response):
         self, relay: Callable[[ClientStream], Coroutine[Any, Any, None]], keep_alive: float, timers: SharedTimers
     ) -> None:
         super().__init__(headers=HEADERS)
+        del self.headers["content-length"]  # of the empty body that it has before it is sent
         self._relay = relay
         self._keep_alive = keep_alive
         self._timers = timers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_head() -> None:
-            headers = [header for header in self.raw_headers if header[0] != b"content-length"]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             await send({"type": "http.response.body", "body": KEEP_ALIVE_COMMENT, "more_body": True})
 
         client = ClientStream(scope, send, send_head)
@@ -111,35 +115,52 @@ class LiveStream:
     """
 
     def __init__(
-        self, runtime: Runtime, permissions: Permissions, request: OperatorRequest, client: ClientStream
+        self,
+        runtime: Runtime,
+        permissions: Permissions,
+        new_runs: NewRuns,
+        request: OperatorRequest,
+        client: ClientStream,
     ) -> None:
         self._runtime = runtime
+        self._new_runs = new_runs
         self._permissions = permissions
         self._request = request
         self._client = client
         self._principal = request.principal
         self._rights = request.rights
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT_FRAMES)
-        self._run_started: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)  # by thread
+        self._run_started: dict[str, asyncio.Event] = {}  # by followed thread
 
     async def relay(self, positions: Sequence[ThreadPosition]) -> None:
         """Send frames until a part of the stream fails or the server shuts down."""
         client = self._client
         with self._runtime.activity.subscribe() as news:
             await client.open()
-            tasks = [asyncio.create_task(self._end_on_failure(self._relay_news(news)))]
-            tasks += [asyncio.create_task(self._end_on_failure(self._follow(one))) for one in positions]
-            try:
-                while frames := await self._unsent.get():
-                    await client.drain()
-                    await client.send(frames)
-                    client.sent_at = client.time()
-                    client.has_queued_frames = not self._unsent.empty()
+            async with self._new_runs.following(self._wake):
+                await self._relay_all(news, positions)
+
+    def _wake(self, thread: str | None) -> None:
+        for id, started in self._run_started.items():
+            if thread in (None, id):
+                started.set()
+
+    async def _relay_all(self, news: "asyncio.Queue[Announcement]", positions: Sequence[ThreadPosition]) -> None:
+        client = self._client
+        tasks = [asyncio.create_task(self._end_on_failure(self._relay_news(news)))]
+        tasks += [asyncio.create_task(self._end_on_failure(self._follow(one))) for one in positions]
+        try:
+            while frames := await self._unsent.get():
                 await client.drain()
-            finally:
-                for task in tasks:
-                    task.cancel()
-                await asyncio.gather(*tasks, return_exceptions=True)
+                for piece in split_bytes(frames):
+                    await client.send(piece)
+                client.sent_at = client.time()
+                client.has_queued_frames = not self._unsent.empty()
+            await client.drain()
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _end_on_failure(self, work: Coroutine[Any, Any, None]) -> None:
         """The client reconnects, and receives what it does not have."""
@@ -163,7 +184,7 @@ class LiveStream:
             owner = ask.principal.id
             if self._may_see(owner, ask.agent):
                 if last is None:
-                    self._run_started[ask.thread_id].set()
+                    self._wake(ask.thread_id)
                 has_words = self._is_own(owner, ask.agent) or includes_agent(self._rights.read, ask.agent)
                 await self._send(write_frame("run", build_news_line(ask, last, has_words=has_words)))
             if self._may_see(owner, ask.agent) or includes_agent(self._rights.act, ask.agent):
@@ -180,25 +201,36 @@ class LiveStream:
         return self._is_own(owner, agent) or includes_agent(self._rights.watch, agent)
 
     async def _follow(self, seen: ThreadPosition) -> None:
-        """Send the runs of a thread, one after the other, and wait for the next one."""
+        """Send the runs of a thread, one after the other, and wait for the next one. What is stored is sent in a place
+        among the reads of the user, so that streams which are not read keep few threads in memory."""
         sent: set[str] = set()
-        started = self._run_started[seen.thread]
-        is_caught_up = False
-        while True:
-            started.clear()
-            found = await self._permissions.find_thread(self._request, seen.thread, is_settled=False)
-            if found is None:
-                found = VisibleThread(Thread(seen.thread, ()), self._principal, is_own=True, has_words=True)
-            self._permissions.record_opening(self._request, found)
-            for run in runs_after(found.thread, seen, sent):
-                if run.outcome is None and not is_caught_up:
-                    is_caught_up = await self._say_caught_up(seen.thread)
-                await self._send_run(found, run, seen.entry if run.id == seen.run else None)
-                sent.add(run.id)
-            is_caught_up = is_caught_up or await self._say_caught_up(seen.thread)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(POLL_INTERVAL_S if self._runtime.threads.reap_every else None):
-                    await started.wait()
+        started = self._run_started[seen.thread] = asyncio.Event()
+        reads, is_caught_up = open_part(), False
+        try:
+            while True:
+                started.clear()
+                await reads.hold(is_patient=True)
+                is_caught_up = await self._send_new_runs(seen, sent, reads, is_caught_up=is_caught_up)
+                reads.release()
+                await started.wait()
+        finally:
+            reads.close()
+
+    async def _send_new_runs(
+        self, seen: ThreadPosition, sent: set[str], reads: RequestReads, *, is_caught_up: bool
+    ) -> bool:
+        """Returns whether the client knows that it has what was stored when it came: always true."""
+        found = await self._permissions.find_thread(self._request, seen.thread, is_settled=False)
+        if found is None:
+            found = VisibleThread(Thread(seen.thread, ()), self._principal, is_own=True, has_words=True)
+        self._permissions.record_opening(self._request, found)
+        for run in runs_after(found.thread, seen, sent):
+            await reads.hold(is_patient=True)
+            if run.outcome is None and not is_caught_up:
+                is_caught_up = await self._say_caught_up(seen.thread)
+            await self._send_run(found, run, seen.entry if run.id == seen.run else None)
+            sent.add(run.id)
+        return is_caught_up or await self._say_caught_up(seen.thread)
 
     async def _say_caught_up(self, thread_id: str) -> bool:
         await self._send(write_frame("caught_up", {"thread": thread_id}))
@@ -211,16 +243,21 @@ class LiveStream:
             entries = await read_entries(self._runtime, run.id, after)
         except RunNotFound:
             entries = [] if after else await self._restore(found.thread, run)
-        if frames := self._writer(found, run)(join_entries(entries)):
-            await self._send(frames)
+        write = self._writer(found, run)
+        for group in split_entries(join_entries(entries)):
+            if frames := write(group):
+                await self._send(frames)
 
     async def _send_active_run(self, found: VisibleThread, run: RunRow, after: str | None) -> None:
-        write = self._writer(found, run)
+        write, catch_up = self._writer(found, run), CatchUp(REQUEST_READS.get())
         try:
             async with aclosing(self._runtime.follow(run.id, after, self._client.tap(write))) as batches:
-                async for entries in batches:
-                    if frames := write(entries):
-                        await self._send(frames)
+                async for batch in batches:
+                    catch_up.begin()
+                    for entries in split_entries(batch):
+                        if frames := write(entries):
+                            await self._send(frames)
+                    catch_up.end()
         except LogTruncated as gone:  # the log repeats the state that a reader needs
             await self._send_active_run(found, run, gone.resume)
         except RunNotFound:
@@ -242,7 +279,7 @@ class LiveStream:
         return EntryWriter(found.thread.id, run.id, has_words=found.has_words, has_details=has_details)
 
     async def _send(self, frames: bytes) -> None:
-        if not self._client.write_now(frames):
+        if len(frames) > PIECE_BYTES or not self._client.write_now(frames):
             await self._enqueue(frames)
 
     async def _enqueue(self, frames: bytes) -> None:

@@ -18,8 +18,9 @@ from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared import files
 from rightseat.faces._shared.lost_log import read_entries
+from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.queued_start import start_connected
-from rightseat.faces._shared.responses import encode, json_response, read_number
+from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.entries import join_entries, write_entry
 from rightseat.faces.operator.permissions import Permissions
@@ -28,6 +29,7 @@ from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest,
 from rightseat.faces.operator.run_line import RunLine, StartedRun, StoppedRun, build_run_line
 from rightseat.faces.operator.run_pages import list_runs
 from rightseat.faces.operator.span_line import SpanLine, TotalsLine, build_span_lines, build_totals
+from rightseat.wire.json_pieces import encode_pieces, join_pieces
 
 MAX_ENTRIES = 5000  # in one page
 MAX_QUESTIONS = 6  # of an agent
@@ -171,8 +173,9 @@ class RunRoutes:
         limit = min(read_number(query, "limit", MAX_ENTRIES), MAX_ENTRIES)
         entries = join_entries(await read_entries(self._runtime, run.id, query.get("after")), limit)
         has_details = includes_agent(request.rights.read, run.agent)
-        shown = [{"id": entry.id, "event": write_entry(entry.event, has_details=has_details)} for entry in entries]
-        return Response(b"".join(encode(one) + b"\n" for one in shown), media_type=NDJSON)
+        shown = ({"id": entry.id, "event": write_entry(entry.event, has_details=has_details)} for entry in entries)
+        lines = (part for one in shown for part in (*encode_pieces(one), b"\n"))
+        return PiecesResponse(join_pieces(lines), media_type=NDJSON)
 
     async def stop(self, request: OperatorRequest) -> Response:
         found, run = await self._permissions.find_run(request, request.id("run"), "act")

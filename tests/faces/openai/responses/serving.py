@@ -41,11 +41,11 @@ def storing(model: Model, *tools: Tool, log: Log | None = None, **agents: Agent)
 
 @asynccontextmanager
 async def client_of(
-    runtime: Runtime, serve: Serve, folder: Path
+    runtime: Runtime, serve: Serve, folder: Path, **options: Any
 ) -> AsyncIterator[tuple[openai.AsyncOpenAI, httpx2.AsyncClient]]:
     """OpenAI's own client, and one that sees the bytes."""
     async with (
-        serve(app(runtime, reasoning_key=folder / "reasoning.key")) as url,
+        serve(app(runtime, reasoning_key=folder / "reasoning.key", **options)) as url,
         sdk(url) as client,
         visiting(url) as plain,
     ):

@@ -109,6 +109,50 @@ async def test_items_are_found_again_by_their_ids(serve: Serve, tmp_path: Path) 
     assert two.output_text == "user=One | assistant=user=One | user=Two"
 
 
+async def test_an_item_that_is_referred_to_twice_is_refused_and_the_second_place_is_named(
+    serve: Serve, tmp_path: Path
+) -> None:
+    async with client_of(storing(ScriptedModel(echo)), serve, tmp_path) as (client, _):
+        one = await client.responses.create(model="bare", input="One")
+        items: Any = [{"type": "item_reference", "id": one.output[0].id}] * 1000
+
+        with pytest.raises(
+            openai.BadRequestError, match=r"input\[1\] refers to .* again. Refer to each item once"
+        ) as told:
+            await client.responses.create(model="bare", input=items)
+    assert (told.value.code, told.value.param) == ("repeated_item_reference", "input[1]")
+
+
+async def test_more_than_1000_references_are_refused_before_any_item_is_read(serve: Serve, tmp_path: Path) -> None:
+    async with client_of(storing(ScriptedModel(echo)), serve, tmp_path) as (client, _):
+        items: Any = [{"type": "item_reference", "id": f"msg_{number}"} for number in range(1001)]
+
+        with pytest.raises(
+            openai.BadRequestError, match=r"1,001 item references; the limit is 1,000\. Send `previous_"
+        ):
+            await client.responses.create(model="bare", input=items)
+
+
+async def test_items_that_are_referred_to_count_as_if_the_client_had_sent_them(serve: Serve, tmp_path: Path) -> None:
+    runtime = storing(ScriptedModel([says("x" * 50_000)] * 3))
+    async with client_of(runtime, serve, tmp_path, max_body_mb=0.125) as (client, _):
+        made = [await client.responses.create(model="bare", input="One") for _ in range(3)]
+        items: Any = [{"type": "item_reference", "id": one.output[0].id} for one in made]
+
+        with pytest.raises(
+            openai.APIStatusError, match=r"more than 0.125 MB, the limit of a request.*`max_body_mb`"
+        ) as told:
+            await client.responses.create(model="bare", input=items)
+        conversation = await client.conversations.create(items=[{"role": "user", "content": "y" * 50_000}])
+        [added] = (await client.conversations.items.list(conversation.id)).data
+        with pytest.raises(openai.BadRequestError, match="A conversation stores items"):
+            await client.conversations.items.create(conversation.id, items=items[:1])
+        mixed: Any = [*items[:2], {"type": "item_reference", "id": added.id}]
+        with pytest.raises(openai.APIStatusError, match=r"more than 0\.125 MB"):
+            await client.responses.create(model="bare", input=mixed)
+    assert told.value.status_code == 413
+
+
 async def test_input_items_are_listed_in_pages_with_those_of_earlier_responses(serve: Serve, tmp_path: Path) -> None:
     async with client_of(storing(ScriptedModel([says("Yes.")])), serve, tmp_path) as (client, _):
         one = await client.responses.create(model="bare", input="One")

@@ -1,6 +1,6 @@
 """The run operations of CopilotKit clients since 1.50: run, connect, stop, suggest."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator
 from importlib.metadata import version
 from typing import Any
 
@@ -10,21 +10,25 @@ from starlette.responses import Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.agent import AgentGroup, ListsPlugins
 from rightseat.core.ask import Answer, Ask, NamedTool, WhenBusy
-from rightseat.core.errors import AgentNotFound, BadRequest, LimitExceeded, RunNotFound
-from rightseat.core.events import Event, RunFailed, RunFinished, RunStarted
-from rightseat.core.log import Entry, Position, position, seq
+from rightseat.core.errors import AgentNotFound, LimitExceeded
+from rightseat.core.events import RunFailed, RunStarted
 from rightseat.core.runtime import Runtime
-from rightseat.core.stream.compaction import compact
-from rightseat.core.threads import RunRow, Thread
+from rightseat.core.threads import Thread
 from rightseat.faces._shared import files
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
-from rightseat.faces._shared.lost_log import add_missing_end, read_entries, restore_run
+from rightseat.faces._shared.pieces_response import PiecesResponse, begin_pieces
 from rightseat.faces._shared.queued_start import stream_started
 from rightseat.faces._shared.responses import encode, json_response
 from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.copilotkit.agents import list_members
 from rightseat.faces.copilotkit.current.routing import OperationRequest, Routes
-from rightseat.wire.agui import END_SEQ, AguiEncoder, RunInput, Version, read_ask, read_input
+from rightseat.faces.copilotkit.current.stored_events import (
+    StoredEvents,
+    UnknownEventId,
+    parse_last_event_id,
+    split_runs,
+)
+from rightseat.wire.agui import AguiEncoder, RunInput, Version, read_ask, read_input
 
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
 STOPPED = {"type": "RUN_ERROR", "message": "The run was stopped.", "code": "STOPPED"}
@@ -160,13 +164,12 @@ class RunOperations:
         await self._agent(request)
         given = read_input(request.body)
         thread = await self._runtime.thread(given.threadId, request.principal)
-        body = b""
-        for run in thread.runs if thread else ():
-            writer = self.writer(request, given.version, given.threadId, run.client_run_id or run.id)
-            if run.outcome is None:
-                return self._follow(run.id, writer, first=body)
-            body += write_compact(writer, await self._entries(run))
-        return Response(body, headers=EVENTS)
+        ended, active = split_runs(thread.runs if thread else ())
+        events = self._events(request, given.version, given.threadId)
+        body = await begin_pieces(events.write_compact(ended))
+        if active is None:
+            return PiecesResponse(body, headers=EVENTS)
+        return self._follow(active.id, events.writer(active), first=body)
 
     async def resume(
         self, request: OperationRequest, thread: Thread, version: Version, last_seen: str | None
@@ -176,34 +179,22 @@ class RunOperations:
         `last_seen` is the id of that event's entry. Without it, all events are sent.
         """
         seen = parse_last_event_id(last_seen) if last_seen else None
-        body, runs = b"", [run for run in thread.runs if seen is None or run.epoch >= seen.epoch]
+        runs = [run for run in thread.runs if seen is None or run.epoch >= seen.epoch]
         if seen and not runs:
             raise UnknownEventId(last_seen)
-        for place, run in enumerate(runs):
-            writer, after = self.writer(request, version, thread.id, run.client_run_id or run.id), None
-            entries = await self._entries(run) if seen or run.outcome is not None else ()
-            if seen and not place:
-                seen = find_position(entries, seen)
-                after = str(seen)
-                skip(writer, entries, seen)
-            if run.outcome is None:
-                return self._follow(run.id, writer, first=body, after=after)
-            if entries:
-                body += writer.feed(await self._entries(run, after) if after else entries)
-            elif (
-                seq(after) < END_SEQ if after else run.outcome != "cancelled"
-            ):  # a cancelled run may never have started
-                pending = await self._runtime.pending(request.principal, thread.id)
-                interrupts = tuple(one.interrupt for one in pending if one.run_id == run.id)
-                events = await restore_run(thread, run, runs[place + 1 :], self._entries, interrupts)
-                body = write_restored(writer, run, events if after is None else events[1:])
-        return Response(body, headers=EVENTS)
+        ended, active = split_runs(runs)
+        events = self._events(request, version, thread.id)
+        body = await begin_pieces(events.write_missed(thread, ended, seen, request.principal))
+        if active is None:
+            return PiecesResponse(body, headers=EVENTS)
+        writer = events.writer(active)
+        after = await events.skip_seen(writer, active, seen) if seen and not ended else None
+        return self._follow(active.id, writer, first=body, after=after)
 
-    async def _entries(self, run: RunRow, after: str | None = None) -> Sequence[Entry]:
-        try:
-            return add_missing_end(await read_entries(self._runtime, run.id, after), run)
-        except RunNotFound:
-            return ()  # its log expired before its thread, or was lost
+    def _events(self, request: OperationRequest, version: Version, thread_id: str) -> StoredEvents:
+        return StoredEvents(
+            self._runtime, lambda run: self.writer(request, version, thread_id, run.client_run_id or run.id)
+        )
 
     async def file(self, request: OperationRequest) -> Response:
         return await files.make_file_response(self._runtime, request.ids["file"], request.principal)
@@ -285,7 +276,7 @@ class RunOperations:
         run_id: str,
         writer: AguiEncoder,
         *,
-        first: bytes = b"",
+        first: bytes | AsyncIterator[bytes] = b"",
         after: str | None = None,
         cancel_on_disconnect: bool = False,
     ) -> RunResponse:
@@ -299,50 +290,6 @@ class RunOperations:
             cancel_on_disconnect=cancel_on_disconnect,
             keep_alive=self._keep_alive,
         )
-
-
-class UnknownEventId(BadRequest):
-    def __init__(self, last_seen: object) -> None:
-        super().__init__(f"Last-Event-ID {str(last_seen)[:100]!r} is not an event of this thread.")
-
-
-def skip(writer: AguiEncoder, entries: Sequence[Entry], seen: Position) -> None:
-    """Pass the entries that the client already has to the writer. A lost log may be incomplete."""
-    writer.mark_begun()
-    is_complete = bool(entries) and isinstance(entries[0].event, RunStarted) and entries[0].seq == 1
-    if is_complete and (seen.epoch not in {entry.epoch for entry in entries} or entries[-1].seq < seen.seq):
-        raise UnknownEventId(seen)
-    writer.skip(entry for entry in entries if entry.seq <= seen.seq)
-
-
-def find_position(entries: Sequence[Entry], seen: Position) -> Position:
-    """The entry of an event that a client has seen: the end of a run has an id of its own."""
-    is_end = seen.seq == END_SEQ and bool(entries) and isinstance(entries[-1].event, RunFinished | RunFailed)
-    return Position(seen.epoch, entries[-1].seq) if is_end else seen
-
-
-def parse_last_event_id(last_seen: str) -> Position:
-    try:
-        seen = position(last_seen)
-    except BadRequest:
-        raise UnknownEventId(last_seen) from None
-    if not seen.epoch or not seen.seq:
-        raise UnknownEventId(last_seen)
-    return seen
-
-
-def write_restored(writer: AguiEncoder, run: RunRow, events: Sequence[Event]) -> bytes:
-    """Encode a run whose log is gone. Only its end has an id, because the log cannot be resumed in the middle."""
-    return b"".join(writer.feed([Entry(run.epoch, int(event is events[-1]), event)]) for event in events)
-
-
-def write_compact(writer: AguiEncoder, entries: Sequence[Entry]) -> bytes:
-    """Encode a finished run in few frames. Only the last has an id, because clients cannot resume in the middle."""
-    if not entries:
-        return b""
-    *events, last = compact([entry.event for entry in entries])
-    frames = [b"data: %b\n\n" % encode(one) for event in events for one in writer.write(event)]
-    return b"".join((*frames, writer.feed([Entry(entries[-1].epoch, entries[-1].seq, last)])))
 
 
 class Stop(msgspec.Struct):

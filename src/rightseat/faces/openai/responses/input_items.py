@@ -5,7 +5,7 @@ A client sends items back as it received them, often without `id`, `status` or `
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -136,12 +136,19 @@ def calls_of(messages: Iterable[Message]) -> dict[str, str]:
     return {part.id: part.name for message in messages for part in message.parts if isinstance(part, Call)}
 
 
-def find_references(given: str | Sequence[msgspec.Raw] | None) -> list[str]:
-    """The ids of the items that the input refers to: the server has them."""
-    found: list[str] = []
+class Reference(NamedTuple):
+    """An item that the server has. `place` is where the request refers to it."""
+
+    place: str
+    id: str
+
+
+def find_references(given: str | Sequence[msgspec.Raw] | None) -> list[Reference]:
+    found: list[Reference] = []
     for number, raw in enumerate(given if isinstance(given, list) else ()):
-        if decode_at(f"input[{number}]", raw, ItemHead).type == "item_reference":
-            found.append(decode_at(f"input[{number}]", raw, ItemReference).id)
+        place = f"input[{number}]"
+        if decode_at(place, raw, ItemHead).type == "item_reference":
+            found.append(Reference(place, decode_at(place, raw, ItemReference).id))
     return found
 
 
@@ -179,7 +186,11 @@ class InputDecoder:
         head = decode_at(where, raw, ItemHead)
         kind = head.type or ("message" if head.role is not None else "")
         if kind == "item_reference":
-            item = self._references[decode_at(where, raw, ItemReference).id]
+            item = self._references.get(decode_at(where, raw, ItemReference).id)
+            if item is None:
+                raise InvalidRequest(
+                    f"{where} is a reference. A conversation stores items: send the item itself.", where
+                )
             return self.read(msgspec.json.encode(item), where)
         if kind in SKIPPED:
             return self._warn(f"{where} was skipped: this server has no items of the type {kind!r}.")

@@ -30,6 +30,7 @@ from rightseat.faces.openai.responses.conversation_store import ConversationStor
 from rightseat.faces.openai.responses.decoder import ResponsesRequest, decode_request, read_response_parameters
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
 from rightseat.faces.openai.responses.input_items import DecodedInput, decode_input, find_references, with_ids
+from rightseat.faces.openai.responses.item_references import ReferenceFinder
 from rightseat.faces.openai.responses.response_history import (
     HistoryFinder,
     ResponsePlace,
@@ -49,7 +50,8 @@ NO_STORE = "This server does not store responses, so `store` has no effect: its 
 
 
 class NewResponses:
-    """`headers` are forwarded. `path` is that of the face, below which files are served."""
+    """`headers` are forwarded. `path` is that of the face, below which files are served. `max_bytes` is the limit of a
+    request with the items that it refers to."""
 
     def __init__(
         self,
@@ -62,12 +64,14 @@ class NewResponses:
         headers: Sequence[str],
         keep_alive: float,
         path: str,
+        max_bytes: int,
     ) -> None:
         self._runtime = runtime
         self._names = names
         self._store = store
         self._sealer = sealer
         self._history = HistoryFinder(runtime, store, conversations)
+        self._references = ReferenceFinder(store, conversations, max_bytes)
         self._headers = headers
         self._keep_alive = keep_alive
         self._path = path
@@ -77,7 +81,7 @@ class NewResponses:
         request = decode_request(body)
         request.model = self._names.resolve(request.body.model, principal, request.warnings)
         self._check_storage(request)
-        references = await self._history.find_references(find_references(request.body.input), principal)
+        references = await self._references.find(find_references(request.body.input), principal)
         place = await self._history.find_place(request, principal)
         decoded = decode_input(
             request.body.input, request.warnings, self._sealer.unseal, calls=place.calls, references=references

@@ -16,23 +16,11 @@ from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.responses.conversation_store import ConversationNotFound, ConversationStore
 from rightseat.faces.openai.responses.decoder import ResponsesRequest
 from rightseat.faces.openai.responses.encoder import KEY
-from rightseat.faces.openai.responses.input_items import ApprovalResponseItem, Item, ItemHead, calls_of
+from rightseat.faces.openai.responses.input_items import ApprovalResponseItem, ItemHead, calls_of
 from rightseat.faces.openai.responses.message_marks import MARK, read_mark
 from rightseat.faces.openai.responses.request_tools import decode_at
 from rightseat.faces.openai.responses.response_record import AnsweredCall, ResponseRecord
 from rightseat.faces.openai.responses.response_store import ITEM_ID, ResponseNotFound, ResponseStore
-
-NOT_STORED = (
-    "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Send the item itself, or set "
-    "`store` to true."
-)
-
-
-class ItemNotFound(InvalidRequest):
-    status = 404
-
-    def __init__(self, id: str) -> None:
-        super().__init__(NOT_STORED.format(id=id[:100]), "input", "item_not_found")
 
 
 class UnknownConversation(InvalidRequest):
@@ -121,16 +109,6 @@ class HistoryFinder:
             return await self._store.find(f"resp_{parsed[2]}" if parsed else "", principal)
         except ResponseNotFound as error:
             raise unknown_approval(approval) from error
-
-    async def find_references(self, ids: list[str], principal: Principal) -> dict[str, Item]:
-        """Raises `ItemNotFound`."""
-        found: dict[str, Item] = {}
-        for id in ids:
-            item = await self._store.find_item(id, principal) or await self._conversations.find_item(id, principal)
-            if item is None:
-                raise ItemNotFound(id)
-            found[id] = item
-        return found
 
     async def read_answers(
         self, approvals: list[ApprovalResponseItem], thread_id: str, model: str, principal: Principal

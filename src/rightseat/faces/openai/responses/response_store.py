@@ -6,7 +6,7 @@ their response, so that an item is found by its id alone.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -126,16 +126,39 @@ class ResponseStore:
             return []
         return [*record.input, *(await self.load(record, principal)).output]
 
-    async def find_item(self, id: str, principal: Principal) -> Item | None:
-        """An input or output item of any response of this principal."""
+    async def find_items(self, id: str, principal: Principal, known: "ResponseItems") -> "ResponseItems":
+        """The items of the response that has the item with this id, or `known` if these are they; none if no response
+        of this principal has it."""
         parsed = ITEM_ID.fullmatch(id)
-        record = await self._find_any(f"resp_{parsed[2]}", principal) if parsed else None
-        if parsed is None or record is None or record.is_deleted:
-            return None
-        if parsed[1] == "mcpr":
-            return {"id": id, "type": "mcp_approval_request"}  # what it asks is only read from the store
+        if parsed is None:
+            return ResponseItems()
+        if parsed[1] == "mcpr" and await self._find_kept(f"resp_{parsed[2]}", principal):
+            return ResponseItems(items={id: {"id": id, "type": "mcp_approval_request"}})  # the store has what it asks
+        if known.response_id == f"resp_{parsed[2]}" and known.is_input == bool(parsed[3]):
+            return known
+        record = await self._find_kept(f"resp_{parsed[2]}", principal)
+        if record is None:
+            return ResponseItems()
         items = record.input if parsed[3] else (await self.load(record, principal)).output
-        return next((item for item in items if item.get("id") == id), None)
+        return ResponseItems(record.id, bool(parsed[3]), {item["id"]: item for item in items})
+
+    async def _find_kept(self, id: str, principal: Principal) -> ResponseRecord | None:
+        record = await self._find_any(id, principal)
+        return None if record is None or record.is_deleted else record
+
+
+def response_of_item(id: str) -> tuple[str, str]:
+    """The response of an item, and whether it is in its input, in a form that sorts."""
+    parsed = ITEM_ID.fullmatch(id)
+    return (parsed[2], parsed[3]) if parsed else ("", "")
+
+
+class ResponseItems(msgspec.Struct, frozen=True):
+    """The input or the output of a response by the ids of its items; of no response, if `response_id` is empty."""
+
+    response_id: str = ""
+    is_input: bool = False
+    items: Mapping[str, Item] = msgspec.field(default_factory=dict)
 
 
 def write_artifact(record: ResponseRecord) -> StoredArtifact:

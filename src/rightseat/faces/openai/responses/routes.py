@@ -28,13 +28,16 @@ def response_routes(
     path: str,
     key_file: Path,
     quota: int | None,
+    max_bytes: int,
 ) -> Mapping[tuple[str, str], Endpoint]:
     """Method and path → endpoint. `quota` is how many bytes of items a user may store."""
     sealer = Sealer(key_file)
     store = ResponseStore(runtime, sealer.seal)
     kept = ConversationStore(runtime, store, quota)
     conversations = Conversations(runtime, names, kept, sealer)
-    new = NewResponses(runtime, names, store, kept, sealer, headers=headers, keep_alive=keep_alive, path=path)
+    new = NewResponses(
+        runtime, names, store, kept, sealer, headers=headers, keep_alive=keep_alive, path=path, max_bytes=max_bytes
+    )
     stored = StoredResponses(runtime, store, sealer.seal, keep_alive=keep_alive, path=path)
     return {
         ("POST", "/responses"): new.create,

@@ -12,6 +12,7 @@ from rightseat.core.events import Delta, RunFailed, RunFinished
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
+from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces._shared.run_response import RunResponse
 from rightseat.faces.openai.encoder import EVENTS
@@ -51,7 +52,8 @@ class StoredResponses:
         entries = await self._store.entries(record, principal)
         if entries and isinstance(entries[-1].event, RunFinished | RunFailed):
             entries = await split_joined(entries, record, self._seal, after, self._read_after(record))
-            return Response(encoder.feed(linker.expand_entries(entries)) or b"", headers=EVENTS)
+            shown = (one for entry in entries for one in linker.expand_entries((entry,)))
+            return PiecesResponse(encoder.feed_pieces(shown), headers=EVENTS)
         return RunResponse(
             self._runtime,
             record.run_id,
