@@ -10,7 +10,12 @@ from rightseat import parts
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
-from rightseat.app.authentication import api_keys_of, build_authenticator, build_identity_provider
+from rightseat.app.authentication import (
+    api_keys_of,
+    build_authenticator,
+    build_identity_provider,
+    ended_sessions_of,
+)
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
 from rightseat.app.part_registry import PartRegistry
@@ -101,7 +106,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     has_operators = any(face.type == "operator" for face in config.faces)
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access, api_keys_of(threads))
+    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads))
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
     metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
@@ -127,7 +132,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         stops=threads.stops if isinstance(threads, StoresStops) else None,
     )
     if authenticator is not None and authenticator.stored is not None:
-        authenticator.stored.cancel_runs = runtime.cancel_runs_of_key
+        authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
     inner_parts = (
         *registry.models.values(),
         *registry.named.values(),

@@ -26,6 +26,7 @@ from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
     audit,
+    ended_sessions,
     file_queries,
     limit_queries,
     process_queries,
@@ -41,6 +42,7 @@ from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import Sqlite, StoreDatabase, connect
+from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.stops import SqlStops
@@ -92,6 +94,7 @@ class SqlThreads:
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
         self.api_keys = SqlApiKeys(database)
+        self.ended_sessions = SqlEndedSessions(database)
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
@@ -293,6 +296,8 @@ class SqlThreads:
 
     async def expire(self) -> AsyncGenerator[Sequence[str], None]:
         await self._delete_before(file_queries.expire_files, FILE_RETENTION)
+        while await self._database.write(ended_sessions.expire, time.time(), DELETE_BATCH_ROWS):
+            pass
         if self.limits.is_used:
             await self._database.write(limit_queries.expire_counters, time.time())
             await self._merge_usage()
