@@ -36,6 +36,7 @@ from rightseat.core.prices import Price, Prices
 from rightseat.core.records import Records, StoresRecords
 from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
+from rightseat.core.secret_uses import SecretUseStore, StoresSecretUses
 from rightseat.core.stops import StoresStops
 from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
@@ -97,7 +98,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
             if isinstance(part, SharesFile):
                 part.share_file()
     face_toolboxes = build_face_toolboxes(config.faces)
-    registry = PartRegistry({}, (*own, *face_toolboxes.values()), artifacts_of(threads), pins_of(threads))
+    toolboxes = (*own, *face_toolboxes.values())
+    registry = PartRegistry({}, toolboxes, artifacts_of(threads), pins_of(threads), secret_uses_of(threads))
     registry.models = build_models(config.models, registry)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
@@ -218,6 +220,11 @@ def artifacts_of(threads: Threads) -> Artifacts:
 def pins_of(threads: Threads) -> PinStore | None:
     """The pin store of the thread store, shared by all servers of a database; None for a store in memory or a file."""
     return threads.pins if isinstance(threads, StoresPins) else None
+
+
+def secret_uses_of(threads: Threads) -> SecretUseStore | None:
+    """The recorded uses of secrets that all servers of a database share; None for a store in memory or a file."""
+    return threads.secret_uses if isinstance(threads, StoresSecretUses) else None
 
 
 def records_of(threads: Threads) -> Records | None:

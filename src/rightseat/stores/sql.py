@@ -45,6 +45,7 @@ from rightseat.stores.databases import Sqlite, StoreDatabase, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
+from rightseat.stores.secret_uses import SqlSecretUses
 from rightseat.stores.stops import SqlStops
 
 logger = logging.getLogger(__name__)
@@ -99,6 +100,7 @@ class SqlThreads:
         self.audit = SqlAudit(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
+        self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation

@@ -273,3 +273,12 @@ ended_sessions = Table(
 )
 """Sessions that browsers have ended, until they would have expired (unix time). Servers read those with a greater
 `number` than they know, so SQLite must not use the numbers of deleted rows again."""
+
+secret_uses = Table(
+    "secret_uses",
+    metadata,
+    Column("toolbox", Text, primary_key=True),
+    Column("uses", Text, nullable=False),
+)
+"""The recorded uses of secrets of each toolbox of plugins, as JSON. The row of no toolbox says that the database was in
+use when the table was made."""
