@@ -52,6 +52,7 @@ from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import Model
 from rightseat.core.pins import PinStore
+from rightseat.core.secret_uses import SecretUseStore
 from rightseat.core.tools import Toolbox
 
 H = TypeVar("H")
@@ -80,6 +81,11 @@ class Parts(Protocol):
     @property
     def pins(self) -> PinStore | None:
         """The store for pins that several servers share; None if each server has its own pins."""
+        ...
+
+    @property
+    def secret_uses(self) -> SecretUseStore | None:
+        """The store for recorded uses of secrets that several servers share; None if each server has its own."""
         ...
 
     def model(self, name: str) -> Model:

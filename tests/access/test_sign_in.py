@@ -13,6 +13,7 @@ import pytest
 from rightseat.access.sign_in import cipher as ciphers
 from rightseat.access.sign_in.attempt import ATTEMPT_S, SignInAttempt
 from rightseat.access.sign_in.provider import OpenIdProvider
+from rightseat.access.sign_in.provider_client import check_endpoint
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.config import Oidc
 from rightseat.config.access import Grant
@@ -467,3 +468,24 @@ async def test_the_session_is_no_credential_for_other_faces(serve: Serve, tmp_pa
         await browser.sign_in()
 
         assert (await browser.get("/v1/models")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("url", "issuer", "may"),
+    [
+        ("https://login.example.com/token", "https://id.example.com", True),
+        ("https://10.0.0.5/token", "https://id.example.com", False),
+        ("http://127.0.0.1:8080/token", "https://id.example.com", False),
+        ("https://[::1]/token", "https://id.example.com", False),
+        ("https://169.254.169.254/latest", "https://id.example.com", False),
+        ("https://localhost/token", "https://id.example.com", False),
+        ("https://10.0.0.5/token", "https://10.0.0.5", True),
+        ("http://127.0.0.1:8081/token", "http://127.0.0.1:8080", True),
+    ],
+)
+def test_the_document_of_an_issuer_elsewhere_names_no_internal_address(url: str, issuer: str, may: bool) -> None:
+    if may:
+        assert check_endpoint("token_endpoint", url, issuer) == url
+    else:
+        with pytest.raises(SignInRefused, match="is an internal address"):
+            check_endpoint("token_endpoint", url, issuer)

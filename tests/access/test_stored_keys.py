@@ -22,6 +22,7 @@ from rightseat.access.sessions import Sessions
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.core.api_keys import KeySecret, StoredKey
 from rightseat.core.errors import ConfigError, KeysUnconfirmed, Unauthenticated
+from rightseat.core.runtime import REVOKED
 from rightseat.stores.databases import connect
 from rightseat.stores.prepared import Parameters, PreparedStatement
 from rightseat.stores.sql import SqlThreads
@@ -256,12 +257,19 @@ async def test_two_servers_refuse_a_revoked_key_and_its_sessions_without_a_resta
     assert without == [401, 401]
 
 
-async def test_two_servers_cancel_the_runs_of_a_revoked_key_if_asked_to(serve: Serve, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("configured", "revoked_with", "ends"),
+    [("cancel", None, True), ("cancel", False, False), ("finish", True, True), ("finish", None, False)],
+)
+async def test_two_servers_cancel_the_runs_of_a_revoked_key_unless_told_otherwise(
+    serve: Serve, tmp_path: Path, configured: str, revoked_with: bool | None, ends: bool
+) -> None:
     async with migrated_database() as url, SqlThreads(connect(url)) as threads:
         keys = {name: generate() for name in ("alice", "bob")}
         for name, key in keys.items():
             await threads.api_keys.add(StoredKey(name, name, ("*",), (secret_of(key),), format_time(0)))
         slow = CONFIGURATION.replace("chunk_delay: 0", "chunk_delay: 0.2").format(url=url, folder=tmp_path)
+        slow = slow.replace("required: true", f"required: true, revoked_runs: {configured}")
         found = config.parse(slow, environ={})
         one, two = (app.build(found) for _ in range(2))
         async with serve(one) as first, serve(two) as second, httpx2.AsyncClient(timeout=60) as client:
@@ -272,19 +280,23 @@ async def test_two_servers_cancel_the_runs_of_a_revoked_key_if_asked_to(serve: S
                 for answer, (base, key) in zip(answers, pairs, strict=True)
             ]
             await until(lambda: all(answer.text for answer in answers))
-            await threads.api_keys.revoke("alice", cancels_runs=True)
+            await threads.api_keys.revoke("alice", cancels_runs=revoked_with)
             await asyncio.wait_for(asyncio.gather(*asks), 60)
 
-    cut, whole, cut_too, whole_too = (answer.text for answer in answers)
-    assert whole == whole_too
-    assert whole.endswith("or set OPENAI_API_KEY and use no file.")
-    assert all(0 < len(text) < len(whole) and whole.startswith(text) for text in (cut, cut_too))
+    revoked, whole, revoked_too, whole_too = answers
+    assert whole.text == whole_too.text
+    assert whole.text.endswith("or set OPENAI_API_KEY and use no file.")
+    for answer in (revoked, revoked_too):
+        assert whole.text.startswith(answer.text)
+        assert (0 < len(answer.text) < len(whole.text)) == ends
+        assert answer.error == (REVOKED if ends else "")
 
 
 class StreamedAnswer:
-    """The text of an answer as far as it was sent."""
+    """The text of an answer as far as it was sent, and the message of its error."""
 
     text = ""
+    error = ""
 
     async def read(self, client: httpx2.AsyncClient, base: str, key: str) -> None:
         body = {"model": "default", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
@@ -292,8 +304,10 @@ class StreamedAnswer:
         async with client.stream("POST", f"{base}/v1/chat/completions", json=body, headers=headers) as response:
             response.raise_for_status()
             async for line in response.aiter_lines():
-                if line.startswith("data: {") and (choices := json.loads(line[6:]).get("choices")):
+                chunk = json.loads(line[6:]) if line.startswith("data: {") else {}
+                if choices := chunk.get("choices"):
                     self.text += choices[0]["delta"].get("content") or ""
+                self.error = chunk.get("error", {}).get("message", self.error)
 
 
 async def is_refused(request: Callable[[], Awaitable[httpx2.Response]]) -> bool:

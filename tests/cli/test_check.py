@@ -243,19 +243,22 @@ def test_check_warns_of_plugins_that_are_broken_or_lack_a_secret_or_an_address(
     result = run("check")
 
     assert result.exit_code == 0
-    assert result.stdout.startswith("rightseat.yaml: errors 0, warnings 4.\n")
+    assert result.stdout.startswith("rightseat.yaml: errors 0, warnings 5.\n")
     assert [line.removeprefix("Warning: toolboxes.ops: ") for line in result.stderr.splitlines()] == [
         "The plugin folder plugns does not exist.",
         "The plugin broken has errors: plugin.json:1:2: E102 this is not valid JSON: expected a key in double "
         "quotes. (JSON has no comments and no comma after the last value); see `rightseat plugin check`.",
         "The plugin weather needs the secret WEATHER_KEY: set RIGHTSEAT_SECRET_WEATHER_KEY.",
+        "The plugin 'weather' may not send the secret 'WEATHER_KEY' to 127.0.0.1:39182: it is not bound to them. An "
+        "operator can add to `secrets` of the toolbox: "
+        '- {name: WEATHER_KEY, plugins: [weather], hosts: ["127.0.0.1:39182"]}',
         "The plugin weather needs the private address 127.0.0.1:39182: confirm it in `allow_private`.",
     ]
 
 
 def test_check_does_not_warn_of_complete_plugins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(EXAMPLES / "weather", "plugins/weather")
-    allowed = 'allow_private: {weather: ["127.0.0.1:39182"]}'
+    allowed = 'allow_private: {weather: ["127.0.0.1:39182"]}, secrets: [{name: WEATHER_KEY, plugins: [weather]}]'
     Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{type: plugins, folders: [plugins], {allowed}}}}}")
     monkeypatch.setenv("RIGHTSEAT_SECRET_WEATHER_KEY", "a long secret")
 

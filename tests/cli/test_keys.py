@@ -204,7 +204,7 @@ def test_keys_of_both_places_are_listed_revoked_and_restored(run: Run) -> None:
     table = run("keys", "list").stdout.splitlines()
     restored = run("keys", "restore", "ci").stdout
 
-    assert said[1] == "Revoked the key 'ci'. Running servers refuse it within 5 seconds.\n"
+    assert said[1] == "Revoked the key 'ci'. Running servers refuse it and cancel its runs within 5 seconds.\n"
     assert revoked == {"alice": ("revoked", "store"), "ci": ("revoked", "file")}
     assert table[0].split("  ")[0] == "NAME"
     assert [line.split()[0] for line in table[1:]] == ["alice", "ci"]

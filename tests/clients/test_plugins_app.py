@@ -116,7 +116,10 @@ def apis(server: Path, plugins: Path) -> Iterator[None]:
             api = stack.enter_context(demo.serve(plugin, 0))
             stack.callback(api.shutdown)
             move(plugins / plugin, old, api.server_port)
-            written["toolboxes"]["ops"]["allow_private"][plugin] = [f"127.0.0.1:{api.server_port}"]
+            toolbox, place = written["toolboxes"]["ops"], [f"127.0.0.1:{api.server_port}"]
+            toolbox["allow_private"][plugin] = place
+            for binding in toolbox["secrets"]:
+                binding["hosts"] = place if binding["plugins"] == [plugin] else binding["hosts"]
         (server / "rightseat.yaml").write_text(yaml.safe_dump(written, allow_unicode=True))
         yield
 

@@ -45,7 +45,10 @@ async def plugged(
         toolbox = written["toolboxes"]["ops"]
         toolbox["folders"] = ["plugins"]
         for plugin, server in servers.items():
-            toolbox["allow_private"][plugin] = [f"127.0.0.1:{server.server_port}"]
+            place = [f"127.0.0.1:{server.server_port}"]
+            toolbox["allow_private"][plugin] = place
+            for binding in toolbox["secrets"]:
+                binding["hosts"] = place if binding["plugins"] == [plugin] else binding["hosts"]
             move(folder / "plugins" / plugin, apis.PORTS[plugin], server.server_port)
         (folder / "rightseat.yaml").write_text(yaml.safe_dump(written | changes, allow_unicode=True))
         async with serving(app.build(config.read(folder / "rightseat.yaml"))) as url:

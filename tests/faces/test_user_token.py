@@ -55,7 +55,9 @@ def write_plugin(folder: Path, one: Authority) -> None:
 
 def write_configuration(folder: Path, one: Authority, **changes: Any) -> Path:
     place = one.url.removeprefix("http://")
-    toolbox = {"type": "plugins", "folders": ["plugins"], "allow_private": {"weather": [place]}}
+    binding = {"name": "KEY", "plugins": ["weather"], "hosts": [place]}
+    toolbox: dict[str, Any] = {"type": "plugins", "folders": ["plugins"], "secrets": [binding]}
+    toolbox["allow_private"] = {"weather": [place]}
     written = {
         "models": {"default": {"type": "ops.demo_model", "chunk_delay": 0}},
         "toolboxes": {"ops": toolbox | {"user_tokens": {"weather": [place]}} | changes.pop("toolbox", {})},

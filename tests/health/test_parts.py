@@ -171,7 +171,8 @@ async def test_a_plugin_without_its_secret_is_a_warning(
 
     lacking = await diagnose("plugins", text)
     monkeypatch.setenv("RIGHTSEAT_SECRET_WEATHER_KEY", "canary")
-    complete = await diagnose("plugins", text)
+    bound = "secrets: [{name: WEATHER_KEY, plugins: [weather]}]"
+    complete = await diagnose("plugins", text.replace("folders", f"{bound}, folders"))
 
     details = {finding.detail: finding.fix for finding in lacking}
     fix = details["The plugin weather needs the secret WEATHER_KEY."]

@@ -22,7 +22,7 @@ from rightseat.core.messages import File, Message, Text
 from rightseat.core.model import Chunk
 from rightseat.core.runtime import Runtime
 from rightseat.egress.redaction import Redactor
-from rightseat.egress.secrets import PREFIX, Secrets
+from rightseat.egress.secrets import EVERY_SECRET, PREFIX, SecretGrant, Secrets
 from rightseat.egress.untrusted import UntrustedClient
 from rightseat.engines.dbos import DbosEngine
 from rightseat.engines.dbos.system import DbosSystem
@@ -40,6 +40,8 @@ from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, check_order, says
 from tests.conditions import until
+
+EVERYWHERE = [SecretGrant(EVERY_SECRET)]
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "examples/plugins"
@@ -130,7 +132,12 @@ async def serving(folder: Path, name: str, halt: int | None = None) -> AsyncIter
         [plugin.folder], folder / "state", operator=lambda id: OperatorSettings(lib=frozenset([digest]))
     )
     redactor, model_caller = Redactor(), Noting(FLOWS[name], folder / "asked")
-    sender = OperationClient(UntrustedClient(), Secrets(KEYS), redactor, lambda plugin: plugin.allow_private)
+    sender = OperationClient(
+        UntrustedClient(),
+        Secrets(KEYS, grants=EVERYWHERE),
+        redactor,
+        lambda plugin: plugin.allow_private,
+    )
     databases, tool_runner = Databases(folder / "state"), ToolRunner([digest])
     dependencies = Dependencies(model_caller, sender, redactor, databases, tool_runner)
     collection = Collection(registry, lambda model: dependencies, (databases, tool_runner))

@@ -37,6 +37,7 @@ class Shelf:
         self.several = EndpointAgents(options, Endpoint(options))
         self.artifacts = MemoryArtifacts()
         self.pins = None
+        self.secret_uses = None
 
     def agent(self, name: str) -> Agent:
         part, _, member = name.partition("/")

@@ -12,25 +12,37 @@ the address that a request claims.
 import hmac
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MethodType, TracebackType
 from typing import NoReturn, Protocol, Self
 
 import msgspec
 from starlette.datastructures import Headers
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access import credentials, scopes
 from rightseat.access.attempts import FirstUses, WrongKeyLimit
+from rightseat.access.authorization import (
+    AUTHORIZATION,
+    Authorization,
+    AuthorizationEnded,
+    OpenRequests,
+    RightsChanged,
+    Watch,
+    WatchedResponse,
+)
 from rightseat.access.client_networks import find_client_network
+from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.held_response import HeldResponse, is_event_stream, is_short
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
-from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, read_rights
-from rightseat.access.sessions import SessionExpired, Sessions, find_cookie
+from rightseat.access.scopes import AuthenticatedUser, OperatorRights, read_rights
+from rightseat.access.sessions import SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
@@ -69,6 +81,11 @@ class UnknownKey(Unauthenticated):
     """A credential that is no key and no token of this server, and may be a guess."""
 
 
+class TokenExpired(Unauthenticated):
+    def __init__(self) -> None:
+        super().__init__("The token has expired. Send a new one.")
+
+
 class Authenticator:
     """Knows every key and token that this server accepts. `stored` are the keys of the store.
 
@@ -83,8 +100,11 @@ class Authenticator:
         stored: StoredKeys | None = None,
         attempts: WrongKeyLimit | None = None,
         sign_in_rules: str = "",
+        ended_sessions: EndedSessions | None = None,
     ) -> None:
         self._sign_in_rules = sign_in_rules
+        self.ended_sessions = ended_sessions or EndedSessions()
+        self.open_requests = OpenRequests()
         self._keys = keys
         self.attempts = attempts or WrongKeyLimit()
         self.first_uses = FirstUses()
@@ -98,6 +118,8 @@ class Authenticator:
             await self._stack.enter_async_context(self._tokens)
         if self.stored is not None:
             await self._stack.enter_async_context(self.stored)
+        await self._stack.enter_async_context(self.ended_sessions)
+        await self._stack.enter_async_context(self.open_requests)
         return self
 
     async def __aexit__(
@@ -121,7 +143,9 @@ class Authenticator:
         """Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
         if key := self._find_key(credential):
-            return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}", key=key.name)
+            if self.stored is not None:
+                self.stored.record_use(key)
+            return describe_key_user(key)
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
             return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
@@ -137,6 +161,18 @@ class Authenticator:
         if key is not None:
             self.stored.check(key)
         return key
+
+    def authenticate_again(self, headers: Headers, user: AuthenticatedUser) -> AuthenticatedUser | None:
+        """The user whom the headers of an earlier request authenticate now; None for a key that is gone.
+
+        A token is valid until it expires. Raises `Unauthenticated`.
+        """
+        if user.key:
+            key = self._find_key(credentials.read(headers, self._cookie))
+            return None if key is None else describe_key_user(key)
+        if user.expires_at is not None and user.expires_at <= time.time():
+            raise TokenExpired
+        return user
 
     @contextmanager
     def lend_key(self, name: str) -> Iterator[str]:
@@ -158,6 +194,7 @@ class Authenticator:
     def resume_session(self, cookie: str, sessions: Sessions) -> AuthenticatedUser:
         """Raises `SessionExpired`, or `Unauthenticated` if its key is revoked or has expired."""
         claims = sessions.read(cookie)
+        self.ended_sessions.check(claims.id)
         if claims.sign_in:
             if not hmac.compare_digest(claims.sign_in, self._sign_in_rules):
                 raise SessionExpired
@@ -214,7 +251,21 @@ class RouteAuth:
             )
         return RouteAuth(self.face, self._route_authenticator, allowed_origins=self.allowed_origins)
 
-    async def authorize(self, headers: Headers, agent: str | None = None, address: str | None = None) -> Principal:
+    async def authorize(
+        self, headers: Headers, agent: str | None = None, address: str | None = None, *, cookie: str | None = None
+    ) -> Principal:
+        """Like `authorize_request`, for the headers of a request. `cookie` is that of a session."""
+        return (await self._authorize(headers, agent, address, cookie)).principal
+
+    async def authorize_request(self, request: Request) -> Authorization:
+        address: str | None = client[0] if (client := request.scope.get("client")) else None
+        authorization = await self._authorize(request.headers, None, address, self._find_cookie(request))
+        request.scope[AUTHORIZATION] = authorization
+        return authorization
+
+    async def _authorize(
+        self, headers: Headers, agent: str | None, address: str | None, cookie: str | None
+    ) -> Authorization:
         """Raises `Unauthenticated` (401), `InsufficientScope` (403), `TooManyAttempts` (429), `IssuerUnavailable` or
         `KeysUnconfirmed` (503). `address` is that of the client, whose wrong keys are counted.
 
@@ -222,8 +273,8 @@ class RouteAuth:
         """
         if self._authenticator is None:
             set_caller_token(ANYONE.id, None)
-            return ANYONE
-        user = await self._authenticate(self._authenticator, headers, address)
+            return Authorization(ANYONE)
+        user = await self._authenticate(self._authenticator, headers, address, cookie)
         principal = Principal(user.id, scopes.agents(user.scopes, self.face))
         if principal.agents == () and (self._sessions is None or read_rights(user.scopes).is_empty):
             self._forbid(principal, agent)
@@ -234,45 +285,83 @@ class RouteAuth:
         if self._authenticator.first_uses.is_first(user.credential):
             routine |= {KIND: "key_use", USER: user.id}
         audit.info("%s was used with %s", self.face, user.credential, extra=routine)
-        return principal
+        return Authorization(principal, user, self._find_check(self._authenticator, headers, cookie, user))
 
-    async def rights_of(self, headers: Headers) -> OperatorRights:
-        """The credential's rights; all of them without an authenticator. Raises `Unauthenticated`."""
-        if self._authenticator is None:
-            return ALL_RIGHTS
-        return read_rights((await self._authenticate(self._authenticator, headers)).scopes)
+    def rights_of(self, request: HTTPConnection) -> OperatorRights:
+        """The rights of a request that was authorized; all of them without an authenticator."""
+        return find_authorization(request).rights
 
-    async def has_named_scope(self, headers: Headers, face: str) -> bool:
-        """Whether the credential has the scope `FACE:*` by that name; True without an authenticator.
+    def has_named_scope(self, request: HTTPConnection, face: str) -> bool:
+        """Whether the credential has the scope `FACE:*` by that name; True without an authenticator."""
+        return find_authorization(request).names_face(face)
 
-        Raises `Unauthenticated`.
-        """
-        if self._authenticator is None:
-            return True
-        return scopes.names_face((await self._authenticate(self._authenticator, headers)).scopes, face)
-
-    async def open_session(self, headers: Headers) -> str | None:
-        """The cookie of a new session; None without an authenticator. Raises `Unauthenticated`."""
+    async def open_session(self, request: HTTPConnection, response: Response) -> bool:
+        """Give the response the cookie of a new session; False without an authenticator. Raises `Unauthenticated`."""
         if self._authenticator is None or self._sessions is None:
-            return None
-        return await self._authenticator.open_session(headers, self._sessions)
+            return False
+        cookie = await self._authenticator.open_session(request.headers, self._sessions)
+        self._sessions.set_cookie(response, cookie, request)
+        return True
 
-    def has_sign_in_session(self, headers: Headers) -> bool:
+    async def end_session(self, request: HTTPConnection, response: Response) -> None:
+        """End the session of the request's cookie on all servers, and delete the cookie."""
+        if self._authenticator is None or self._sessions is None:
+            return
+        self._sessions.delete_cookies(response, request)
+        if cookie := self._sessions.find_cookie(request):
+            with suppress(SessionExpired):
+                claims = self._sessions.read(cookie)
+                await self._authenticator.ended_sessions.end(claims.id, claims.expires_at)
+
+    def has_sign_in_session(self, request: HTTPConnection) -> bool:
         """Whether the request is authenticated by a session of the identity provider."""
-        cookie = find_cookie(headers) if self._sessions and not credentials.is_given(headers) else None
+        cookie = self._find_cookie(request)
         return bool(self._sessions and cookie and self._sessions.read(cookie).sign_in)
 
+    @property
+    def open_requests(self) -> OpenRequests | None:
+        return None if self._authenticator is None else self._authenticator.open_requests
+
+    def _find_check(
+        self, authenticator: Authenticator, headers: Headers, cookie: str | None, user: AuthenticatedUser
+    ) -> Callable[[], None] | None:
+        """Operators see the data of others, so their requests end as soon as a new one would be refused.
+
+        A client's chat goes on while its token expires, which may live for five minutes. Only a revoked key ends it.
+        """
+        if self._sessions is not None:
+            return partial(self._check_again, authenticator, headers, cookie, user)
+        if authenticator.stored is not None and user.key:
+            return partial(authenticator.stored.check_work, user.key)
+        return None
+
+    def _find_cookie(self, request: HTTPConnection) -> str | None:
+        """The cookie of a session, if it counts: a credential in a header of its own comes first."""
+        if self._sessions is None or credentials.is_given(request.headers):
+            return None
+        return self._sessions.find_cookie(request)
+
     async def _authenticate(
-        self, authenticator: Authenticator, headers: Headers, address: str | None = None
+        self, authenticator: Authenticator, headers: Headers, address: str | None, cookie: str | None
     ) -> AuthenticatedUser:
         try:
-            cookie = find_cookie(headers) if self._sessions and not credentials.is_given(headers) else None
             if self._sessions and cookie:
                 return authenticator.resume_session(cookie, self._sessions)
             return await authenticator.authenticate_from(address, headers)
         except Unauthenticated as error:
             audit.info("%s refused a request: %s", self.face, error, extra={ROUTINE: True})
             raise
+
+    def _check_again(
+        self, authenticator: Authenticator, headers: Headers, cookie: str | None, user: AuthenticatedUser
+    ) -> None:
+        """Raises `Unauthenticated` if a new request would be refused, or would have other rights."""
+        if self._sessions and cookie:
+            now: AuthenticatedUser | None = authenticator.resume_session(cookie, self._sessions)
+        else:
+            now = authenticator.authenticate_again(headers, user)
+        if now is None or (now.id, now.scopes) != (user.id, user.scopes):
+            raise RightsChanged
 
     def check_agent(self, principal: Principal, agent: str | None) -> None:
         """Raises `InsufficientScope` if the principal may not use this agent."""
@@ -328,7 +417,7 @@ class ProtectedEndpoint:
         address: str | None = client[0] if (client := request.scope.get("client")) else None
         CALLER.set(Caller(address=find_client_network(address) if address else ""))
         try:
-            principal = await self.auth.authorize(request.headers, address=address)
+            authorization = await self.auth.authorize_request(request)
         except Unauthenticated as error:
             response = self.refuse(error)
             if isinstance(error, TooManyAttempts):
@@ -336,14 +425,14 @@ class ProtectedEndpoint:
             if error.status == 401:
                 response.headers.update(CHALLENGE)
             return response
-        return await self._respond_held(request, principal)
+        return await self._respond_held(request, authorization)
 
-    async def _respond_held(self, request: Request, principal: Principal) -> Response:
+    async def _respond_held(self, request: Request, authorization: Authorization) -> Response:
         """Bound what the handler reads of what is stored, until its response is sent."""
-        reads = self.face_auth.reads.open_request(principal.id)
+        reads = self.face_auth.reads.open_request(authorization.principal.id)
         REQUEST_READS.set(reads)
         try:
-            response = await self.handler(request, principal)
+            response = await self._respond_watched(request, authorization)
             if reads.refusal is not None:
                 response.headers.setdefault("retry-after", str(reads.refusal.retry_after))
             if reads.has_left or is_short(response):
@@ -356,10 +445,31 @@ class ProtectedEndpoint:
             response = self.refuse(error)
             response.headers.setdefault("retry-after", str(error.retry_after))
             return response
+        except AuthorizationEnded as end:
+            reads.close()
+            return self.refuse(end.problem)
         except BaseException:
             reads.close()
             raise
         return HeldResponse(response, reads)
+
+    async def _respond_watched(self, request: Request, authorization: Authorization) -> Response:
+        """Raises `AuthorizationEnded`."""
+        open_requests = self.auth.open_requests
+        if authorization.check is None or open_requests is None:
+            return await self.handler(request, authorization.principal)
+        watch = Watch(authorization.check, open_requests)
+        response = await watch.do(self.handler(request, authorization.principal))
+        return WatchedResponse(response, watch, self.refuse)
+
+
+def find_authorization(request: HTTPConnection) -> Authorization:
+    found: Authorization = request.scope[AUTHORIZATION]
+    return found
+
+
+def describe_key_user(key: AccessKey) -> AuthenticatedUser:
+    return AuthenticatedUser(key.user, key.scopes, f"the key {key.name!r}", key=key.name)
 
 
 def refuse_plainly(error: RightseatError) -> Response:

@@ -1,8 +1,11 @@
 """Sessions of browsers: a signed cookie that stands for a key or a token which the page sent once, or for a sign-in.
 
 The session of a key ends when the key is removed from the configuration, revoked or expired; the session of a token
-ends with the token; that of a sign-in ends when `access.oidc` has another provider or other grants. The cookie holds
-neither key nor token.
+ends with the token; that of a sign-in ends when `access.oidc` has another provider or other grants. Every session ends
+when its browser signs out (`ended_sessions`). The cookie holds neither key nor token.
+
+Where browsers use https, a session counts only under a name that begins with `__Host-`. A page of a sister domain, or
+of the same host over plain http, can set a cookie of any other name, and so sign a browser in as somebody else.
 """
 
 import base64
@@ -15,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
+from starlette.requests import HTTPConnection, cookie_parser
 from starlette.responses import Response
 
 from rightseat.access.keys import AccessKey
@@ -26,13 +29,15 @@ SECURE_COOKIE = "__Host-rightseat"
 PLAIN_COOKIE = "rightseat"
 """Browsers accept the prefix `__Host-` only over https."""
 SECRET_BYTES = 32
+ID_BYTES = 16
 
 
 class SessionClaims(msgspec.Struct, frozen=True, omit_defaults=True):
     """The signed content of a cookie.
 
     A session of a key has `key` and `proof`, one of a token `user` and `scopes`. One of a sign-in also has `sign_in`:
-    the rules under which the identity provider's claims were accepted.
+    the rules under which the identity provider's claims were accepted. `id` is random; a session that an older version
+    opened gets its signature as its id.
     """
 
     expires_at: float
@@ -41,6 +46,7 @@ class SessionClaims(msgspec.Struct, frozen=True, omit_defaults=True):
     user: str = ""
     scopes: tuple[str, ...] = ()
     sign_in: str = ""
+    id: str = ""
 
 
 class SessionExpired(Unauthenticated):
@@ -49,19 +55,40 @@ class SessionExpired(Unauthenticated):
 
 
 class Sessions:
-    def __init__(self, secret: bytes, hours: float) -> None:
+    """`public_url` is that of the configuration: with one that begins with https, browsers use https whatever the
+    request says, which a proxy may have passed on over plain http."""
+
+    def __init__(self, secret: bytes, hours: float, public_url: str | None = None) -> None:
         self._secret = secret
         self._seconds = hours * 3600
+        self._public_url = public_url
 
     def open_for_key(self, key: AccessKey) -> str:
-        return self._sign(SessionClaims(self._end(), key=key.name, proof=self.prove(key)))
+        return self._sign(SessionClaims(self._end(), key=key.name, proof=self.prove(key), id=new_id()))
 
     def open_for_token(self, user: AuthenticatedUser) -> str:
         end = min(self._end(), user.expires_at or self._end())
-        return self._sign(SessionClaims(end, user=user.id, scopes=user.scopes))
+        return self._sign(SessionClaims(end, user=user.id, scopes=user.scopes, id=new_id()))
 
     def open_for_person(self, user: AuthenticatedUser, rules: str) -> str:
-        return self._sign(SessionClaims(self._end(), user=user.id, scopes=user.scopes, sign_in=rules))
+        return self._sign(SessionClaims(self._end(), user=user.id, scopes=user.scopes, sign_in=rules, id=new_id()))
+
+    def find_cookie(self, connection: HTTPConnection) -> str | None:
+        """The request's cookie of a session."""
+        is_secure = uses_https(connection, self._public_url)
+        return read_cookie(connection.headers, SECURE_COOKIE if is_secure else PLAIN_COOKIE)
+
+    def set_cookie(self, response: Response, value: str, connection: HTTPConnection) -> None:
+        """A cookie for the browser's session; the server decides when it ends."""
+        is_secure = uses_https(connection, self._public_url)
+        name = SECURE_COOKIE if is_secure else PLAIN_COOKIE
+        response.set_cookie(name, value, httponly=True, samesite="strict", secure=is_secure)
+
+    def delete_cookies(self, response: Response, connection: HTTPConnection) -> None:
+        """Also the plain one, which a version before may have set over https."""
+        is_secure = uses_https(connection, self._public_url)
+        for name in {PLAIN_COOKIE, SECURE_COOKIE if is_secure else PLAIN_COOKIE}:
+            response.delete_cookie(name, httponly=True, samesite="strict", secure=is_secure)
 
     def read(self, cookie: str) -> SessionClaims:
         """Raises `SessionExpired`, also for a cookie that this server did not sign."""
@@ -71,7 +98,7 @@ class Sessions:
         claims = msgspec.json.decode(base64.urlsafe_b64decode(body), type=SessionClaims)
         if claims.expires_at < time.time():
             raise SessionExpired
-        return claims
+        return claims if claims.id else msgspec.structs.replace(claims, id=signature)
 
     def prove(self, key: AccessKey) -> str:
         """Identifies the key by its hash, which the cookie must not reveal."""
@@ -88,20 +115,18 @@ class Sessions:
         return hmac.new(self._secret, body.encode(), hashlib.sha256).hexdigest()
 
 
-def find_cookie(headers: Headers) -> str | None:
+def uses_https(connection: HTTPConnection, public_url: str | None) -> bool:
+    """Whether browsers reach this server by https, perhaps through a proxy that is trusted to say so."""
+    return connection.scope["scheme"] == "https" or (public_url or "").startswith("https:")
+
+
+def read_cookie(headers: Headers, name: str) -> str | None:
     found = {name: value for line in headers.getlist("cookie") for name, value in cookie_parser(line).items()}
-    return found.get(SECURE_COOKIE) or found.get(PLAIN_COOKIE)
+    return found.get(name) or None
 
 
-def set_cookie(response: Response, value: str, *, is_secure: bool) -> None:
-    """A cookie for the browser's session; the server decides when it ends."""
-    name = SECURE_COOKIE if is_secure else PLAIN_COOKIE
-    response.set_cookie(name, value, httponly=True, samesite="strict", secure=is_secure)
-
-
-def delete_cookies(response: Response, *, is_secure: bool) -> None:
-    for name in {PLAIN_COOKIE, SECURE_COOKIE if is_secure else PLAIN_COOKIE}:
-        response.delete_cookie(name, httponly=True, samesite="strict", secure=is_secure)
+def new_id() -> str:
+    return secrets.token_urlsafe(ID_BYTES)
 
 
 def load_secret(path: Path) -> bytes:

@@ -7,7 +7,7 @@ refuses the keys of the store: one of them may have been revoked meanwhile.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
@@ -21,32 +21,39 @@ logger = logging.getLogger(__name__)
 
 POLL_INTERVAL_S = 2.0
 MAX_UNCONFIRMED_S = 30.0
+LAST_WORDS_S = 1.0
+"""Between the cancellation of a revoked key's runs and the end of its requests, for the last event of each run."""
 WRITE_INTERVAL_S = 60.0
 """Between two writes of last uses, all in one transaction."""
 STATEMENT_TIMEOUT_S = 10.0
 
 
 class StoredKeys:
-    """`poll_interval` and `max_unconfirmed` are in seconds."""
+    """`poll_interval` and `max_unconfirmed` are in seconds.
+
+    `cancels_runs` is for keys that were revoked without saying what becomes of their runs.
+    """
 
     def __init__(
         self,
         store: ApiKeyStore,
         *,
+        cancels_runs: bool = True,
         poll_interval: float = POLL_INTERVAL_S,
         max_unconfirmed: float = MAX_UNCONFIRMED_S,
         write_interval: float = WRITE_INTERVAL_S,
     ) -> None:
         self.store = store
-        self.cancel_runs: Callable[[str], Awaitable[object]] | None = None
-        """Called with the name of a key that was revoked together with its runs."""
+        self.cancel_runs: Callable[[Collection[str]], Awaitable[object]] | None = None
+        """Called with the names of the keys that were revoked together with their runs."""
+        self._cancels_runs = cancels_runs
         self._poll_interval = poll_interval
         self._max_unconfirmed = max_unconfirmed
         self._write_interval = write_interval
         self._keys = Keys()
         self._names: frozenset[str] = frozenset()
         self._revoked: frozenset[str] = frozenset()
-        self._cancelling: list[str] = []
+        self._cancelling: dict[str, float] = {}  # name of a key whose runs are cancelled → since when
         self._revision = -1
         self._confirmed_at = 0.0
         self._uses: dict[str, float] = {}  # name → seconds since 1970, not written yet
@@ -75,7 +82,7 @@ class StoredKeys:
         return self._keys.named(name)
 
     def check(self, key: AccessKey) -> None:
-        """Raises `Unauthenticated` if the key is revoked or has expired, and `KeysUnconfirmed`. Records the use.
+        """Raises `Unauthenticated` if the key is revoked or has expired, and `KeysUnconfirmed`.
 
         A key of the configuration file can be revoked in the store too; it stays valid while the store is away.
         """
@@ -83,15 +90,24 @@ class StoredKeys:
             raise Unauthenticated(f"The API key {key.name!r} is revoked. Ask an operator for another one.")
         if key.name not in self._names:
             return
-        now = time.time()
-        if key.expires_at is not None and key.expires_at <= now:
+        if key.expires_at is not None and key.expires_at <= time.time():
             raise Unauthenticated(f"The API key {key.name!r} has expired. Ask an operator for another one.")
         if time.monotonic() - self._confirmed_at > self._max_unconfirmed:
             raise KeysUnconfirmed(
                 f"The store of API keys has not been reached for {self._max_unconfirmed:g} s, so the key {key.name!r} "
                 "cannot be confirmed. Try again when the database responds."
             )
-        self._uses[key.name] = now
+
+    def check_work(self, name: str) -> None:
+        """Raises `Unauthenticated` if a request that began with this key has to end: it was revoked with its runs."""
+        if not self._cancelling or (since := self._cancelling.get(name)) is None:
+            return
+        if time.monotonic() - since >= LAST_WORDS_S:
+            raise Unauthenticated(f"The API key {name!r} is revoked. Ask an operator for another one.")
+
+    def record_use(self, key: AccessKey) -> None:
+        if key.name in self._names:
+            self._uses[key.name] = time.time()
 
     async def refresh(self) -> None:
         """Load the keys if any of them has changed."""
@@ -100,9 +116,8 @@ class StoredKeys:
             if await self.store.revision() != self._revision:
                 await self._load()
         self._confirmed_at = asked_at
-        if self.cancel_runs is not None:
-            for name in self._cancelling:  # each time: a run may have waited for a limit, or been taken over
-                await self.cancel_runs(name)
+        if self.cancel_runs is not None and self._cancelling:
+            await self.cancel_runs(self._cancelling)  # each time: a run may have waited, or been taken over
 
     async def _load(self) -> None:
         found = await self.store.load()
@@ -110,7 +125,12 @@ class StoredKeys:
         self._names = frozenset(key.name for key in found.keys if key.secrets)
         self._revoked = frozenset(key.name for key in found.keys if key.revoked_at is not None)
         self._revision = found.revision
-        self._cancelling = [key.name for key in found.keys if key.revoked_at is not None and key.cancels_runs]
+        now = time.monotonic()
+        self._cancelling = {key.name: self._cancelling.get(key.name, now) for key in found.keys if self._cancels(key)}
+
+    def _cancels(self, key: StoredKey) -> bool:
+        cancels_runs = self._cancels_runs if key.cancels_runs is None else key.cancels_runs
+        return key.revoked_at is not None and cancels_runs
 
     async def _poll(self) -> None:
         write_at = time.monotonic() + self._write_interval

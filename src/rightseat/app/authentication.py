@@ -5,18 +5,25 @@ from types import ModuleType
 
 from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, TokenVerifier
+from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.keys import AccessKey, Keys, digest, prefix_of
 from rightseat.access.sessions import Sessions, load_secret
 from rightseat.access.sign_in.service import IdentityProvider, SignIn, SignInAddresses
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import Access, ApiKey, Config, Jwt
 from rightseat.core.api_keys import ApiKeyStore, StoresApiKeys
+from rightseat.core.ended_sessions import EndedSessionStore, StoresEndedSessions
 from rightseat.core.errors import ConfigError
 from rightseat.core.threads import Threads
 
 
-def build_authenticator(access: Access, store: ApiKeyStore | None = None) -> Authenticator | None:
-    """None if requests need no credential. `store` has further keys, and says which keys are revoked."""
+def build_authenticator(
+    access: Access, store: ApiKeyStore | None = None, ended_sessions: EndedSessionStore | None = None
+) -> Authenticator | None:
+    """None if requests need no credential. `store` has further keys, and says which keys are revoked.
+
+    Without a store of `ended_sessions` each process knows those that ended there.
+    """
     if not access.is_set:
         return None
     if store is None and not access.keys and access.jwt is None and access.oidc is None:
@@ -29,14 +36,20 @@ def build_authenticator(access: Access, store: ApiKeyStore | None = None) -> Aut
         raise ConfigError("Two entries of `access.keys` are the same key. Make another with `rightseat keys new NAME`.")
     tokens = _build_tokens(access.jwt) if access.jwt else None
     rules = _import_sign_in("grants").digest_rules(access.oidc) if access.oidc else ""
-    stored = StoredKeys(store) if store is not None else None
+    stored = StoredKeys(store, cancels_runs=access.revoked_runs == "cancel") if store is not None else None
     attempts = WrongKeyLimit(access.max_wrong_keys_per_minute)
-    return Authenticator(Keys(keys), tokens, access.cookie, stored, attempts, rules)
+    ended = EndedSessions(ended_sessions)
+    return Authenticator(Keys(keys), tokens, access.cookie, stored, attempts, rules, ended)
 
 
 def api_keys_of(threads: Threads) -> ApiKeyStore | None:
     """The API keys of the thread store; None for a store in memory."""
     return threads.api_keys if isinstance(threads, StoresApiKeys) else None
+
+
+def ended_sessions_of(threads: Threads) -> EndedSessionStore | None:
+    """The ended sessions of the thread store; None for a store in memory."""
+    return threads.ended_sessions if isinstance(threads, StoresEndedSessions) else None
 
 
 def _build_key(key: ApiKey) -> AccessKey:
@@ -71,7 +84,8 @@ def build_sign_in(config: Config, provider: IdentityProvider) -> SignIn:
         raise ConfigError("`access.oidc` is missing.")
     operator = next(face.options for face in config.faces if face.type == "operator")
     secret = load_secret(operator.session_key)  # type: ignore[attr-defined]  # the options of this face
-    sessions = Sessions(secret, operator.session_hours)  # type: ignore[attr-defined]  # the options of this face
+    hours = operator.session_hours  # type: ignore[attr-defined]  # the options of this face
+    sessions = Sessions(secret, hours, addresses.public_url)
     purpose = f"{oidc.issuer} {oidc.client_id} {addresses.callback_url}"
     cipher = _import_sign_in("cipher").AttemptCipher(secret, purpose)
     rules = _import_sign_in("grants").digest_rules(oidc)

@@ -10,7 +10,12 @@ from rightseat import parts
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
-from rightseat.app.authentication import api_keys_of, build_authenticator, build_identity_provider
+from rightseat.app.authentication import (
+    api_keys_of,
+    build_authenticator,
+    build_identity_provider,
+    ended_sessions_of,
+)
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
 from rightseat.app.opening import Opening
@@ -34,6 +39,7 @@ from rightseat.core.read_limits import ReadLimits
 from rightseat.core.records import Records, StoresRecords
 from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
+from rightseat.core.secret_uses import SecretUseStore, StoresSecretUses
 from rightseat.core.stops import StoresStops
 from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
@@ -101,7 +107,8 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
             if isinstance(part, SharesFile):
                 part.share_file()
     face_toolboxes = build_face_toolboxes(config.faces)
-    registry = PartRegistry({}, (*own, *face_toolboxes.values()), artifacts_of(threads), pins_of(threads))
+    toolboxes = (*own, *face_toolboxes.values())
+    registry = PartRegistry({}, toolboxes, artifacts_of(threads), pins_of(threads), secret_uses_of(threads))
     counter = CallCounter()
     registry.models = build_models(config.models, registry, counter)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
@@ -111,7 +118,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     has_operators = any(face.type == "operator" for face in config.faces)
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access, api_keys_of(threads))
+    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads))
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
     metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
@@ -137,7 +144,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         stops=threads.stops if isinstance(threads, StoresStops) else None,
     )
     if authenticator is not None and authenticator.stored is not None:
-        authenticator.stored.cancel_runs = runtime.cancel_runs_of_key
+        authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
     inner_parts = (
         *registry.models.values(),
         *registry.named.values(),
@@ -224,6 +231,11 @@ def artifacts_of(threads: Threads) -> Artifacts:
 def pins_of(threads: Threads) -> PinStore | None:
     """The pin store of the thread store, shared by all servers of a database; None for a store in memory or a file."""
     return threads.pins if isinstance(threads, StoresPins) else None
+
+
+def secret_uses_of(threads: Threads) -> SecretUseStore | None:
+    """The recorded uses of secrets that all servers of a database share; None for a store in memory or a file."""
+    return threads.secret_uses if isinstance(threads, StoresSecretUses) else None
 
 
 def records_of(threads: Threads) -> Records | None:

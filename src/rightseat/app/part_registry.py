@@ -11,6 +11,7 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
 from rightseat.core.pins import PinStore
+from rightseat.core.secret_uses import SecretUseStore
 from rightseat.core.tools import Toolbox
 from rightseat.toolboxes import functions
 
@@ -22,11 +23,13 @@ class PartRegistry:
         own: Sequence[Toolbox],
         artifacts: Artifacts,
         pins: PinStore | None = None,
+        secret_uses: SecretUseStore | None = None,
     ) -> None:
         self.models = models
         self.own = own
         self.artifacts = artifacts
         self.pins = pins
+        self.secret_uses = secret_uses
         self.named: Mapping[str, Toolbox] = {}
         self.agents: Mapping[str, Agent] = {}
         self.loaded: dict[str, Toolbox] = {}

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Handler, RouteAuth
 from rightseat.access.origins import AllowedOrigins
-from rightseat.access.sessions import set_cookie
+from rightseat.access.sessions import uses_https
 from rightseat.access.sign_in.attempt import delete_attempt_cookie, find_attempt_cookie, set_attempt_cookie
 from rightseat.access.sign_in.refusal import SignInProblem, SignInRefused
 from rightseat.access.sign_in.service import SignIn
@@ -52,7 +52,7 @@ class SignInRoutes:
     def __init__(self, sign_in: SignIn, attempts: WrongKeyLimit) -> None:
         self._sign_in = sign_in
         self._attempts = attempts
-        self._is_secure = sign_in.addresses.is_secure
+        self._sessions = sign_in.sessions
 
     def limit(self, handler: Handler) -> Handler:
         """The same handler, for clients whose address has attempts left."""
@@ -76,13 +76,13 @@ class SignInRoutes:
             logger.exception("sign-in: an unexpected error")
             return self._show("unavailable")
         response = RedirectResponse(url, 303, PAGE_HEADERS)
-        set_attempt_cookie(response, cookie, is_secure=self._is_secure)
+        set_attempt_cookie(response, cookie, is_secure=self._is_secure(request))
         return response
 
     async def finish(self, request: Request, principal: Principal) -> Response:
         """The attempt's cookie is deleted in any case: a response can be used once."""
         try:
-            cookie = find_attempt_cookie(request.headers)
+            cookie = find_attempt_cookie(request.headers, is_secure=self._is_secure(request))
             user, session = await self._sign_in.finish(cookie, read_query(request))
         except Unauthenticated as error:
             with suppress(TooManyAttempts):  # from the next request on
@@ -95,9 +95,12 @@ class SignInRoutes:
             extra = {KIND: "sign_in", USER: user.id}
             audit.info("sign-in: %r signed in with %s", user.id, self._sign_in.name, extra=extra)
             response = continue_to(self._sign_in.addresses.console_url)
-            set_cookie(response, session, is_secure=self._is_secure)
-        delete_attempt_cookie(response, is_secure=self._is_secure)
+            self._sessions.set_cookie(response, session, request)
+        delete_attempt_cookie(response, is_secure=self._is_secure(request))
         return response
+
+    def _is_secure(self, request: Request) -> bool:
+        return uses_https(request, self._sign_in.addresses.public_url)
 
     def _refuse(self, error: Unauthenticated) -> Response:
         """Lines about requests without a sign-in in progress are routine: anyone can cause any number of them."""

@@ -129,21 +129,27 @@ def list_(path: Path | None, as_json: bool) -> None:
 @command.command()
 @click.argument("name")
 @setup.file_option
-@click.option("--now", "cancels_runs", is_flag=True, help="Cancel the runs that were started with it, too.")
-def revoke(name: str, path: Path | None, cancels_runs: bool) -> None:
+@click.option(
+    "--now/--finish",
+    "cancels_runs",
+    default=None,
+    help="Cancel the runs that were started with it, or let them finish.  [default: access.revoked_runs]",
+)
+def revoke(name: str, path: Path | None, cancels_runs: bool | None) -> None:
     """Refuse the key called NAME, on all servers of the store and within 5 seconds.
 
-    Sessions of the web console that were opened with it end too; runs that have started go on unless you use --now. A
-    key of the configuration file can be revoked too.
+    Sessions of the web console that were opened with it end too, and its runs are cancelled unless you use --finish or
+    the configuration has `access.revoked_runs: finish`. A key of the configuration file can be revoked too.
     """
     config = setup.load(path)
+    is_cancelling = config.access.revoked_runs == "cancel" if cancels_runs is None else cancels_runs
     run_in_store(
         config,
         lambda store: store.revoke(name, is_in_file=name in names_in_file(config), cancels_runs=cancels_runs),
-        f"revoked the key {name}" + " and cancelled its runs" * cancels_runs,
+        f"revoked the key {name}" + " and cancelled its runs" * (cancels_runs is True),
     )
-    also = " and cancel its runs" if cancels_runs else ""
-    click.echo(f"Revoked the key {name!r}. Running servers refuse it{also} within 5 seconds.")
+    rest = " and cancel its runs within 5 seconds." if is_cancelling else " within 5 seconds. Its runs go on."
+    click.echo(f"Revoked the key {name!r}. Running servers refuse it{rest}")
 
 
 @command.command()

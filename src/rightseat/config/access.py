@@ -173,6 +173,9 @@ class Access(BaseModel):
     required: bool = False
     """Require a key even if this file has none: keys are in the store of `threads`, where `rightseat keys new NAME`
     then adds them. Servers whose file has `keys`, `jwt` or `oidc` accept the keys of the store too."""
+    revoked_runs: Literal["cancel", "finish"] = "cancel"
+    """What becomes of the runs of an API key that is revoked: `cancel` ends them within 5 seconds, `finish` lets them
+    go on. `rightseat keys revoke` can say it for one key, with `--now` or `--finish`."""
     max_wrong_keys_per_minute: int = Field(default=20, ge=0)
     """How many wrong keys a client address may send at once, and then per minute; further ones are refused with 429. 0
     means no limit. Clients on this machine are not limited."""

@@ -45,8 +45,8 @@ class KeySecret(msgspec.Struct, frozen=True):
 class StoredKey(msgspec.Struct, frozen=True):
     """A key, its newest secret first. Times are ISO 8601, in UTC.
 
-    A key without secrets is one of the configuration file that was revoked, or restored, in the store. With
-    `cancels_runs`, servers cancel the runs of the revoked key.
+    A key without secrets is one of the configuration file that was revoked, or restored, in the store. `cancels_runs`
+    says whether servers cancel the runs of the revoked key; with None each server does as it is configured.
     """
 
     name: str
@@ -57,7 +57,7 @@ class StoredKey(msgspec.Struct, frozen=True):
     expires_at: str | None = None
     revoked_at: str | None = None
     last_used_at: str | None = None
-    cancels_runs: bool = False
+    cancels_runs: bool | None = None
 
     def state_at(self, now: datetime) -> KeyState:
         if self.revoked_at is not None:
@@ -87,10 +87,10 @@ class ApiKeyStore(Protocol):
         """Raises `ApiKeyExists`."""
         ...
 
-    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool = False) -> None:
+    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool | None = None) -> None:
         """`is_in_file`: the configuration file has a key of this name. Raises `ApiKeyNotFound` without any key.
 
-        With `cancels_runs` servers also cancel the runs that were started with the key.
+        `cancels_runs` is that of `StoredKey`.
         """
         ...
 

@@ -142,6 +142,11 @@ class KeysUnconfirmed(Unauthenticated):
     status = 503
 
 
+class SessionsUnconfirmed(Unauthenticated):
+    code = "sessions_unconfirmed"
+    status = 503
+
+
 class TooManyAttempts(Unauthenticated):
     code = "too_many_attempts"
     status = 429

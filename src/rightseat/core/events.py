@@ -255,11 +255,15 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @final
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
-    """`waiting`: the client has to run calls or a person has to answer; the next ask has the results or answers."""
+    """`waiting`: the client has to run calls or a person has to answer; the next ask has the results or answers.
+
+    `reason` says to the user why the run was cancelled; it is empty if the user or the client did it.
+    """
 
     outcome: Literal["done", "waiting", "cancelled"]
     interrupts: tuple[Interrupt, ...] = ()
     result: JsonValue = None
+    reason: str = ""
 
 
 @final

@@ -6,7 +6,7 @@ runs of dead processes → resumed or closed (`run.recovery`)
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -47,6 +47,7 @@ from rightseat.core.workbench import PluginWorkbench
 logger = logging.getLogger(__name__)
 
 HOUR = 3600.0
+REVOKED = "The answer was stopped, because the API key that asked for it was revoked."
 EXPIRY_INTERVAL_S = 1.0
 """Between two searches for interrupts that expired without an answer."""
 FORGET_AGAIN_S = 5.0
@@ -230,11 +231,15 @@ class Runtime:
             for run_id in await self._stops.find_requested() if self._stops else ():
                 await self._engine.cancel(run_id)
 
-    async def cancel_runs_of_key(self, name: str) -> None:
-        """Cancel the runs of this process that were started with the API key."""
-        for run_id in self._executor.runs_of_key(name):
+    async def cancel_runs_of_keys(self, names: Collection[str]) -> None:
+        """Cancel the runs of this process that were started with these API keys, which are revoked."""
+        tasks: list[asyncio.Task[bool]] = []
+        for run_id, name in self._executor.runs_of_keys(names):
             logger.warning("run %s is cancelled: its API key %r was revoked", run_id, name)
-            await self.cancel(run_id)
+            self._executor.explain_end(run_id, REVOKED)
+            tasks.append(asyncio.create_task(self.cancel(run_id)))
+        if tasks:  # a run whose tool does not end must not hold up the others, nor the caller
+            await asyncio.wait(tasks, timeout=STOPPING_S)
 
     async def stop(self, thread_id: str, principal: Principal, run_id: str | None = None) -> bool:
         """Cancel the thread's current run, or only the run with this id, which may be the client's id for it."""

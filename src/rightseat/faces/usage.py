@@ -54,7 +54,7 @@ class UsageFace:
 
     async def show_usage(self, request: Request, principal: Principal) -> Response:
         try:
-            query = read_query(request.query_params, await self._user_of(request, principal))
+            query = read_query(request.query_params, self._user_of(request, principal))
             rows = await self._store.usage(query)
         except RightseatError as error:
             return refuse(error)
@@ -62,16 +62,16 @@ class UsageFace:
 
     async def show_limits(self, request: Request, principal: Principal) -> Response:
         try:
-            user = await self._user_of(request, principal)
+            user = self._user_of(request, principal)
             now, rows = await self._store.counters()
         except RightseatError as error:
             return refuse(error)
         own = own_subjects(user) if user is not None else None
         return json_response(report_limits(self._metering.limits, now, rows, self._store.zone, own))
 
-    async def _user_of(self, request: Request, principal: Principal) -> str | None:
+    def _user_of(self, request: Request, principal: Principal) -> str | None:
         """The user whose rows a request may see; None for all users."""
-        return None if await self._auth.has_named_scope(request.headers, "usage") else principal.id
+        return None if self._auth.has_named_scope(request, "usage") else principal.id
 
 
 def refuse(error: RightseatError) -> Response:

@@ -73,7 +73,7 @@ class SqlApiKeys:
         except IntegrityError:
             raise ApiKeyExists(key.name) from None
 
-    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool = False) -> None:
+    async def revoke(self, name: str, *, is_in_file: bool = False, cancels_runs: bool | None = None) -> None:
         try:
             await self._database.write(revoke, name, is_in_file, cancels_runs)
         except IntegrityError:  # another process revokes it at the same moment
@@ -112,7 +112,7 @@ def load(connection: Connection) -> StoredKeySet:
             row.expires_at,
             row.revoked_at,
             row.last_used_at,
-            bool(row.cancels_runs),
+            row.cancels_runs,
         )
         for row in connection.execute(KEYS)
     ]
@@ -148,7 +148,7 @@ def add_secret(connection: Connection, name: str, secret: KeySecret) -> None:
     connection.execute(insert(api_key_secrets), row)
 
 
-def revoke(connection: Connection, name: str, is_in_file: bool, cancels_runs: bool) -> None:
+def revoke(connection: Connection, name: str, is_in_file: bool, cancels_runs: bool | None) -> None:
     if connection.execute(REVOKE, {"of_name": name, "now": rows.now(), "to_cancels_runs": cancels_runs}).rowcount:
         return
     if not is_in_file:

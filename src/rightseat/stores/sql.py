@@ -26,6 +26,7 @@ from rightseat.core.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
     audit,
+    ended_sessions,
     file_queries,
     limit_queries,
     process_queries,
@@ -41,8 +42,10 @@ from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
 from rightseat.stores.databases import Sqlite, StoreDatabase, connect
+from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
+from rightseat.stores.secret_uses import SqlSecretUses
 from rightseat.stores.stops import SqlStops
 
 logger = logging.getLogger(__name__)
@@ -92,10 +95,12 @@ class SqlThreads:
         self.artifacts = SqlArtifacts(database)
         self.records = SqlRecords(database)
         self.api_keys = SqlApiKeys(database)
+        self.ended_sessions = SqlEndedSessions(database)
         self.limits = SqlLimits(database)
         self.audit = SqlAudit(database)
         self.pins = SqlPins(database) if database.dialect != "sqlite" else None
         """Shared by all servers of the database; None for a SQLite file, whose server stores pins in files."""
+        self.secret_uses = SqlSecretUses(database) if database.dialect != "sqlite" else None
         self._epochs: dict[str, int] = {}  # of the runs that this process executes
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
@@ -293,6 +298,8 @@ class SqlThreads:
 
     async def expire(self) -> AsyncGenerator[Sequence[str], None]:
         await self._delete_before(file_queries.expire_files, FILE_RETENTION)
+        while await self._database.write(ended_sessions.expire, time.time(), DELETE_BATCH_ROWS):
+            pass
         if self.limits.is_used:
             await self._database.write(limit_queries.expire_counters, time.time())
             await self._merge_usage()

@@ -263,3 +263,25 @@ audit_lines = Table(
     Column("request", Text, nullable=False),
     Index("ix_audit_lines_at", "at"),
 )
+
+ended_sessions = Table(
+    "ended_sessions",
+    metadata,
+    Column("number", Number, primary_key=True),
+    Column("id", Text, nullable=False),
+    Column("expires_at", Float, nullable=False),
+    Index("ix_ended_sessions_id", "id", unique=True),
+    Index("ix_ended_sessions_expires_at", "expires_at"),
+    sqlite_autoincrement=True,
+)
+"""Sessions that browsers have ended, until they would have expired (unix time). Servers read those with a greater
+`number` than they know, so SQLite must not use the numbers of deleted rows again."""
+
+secret_uses = Table(
+    "secret_uses",
+    metadata,
+    Column("toolbox", Text, primary_key=True),
+    Column("uses", Text, nullable=False),
+)
+"""The recorded uses of secrets of each toolbox of plugins, as JSON. The row of no toolbox says that the database was in
+use when the table was made."""

@@ -9,13 +9,14 @@ import hashlib
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from rightseat.config.variables import environment
 from rightseat.core.agent import PluginSummary
@@ -30,7 +31,7 @@ from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.core.types import JsonValue
 from rightseat.egress.network import NetworkOptions, ProxyAddress
 from rightseat.egress.redaction import Redactor, redact_logs
-from rightseat.egress.secrets import PREFIX, Secrets
+from rightseat.egress.secrets import NAME, PREFIX, SecretGrant, Secrets, check_host
 from rightseat.egress.untrusted import UntrustedClient
 from rightseat.parts import BesidePath, ModelName, Parts, StatePath
 from rightseat.plugins.collection import Collection
@@ -46,12 +47,15 @@ from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.sandbox.process import find_layers
 from rightseat.plugins.scope import Scope
+from rightseat.plugins.secret_records import FILE as RECORD_FILE
+from rightseat.plugins.secret_records import read_file, record_uses
 from rightseat.plugins.selection import list_candidates
 from rightseat.plugins.sql.databases import Binding, Databases
 from rightseat.plugins.workbench import Workbench, WorkbenchSettings
 
 logger = logging.getLogger(__name__)
 
+RecordUses = Callable[[Callable[[], Mapping[str, Plugin]]], AbstractAsyncContextManager[None]]
 MAX_TOOL_NAME_CHARS = 64  # accepted by every provider
 MAX_DESCRIPTION_BYTES = 600  # of the plugin, in the description of each of its tools
 MAX_RESULT_BYTES = 24_000
@@ -67,6 +71,33 @@ PARAMETERS: dict[str, JsonValue] = {
     "required": ["question"],
     "additionalProperties": False,
 }
+
+
+def check_binding_host(host: str) -> str:
+    try:
+        check_host(host)
+    except ConfigError as error:
+        raise PydanticCustomError("secret", "{text}", {"text": error.message}) from None
+    return host
+
+
+class SecretBinding(BaseModel):
+    """Which plugins may send a secret to which hosts. Without `plugins`, all of them may; without `hosts`, to every
+    host: whoever may edit the plugin then chooses where the secret goes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(pattern=f"^{NAME.pattern}$")
+    """The name of the secret, as in `${secret:NAME}`."""
+    plugins: tuple[str, ...] | None = Field(default=None, min_length=1)
+    """The ids of the plugins that may send it."""
+    hosts: tuple[Annotated[str, AfterValidator(check_binding_host)], ...] | None = Field(default=None, min_length=1)
+    """The hosts that may receive it: `api.example.com`, `.example.com` or `host:port`."""
+
+    @model_validator(mode="after")
+    def _binds(self) -> Self:
+        if self.plugins is None and self.hosts is None:
+            raise PydanticCustomError("secret", "should have `plugins`, `hosts` or both.")
+        return self
 
 
 class Options(NetworkOptions):
@@ -86,6 +117,9 @@ class Options(NetworkOptions):
     """Context window of the model, in tokens. Prompts of flows use at most 80 % of it; longer data is truncated."""
     secrets_file: StatePath | None = None
     """The file of the secrets of plugins. Environment variables (`RIGHTSEAT_SECRET_…`) take precedence."""
+    secrets: tuple[SecretBinding, ...] = ()
+    """Which plugins may send which secrets to which hosts: `{name, plugins, hosts}`. A secret that is bound neither
+    here nor by `hosts` in the secrets file is sent nowhere."""
     allow_private: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """By plugin id: the private `host:port` that the plugin may connect to, out of those in its `plugin.json`."""
     user_tokens: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -106,7 +140,7 @@ class Options(NetworkOptions):
 
 def build(options: Options, parts: Parts) -> Toolbox:
     redactor = Redactor()
-    secrets = Secrets(environment(PREFIX), options.secrets_file)
+    secrets = build_secrets(options)
     allow_private = options.allow_private
 
     def allowed(plugin: Plugin) -> Sequence[str]:
@@ -146,7 +180,14 @@ def build(options: Options, parts: Parts) -> Toolbox:
         secrets, allow_private, options.allowed_lib_digests, options.users, options.context_window
     )
     workbench = Workbench(registry, dependencies, model, settings)
-    return PluginToolbox(collection, model, redactor, workbench, allow_private, needs, options.user_tokens)
+    toolbox = " ".join(str(folder) for folder in options.folders)
+    record = partial(record_uses, secrets, options.state, parts.secret_uses, toolbox)
+    return PluginToolbox(collection, model, redactor, workbench, allow_private, needs, options.user_tokens, record)
+
+
+def build_secrets(options: Options) -> Secrets:
+    grants = [SecretGrant(binding.name, binding.plugins, binding.hosts) for binding in options.secrets]
+    return Secrets(environment(PREFIX), options.secrets_file, grants)
 
 
 def warn(options: Options) -> Iterator[str]:
@@ -154,7 +195,9 @@ def warn(options: Options) -> Iterator[str]:
     plugins, problems = warnings.check_folders(
         options.folders, options.mode, OperatorSettings(lib=frozenset(options.allowed_lib_digests))
     )
-    secrets = Secrets(environment(PREFIX), options.secrets_file)
+    secrets = build_secrets(options)
+    if (recorded := options.state / RECORD_FILE).exists():
+        secrets.record(read_file(recorded))
     yield from problems
     yield from warnings.check_needs(plugins, secrets, options.allow_private, options.databases)
     yield from unused_private_hosts(options.allow_private, plugins)
@@ -200,7 +243,9 @@ class PluginToolbox:
         allow_private: Mapping[str, Sequence[str]] | None = None,
         needs: Callable[[Mapping[str, Plugin]], Iterator[str]] = lambda plugins: iter(()),
         user_tokens: Mapping[str, Sequence[str]] | None = None,
+        record: RecordUses | None = None,
     ) -> None:
+        self._record = record
         self.collection = collection
         self.workbench = workbench
         self._model = model
@@ -212,7 +257,7 @@ class PluginToolbox:
 
     async def __aenter__(self) -> Self:
         self._stack.enter_context(redact_logs(self._redactor))
-        await self._stack.enter_async_context(self.collection)
+        await self._open_collection()
         plugins = self.collection.registry.plugins()
         for line in (
             *unused_private_hosts(self._allow_private, plugins),
@@ -225,6 +270,10 @@ class PluginToolbox:
         except ConfigError as error:  # only the step that needs the secret fails
             logger.warning("%s", error)
         return self
+
+    async def _open_collection(self) -> None:
+        async with self._record(self.collection.registry.plugins) if self._record is not None else nullcontext():
+            await self._stack.enter_async_context(self.collection)
 
     async def __aexit__(self, *exception: object) -> None:
         await self._stack.aclose()

@@ -51,6 +51,7 @@ def plugins() -> dict[str, Any]:
         "model": "upstream",
         "folders": [ENVIRONMENT["RS_PLUGINS_DIR"]],
         "allow_private": {"steps": [address]},
+        "secrets": [{"name": "STEPS_TOKEN", "plugins": ["steps"], "hosts": [address]}],
     }
 
 

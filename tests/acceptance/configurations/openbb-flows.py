@@ -7,6 +7,7 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
 PORTS = {"host_security": 39181, "weather": 39182, "file_convert": 39183}
+SECRETS = {"host_security": "HOST_SECURITY_TOKEN", "weather": "WEATHER_KEY", "file_convert": "FILE_CONVERT_SECRET"}
 FILES = ("plugin.json", "openapi.yaml")
 
 state = Path(os.environ["RS_STATE_DIR"])
@@ -30,6 +31,10 @@ whole = {
             "type": "plugins",
             "folders": [str(state / "plugins")],
             "allow_private": {plugin: [f"127.0.0.1:{port}"] for plugin, port in apis.items()},
+            "secrets": [
+                {"name": SECRETS[plugin], "plugins": [plugin], "hosts": [f"127.0.0.1:{port}"]}
+                for plugin, port in apis.items()
+            ],
         }
     },
     "agents": {

@@ -12,7 +12,7 @@ import pytest
 
 from rightseat.core.types import JsonValue
 from rightseat.egress.redaction import Redactor, redact_logs
-from rightseat.egress.secrets import Secrets
+from rightseat.egress.secrets import EVERY_SECRET, SecretGrant, Secrets
 from rightseat.egress.untrusted import UntrustedClient
 from rightseat.plugins.definition import Auth, Flow, PluginDatabase, Step
 from rightseat.plugins.model_calls import ModelRequest, ModelResponse
@@ -25,6 +25,8 @@ from rightseat.plugins.testing.mocks import ScriptedModelCaller
 from tests.plugins.flows.playing import Play, exchange, flow_of, get, plugin_of, post, speak
 from tests.plugins.operations.examples import json_answer
 from tests.tcp import Visit, playing
+
+EVERYWHERE = [SecretGrant(EVERY_SECRET)]
 
 SECRET = "case-secret-KEY-7f3a"
 OTHER = "case-secret-OTHER-7f3a"
@@ -211,7 +213,11 @@ async def test_section_17_8_an_echoed_secret_is_stored_nowhere_after_a_failed_re
     auth = (*AUTH, Auth("header", {"X-Other": "${secret:OTHER}"}))
     redactor = Redactor()
     sender = OperationClient(
-        UntrustedClient(), Secrets(secrets), redactor, lambda plugin: allowed, max_response_bytes=10_000
+        UntrustedClient(),
+        Secrets(secrets, grants=EVERYWHERE),
+        redactor,
+        lambda plugin: allowed,
+        max_response_bytes=10_000,
     )
     flow, scope = flow_with(get("then", "end", timeout=0.5)), Scope("What is there?")
     async with playing(script) as server:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rightseat.egress.redaction import Redactor
-from rightseat.egress.secrets import Secrets
+from rightseat.egress.secrets import EVERY_SECRET, SecretGrant, Secrets
 from rightseat.egress.untrusted import UntrustedClient
 from rightseat.plugins.definition import (
     Auth,
@@ -19,6 +19,8 @@ from rightseat.plugins.definition import (
 )
 from rightseat.plugins.operations import OperationClient
 from tests.tcp import Script, Visit
+
+EVERYWHERE = [SecretGrant(EVERY_SECRET)]
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
@@ -55,7 +57,7 @@ def sender(
     environ = {f"RIGHTSEAT_SECRET_{name}": value for name, value in secrets.items()}
     more = {"clock": clock} if clock else {}
     return OperationClient(
-        UntrustedClient(), Secrets(environ), redactor or Redactor(), lambda plugin: ["127.0.0.1"],
+        UntrustedClient(), Secrets(environ, grants=EVERYWHERE), redactor or Redactor(), lambda plugin: ["127.0.0.1"],
         lambda plugin: trusted, max_response_bytes=largest, **more,
     )  # fmt: skip
 

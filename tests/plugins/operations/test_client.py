@@ -304,3 +304,12 @@ async def test_R_4_8_a_file_inside_a_response_is_read_even_if_it_is_invalid_base
     (artifact,) = result.artifacts
     assert base64.b64decode(artifact.data, validate=True) == content
     assert (artifact.size, result.output) == (len(content), {"name": "a.txt", "body": f"<a.txt, {len(content)} bytes>"})
+
+
+async def test_a_dry_run_says_which_secret_would_not_be_sent() -> None:
+    unbound = OperationClient(UntrustedClient(), Secrets({"RIGHTSEAT_SECRET_KEY": "a-key-canary"}), Redactor())
+
+    (problem,) = unbound.list_secret_problems(plugin("https://api.example.com", auth=[KEY]))
+
+    assert "may not send the secret 'KEY' to api.example.com:443" in problem
+    assert sender(KEY="a-key-canary").list_secret_problems(plugin("https://api.example.com", auth=[KEY])) == []

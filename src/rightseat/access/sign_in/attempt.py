@@ -4,9 +4,9 @@ import secrets
 
 import msgspec
 from starlette.datastructures import Headers
-from starlette.requests import cookie_parser
 from starlette.responses import Response
 
+from rightseat.access.sessions import read_cookie
 from rightseat.access.sign_in.refusal import SignInRefused
 
 SECURE_ATTEMPT_COOKIE = "__Host-rightseat-sign-in"
@@ -29,10 +29,10 @@ def new_attempt() -> SignInAttempt:
     return SignInAttempt(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
-def find_attempt_cookie(headers: Headers) -> str:
-    """Raises `SignInRefused`."""
-    found = {name: value for line in headers.getlist("cookie") for name, value in cookie_parser(line).items()}
-    cookie = found.get(SECURE_ATTEMPT_COOKIE) or found.get(PLAIN_ATTEMPT_COOKIE)
+def find_attempt_cookie(headers: Headers, *, is_secure: bool) -> str:
+    """Over https only under the name that no sister domain can set: else it could have its victim finish the sign-in of
+    an attacker. Raises `SignInRefused`."""
+    cookie = read_cookie(headers, SECURE_ATTEMPT_COOKIE if is_secure else PLAIN_ATTEMPT_COOKIE)
     if not cookie:
         raise SignInRefused("expired", NOT_BEGUN)
     return cookie

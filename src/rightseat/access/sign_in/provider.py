@@ -172,7 +172,7 @@ class OpenIdProvider:
             "end_session_endpoint",
         ):
             if (address := getattr(found, name)) is not None:
-                check_endpoint(name, address)
+                check_endpoint(name, address, self._options.issuer)
         return found
 
     async def _use(self, metadata: ProviderMetadata) -> None:

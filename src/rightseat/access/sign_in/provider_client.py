@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from ipaddress import ip_address
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -93,12 +94,27 @@ def quote_text(response: ProviderResponse, redactor: Redactor) -> str:
     return f": {text}" if text else ""
 
 
-def check_endpoint(name: str, url: str) -> str:
-    """Raises `SignInRefused`. Codes, tokens and secrets are sent to it, so http is only for this machine."""
+def check_endpoint(name: str, url: str, issuer: str) -> str:
+    """Raises `SignInRefused`. Codes, tokens and secrets are sent to it, so http is only for this machine.
+
+    The document of an issuer elsewhere cannot name an address of this machine or its network: the server would send
+    requests to services there.
+    """
     try:
         parts = parse_base_url(url)
     except ValueError as error:
         raise SignInRefused("invalid_response", f"the provider's {name} {url!r} is not valid: {error}") from None
     if parts.fragment or (parts.scheme != "https" and not is_loopback(parts.hostname or "")):
         raise SignInRefused("invalid_response", f"the provider's {name} {url!r} should begin with https://")
+    host, issuer_host = parts.hostname or "", parse_base_url(issuer).hostname or ""
+    if host != issuer_host and is_internal(host) and not is_internal(issuer_host):
+        raise SignInRefused("invalid_response", f"the provider's {name} {url!r} is an internal address")
     return url
+
+
+def is_internal(host: str) -> bool:
+    """Whether this is an address that is not public, or a name of this machine."""
+    try:
+        return not ip_address(host.strip("[]")).is_global
+    except ValueError:
+        return is_loopback(host) or host.endswith(".localhost")

@@ -47,10 +47,6 @@ class SignInAddresses:
     def console_url(self) -> str:
         return f"{self.public_url}{self.console_path}/"
 
-    @property
-    def is_secure(self) -> bool:
-        return self.public_url.startswith("https:")
-
 
 @dataclass(frozen=True, slots=True)
 class SignIn:

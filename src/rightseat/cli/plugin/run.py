@@ -25,7 +25,7 @@ from rightseat.core.events import Custom, Event, Interrupt, RunFinished
 from rightseat.core.stream import codec
 from rightseat.core.types import JsonValue
 from rightseat.egress.redaction import Redactor
-from rightseat.egress.secrets import PREFIX, Secrets
+from rightseat.egress.secrets import EVERY_SECRET, PREFIX, SecretGrant, Secrets
 from rightseat.egress.untrusted import UntrustedClient
 from rightseat.plugins import flows
 from rightseat.plugins.definition import Flow, Plugin
@@ -159,7 +159,8 @@ async def open_dependencies(
     assembly = app.assemble(in_memory(config))
     redactor = Redactor()
     allowed = plugin.allow_private if allow_private else ()
-    sender = OperationClient(UntrustedClient(), Secrets(environment(PREFIX)), redactor, lambda plugin: allowed)
+    secrets = Secrets(environment(PREFIX), grants=[SecretGrant(EVERY_SECRET)])  # those of the person who runs it
+    sender = OperationClient(UntrustedClient(), secrets, redactor, lambda plugin: allowed)
     tool_runner = ToolRunner([plugin.lib] if plugin.lib and allow_lib else [])
     with TemporaryDirectory() as state:
         async with assembly.opened(), Databases(Path(state)) as databases, tool_runner:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any
 
 import msgspec
@@ -50,6 +50,7 @@ class RunExecutor:
         self._activity = activity or Activity()
         self._transient_runs = transient_runs
         self._keys: dict[str, str] = {}  # the run that is executed here → the name of the API key that started it
+        self._reasons: dict[str, str] = {}  # the run that is being cancelled here → why
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and the engine has not performed yet
         self._log = log
         self._threads = threads
@@ -72,9 +73,16 @@ class RunExecutor:
             raise
         return slot.mark(ask)
 
-    def runs_of_key(self, name: str) -> list[str]:
-        """The runs that are executed here and were started with the API key."""
-        return [run_id for run_id, key in self._keys.items() if key == name]
+    def runs_of_keys(self, names: Collection[str]) -> list[tuple[str, str]]:
+        """The runs that are executed here and were started with these API keys, each with its key.
+
+        Without those that are being cancelled already, see `explain_end`.
+        """
+        return [(id, key) for id, key in self._keys.items() if key in names and id not in self._reasons]
+
+    def explain_end(self, run_id: str, reason: str) -> None:
+        """Why a run that is executed here is about to be cancelled, for its user."""
+        self._reasons[run_id] = reason
 
     def needs_slot(self, ask: Ask) -> bool:
         """Whether the claim of an admitted run must look for its slot in the store.
@@ -144,11 +152,12 @@ class RunExecutor:
         slot.activate()
         if task := asyncio.current_task():
             task.add_done_callback(lambda _: slot.release())  # in every case, even if the task fails
+            task.add_done_callback(lambda _: self._reasons.pop(ask.run_id, None))
             if key := ask.caller.key or CALLER.get().key:
                 self._keys[ask.run_id] = key
                 task.add_done_callback(lambda _: self._keys.pop(ask.run_id, None))
         reducer = Reducer(ask.state)
-        failures = FailureRecorder(ask, reducer)
+        failures = FailureRecorder(ask, reducer, lambda: self._reasons.get(ask.run_id, ""))
         begun = self.begun.pop(ask.run_id, None)
         is_new = begun is not None
         if begun is None and ask.durable:

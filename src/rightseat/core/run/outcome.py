@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Literal, NamedTuple, Self
 
@@ -104,10 +105,14 @@ class Outcome:
 
 
 class FailureRecorder:
-    """Records and logs the failures of one run. Of several failures with the same code, the first is kept."""
+    """Records and logs the failures of one run. Of several failures with the same code, the first is kept.
 
-    def __init__(self, ask: Ask, reducer: Reducer) -> None:
+    `explain_end` returns why the run is being cancelled, for its user; an empty text if a person or a client did it.
+    """
+
+    def __init__(self, ask: Ask, reducer: Reducer, explain_end: Callable[[], str] = str) -> None:
         self._ask = ask
+        self._explain_end = explain_end
         self._reducer = reducer
         self._known: dict[str, Failure] = {}
         self._started = time.monotonic()
@@ -122,7 +127,7 @@ class FailureRecorder:
         if is_cancelled():
             if not isinstance(error, asyncio.CancelledError):
                 logger.warning("run %s failed while it was cancelled", run_id, exc_info=error)
-            return RunFinished("cancelled")
+            return RunFinished("cancelled", reason=self._explain_end())
         origin = getattr(error, ORIGIN, None) or FailureOrigin(operation, "")
         source = source_of(error, origin.operation)
         if isinstance(error, RightseatError):

@@ -269,8 +269,9 @@ class UIStreamEncoder:
             return [*chunks, {"type": "finish", "finishReason": "other" if is_question else "tool-calls"}]
         if self._has_calls:
             chunks += [{"type": "start-step"}, {"type": "finish-step"}]
-        if event.outcome == "cancelled":
-            return [*chunks, {"type": "abort"}]
+        if event.outcome == "cancelled":  # an abort has no text in all versions of the SDK
+            end = {"type": "error", "errorText": event.reason} if event.reason else {"type": "abort"}
+            return [*chunks, end]
         return [*chunks, {"type": "finish", "finishReason": FINISH_REASONS.get(self._reason, "stop")}]
 
 

@@ -205,7 +205,7 @@ class DeltaReader:
         if event.interrupts:
             return ErrorResponse.of_run("approval_required", self._explain_approval(event.interrupts))
         if event.outcome == "cancelled":
-            return ErrorResponse.of_run("cancelled", "The run was cancelled before it finished.")
+            return ErrorResponse.of_run("cancelled", event.reason or "The run was cancelled before it finished.")
         for name in self._unknown:
             self.warnings.append(f"The model called {name!r}, which is not one of the tools; the call was ignored.")
         if self._calls and self._server_calls:

@@ -76,7 +76,8 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     if not auth.is_open:
-        auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours))
+        public_url = own_server.config.server.public_url if own_server is not None else None
+        auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours, public_url))
     sign_in = own_server.sign_in if own_server is not None else None
     permissions = Permissions(runtime)
     is_editing = options.edit and not auth.is_open
@@ -115,7 +116,7 @@ def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handl
         try:
             check_same_origin(request)
             body = b"" if request.method == "GET" else await read_body(request, max_bytes)
-            rights = await auth.rights_of(request.headers)
+            rights = auth.rights_of(request)
             response = await operation(OperatorRequest(principal, rights, body, request))
         except ClientDisconnect:
             return Response()  # the client is gone

@@ -7,15 +7,12 @@ from importlib.metadata import version
 from typing import Literal
 
 import msgspec
-from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
-from rightseat.access.sessions import delete_cookies, set_cookie
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.access.sign_in.service import SignIn
 from rightseat.config import FILE
-from rightseat.faces._shared.base_url import base_url
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.requests import OperatorRequest, Routes
@@ -99,24 +96,22 @@ class SessionRoutes:
 
     async def sign_in(self, request: OperatorRequest) -> Response:
         response = Response(status_code=204)
-        cookie = await self._auth.open_session(request.http.headers)
-        if cookie is not None:
-            set_cookie(response, cookie, is_secure=is_secure(request.http))
+        if await self._auth.open_session(request.http, response):
             write_line("%s signed in", request.principal.id, kind="sign_in")
         return response
 
     async def sign_out(self, request: OperatorRequest) -> Response:
-        """A session of the identity provider ends here and, if it has an address for that, there too: `continue` is
-        where the page goes on."""
+        """The session ends on all servers. One of the identity provider ends there too, if it has an address for that:
+        `continue` is where the page goes on."""
         url = await self._find_sign_out_url(request)
         response = Response(status_code=204) if url is None else json_response(SignedOut(url))
-        delete_cookies(response, is_secure=is_secure(request.http))
+        await self._auth.end_session(request.http, response)
         if not self._auth.is_open:
             write_line("%s signed out", request.principal.id, kind="sign_in")
         return response
 
     async def _find_sign_out_url(self, request: OperatorRequest) -> str | None:
-        if self._sign_in is None or not self._auth.has_sign_in_session(request.http.headers):
+        if self._sign_in is None or not self._auth.has_sign_in_session(request.http):
             return None
         try:
             return await self._sign_in.find_sign_out_url()
@@ -127,8 +122,3 @@ class SessionRoutes:
 
 def describe_sign_in(sign_in: SignIn | None) -> SignInOffer | None:
     return None if sign_in is None else SignInOffer(sign_in.name, sign_in.addresses.start_url)
-
-
-def is_secure(request: Request) -> bool:
-    """Whether browsers reach this server by https, perhaps through a proxy."""
-    return base_url(request).startswith("https:")

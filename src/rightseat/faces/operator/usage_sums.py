@@ -104,7 +104,7 @@ class UsageRoutes:
 
     async def _user_of(self, request: OperatorRequest) -> str | None:
         """The user whose usage the request may see; None for all users."""
-        if request.rights.watch is None or await self._auth.has_named_scope(request.http.headers, "usage"):
+        if request.rights.watch is None or self._auth.has_named_scope(request.http, "usage"):
             return None
         return request.principal.id
 

@@ -12,9 +12,15 @@ from rightseat.plugins.definition import Auth, Plugin
 
 
 class SecretSource(Protocol):
-    """Raises `SecretMissing`."""
+    """The secrets that one plugin may use. Raises `SecretMissing`."""
 
-    async def resolve(self, name: str, *, host: str) -> str: ...
+    async def resolve(self, name: str, *, host: str, named_by: str = "") -> str: ...
+
+    def check(self, name: str, *, host: str) -> None: ...
+
+
+class SecretsByPlugin(Protocol):
+    def of_plugin(self, plugin: str) -> SecretSource: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +66,8 @@ def mask_auth(auth: Auth) -> Auth:
     )
 
 
-async def resolve_auth(auth: Auth, secrets: SecretSource, redactor: Redactor, host: str) -> Auth:
-    """Replace placeholders by the secrets that are bound to this host. Raises `SecretMissing`."""
+async def resolve_auth(auth: Auth, secrets: SecretSource, redactor: Redactor, host: str, named_by: str = "") -> Auth:
+    """Replace placeholders by the secrets that may be sent to this host. Raises `SecretMissing`."""
     for name, value in auth.args.items():
         if (
             (auth.type != "oidc" or name == "client_secret")
@@ -70,14 +76,15 @@ async def resolve_auth(auth: Auth, secrets: SecretSource, redactor: Redactor, ho
         ):
             redactor.add(value)  # a secret written in the plugin file is still a secret
     return Auth(
-        auth.type, {name: await resolve_secrets(value, secrets, redactor, host) for name, value in auth.args.items()}
+        auth.type,
+        {name: await resolve_secrets(value, secrets, redactor, host, named_by) for name, value in auth.args.items()},
     )
 
 
-async def resolve_secrets(text: str, secrets: SecretSource, redactor: Redactor, host: str) -> str:
+async def resolve_secrets(text: str, secrets: SecretSource, redactor: Redactor, host: str, named_by: str = "") -> str:
     values: dict[str, str] = {}
     for name in find_placeholders(text):
-        values[name] = await secrets.resolve(name, host=host)
+        values[name] = await secrets.resolve(name, host=host, named_by=named_by)
         redactor.add(values[name])
     return PLACEHOLDER.sub(lambda match: values[match[1]], text)
 

@@ -19,7 +19,7 @@ from rightseat.egress.untrusted import FetchRequest, FetchResponse, Reason, Requ
 from rightseat.plugins.definition import Operation, Plugin
 from rightseat.plugins.operations.auth import (
     RequestCredentials,
-    SecretSource,
+    SecretsByPlugin,
     build_credentials,
     find_token_server,
     format_host_port,
@@ -29,6 +29,7 @@ from rightseat.plugins.operations.auth import (
 )
 from rightseat.plugins.operations.request import METHODS_WITH_BODY, RequestDraft, build_draft
 from rightseat.plugins.operations.response import OperationResponse, read
+from rightseat.plugins.operations.secret_uses import list_uses
 from rightseat.plugins.operations.tokens import FetchClient, OidcTokens, TokenOwner
 from rightseat.plugins.results import StepErrorCode, StepFailed, StepResult, StepUsage
 from rightseat.plugins.scope import Upload
@@ -38,6 +39,7 @@ logger = logging.getLogger(__name__)
 DEFAULT_TIMEOUT_S = 60.0
 MAX_RESPONSE_BYTES = 10 * 2**20
 MAX_URL_CHARS = 32 * 1024
+SECRETS_UNREADABLE = "The server cannot read its secret store; its log has the details."
 ERROR_CODES: dict[Reason, StepErrorCode] = {
     "connect": "connect",
     "broken": "connect",
@@ -74,7 +76,7 @@ class OperationClient:
     def __init__(
         self,
         client: FetchClient,
-        secrets: SecretSource,
+        secrets: SecretsByPlugin,
         redactor: Redactor,
         allowed: Callable[[Plugin], Sequence[str]] = lambda plugin: (),
         trusted: Callable[[Plugin], Sequence[str]] = lambda plugin: (),
@@ -103,6 +105,19 @@ class OperationClient:
         """Return the request that `send` would send. Raises `StepFailed` if the request cannot be built."""
         written = self._build_draft(plugin, operation, arguments, files, idempotency_key)
         return self._build_preview(written, mask_credentials(plugin))
+
+    def list_secret_problems(self, plugin: Plugin) -> list[str]:
+        """Why `send` would refuse to send a secret of the plugin, for a dry run."""
+        problems: list[str] = []
+        for use in list_uses({plugin.id: plugin}):
+            try:
+                self._secrets.of_plugin(use.plugin).check(use.secret, host=use.host)
+            except SecretMissing as error:
+                problems.append(error.message)
+            except ConfigError as error:
+                logger.error("Cannot read the secret store: %s", error)
+                return [SECRETS_UNREADABLE]
+        return problems
 
     async def send(
         self,
@@ -164,8 +179,10 @@ class OperationClient:
         trusted = tuple(self._trusted(call.plugin))
         owner = TokenOwner(call.plugin.identity, call.user.id, call.token, trusted)
         auths = call.plugin.auth
-        place = format_host_port(call.plugin.server)
-        ready = [await resolve_auth(a, self._secrets, self._redactor, find_token_server(a) or place) for a in auths]
+        place, secrets = format_host_port(call.plugin.server), self._secrets.of_plugin(call.plugin.id)
+        if format_host_port(call.draft.url) != place:  # the secrets are resolved for the server, and sent to the draft
+            raise StepFailed("internal", f"The request would leave the server {place}.", details={"sent": False})
+        ready = [await resolve_auth(a, secrets, self._redactor, find_token_server(a) or place) for a in auths]
         limits = RequestLimits(max_bytes=self._max_response_bytes, timeout=call.timeout, read_timeout=call.timeout)
         for is_last in (False, True):
             tokens = [await self._tokens.get(a, owner, policy) if a.type == "oidc" else "" for a in auths]
@@ -226,8 +243,7 @@ async def convert_errors(work: Callable[[], Awaitable[FetchResponse]]) -> FetchR
         raise StepFailed("secret_missing", error.message, details={"sent": False}) from None
     except ConfigError as error:
         logger.error("Cannot read the secret store: %s", error)
-        message = "The server cannot read its secret store; its log has the details."
-        raise StepFailed("secret_missing", message, details={"sent": False}) from None
+        raise StepFailed("secret_missing", SECRETS_UNREADABLE, details={"sent": False}) from None
     except ValueError as error:
         raise StepFailed("internal", f"Cannot encode the request: {error}.", details={"sent": False}) from None
 

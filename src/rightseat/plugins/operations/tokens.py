@@ -16,7 +16,7 @@ from rightseat.egress.credentials.cache import DEFAULT_LIFETIME_S, Token, TokenC
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.untrusted import FetchRequest, FetchResponse, RequestLimits
 from rightseat.plugins.definition import Auth, Identity
-from rightseat.plugins.operations.auth import SecretSource, format_host_port, resolve_auth
+from rightseat.plugins.operations.auth import SecretsByPlugin, find_token_server, format_host_port, resolve_auth
 from rightseat.plugins.results import StepFailed
 
 LIMITS = RequestLimits(max_bytes=2**20, timeout=30.0, read_timeout=30.0)
@@ -67,7 +67,7 @@ class OidcTokens:
     def __init__(
         self,
         client: FetchClient,
-        secrets: SecretSource,
+        secrets: SecretsByPlugin,
         redactor: Redactor,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -97,7 +97,8 @@ class OidcTokens:
         check_subject(auth, owner)
         url, is_posted = await self._endpoint(auth, policy)
         check_token_server(auth, owner, url)
-        ready = await resolve_auth(auth, self._secrets, self._redactor, format_host_port(url))
+        secrets, issuer = self._secrets.of_plugin(owner.plugin.id), find_token_server(auth) or ""
+        ready = await resolve_auth(auth, secrets, self._redactor, format_host_port(url), issuer)
         incoming = await self._client.send(write_request(url, ready, owner, is_posted), policy, LIMITS)
         token = read_token(url, incoming)
         self._redactor.add(token.value, is_temporary=True)

@@ -3,13 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from rightseat.egress.secrets import Secrets, variable_name
+from rightseat.egress.secrets import SecretMissing, Secrets, format_grant, variable_name
 from rightseat.plugins import loading
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.diagnostics import Mode
 from rightseat.plugins.loading import OperatorSettings
+from rightseat.plugins.operations.secret_uses import list_uses
 from rightseat.plugins.packaging.install import summarize
 from rightseat.plugins.registry import find_plugin_folders
+from rightseat.plugins.secret_records import order_uses
 
 
 def check_folders(
@@ -40,9 +42,25 @@ def check_needs(
         for name in summarize(plugin, {}).secrets:
             if not secrets.has(name):
                 yield f"The plugin {id} needs the secret {name}: set {variable_name(name)}."
+        yield from check_bindings(plugin, secrets)
         for place in plugin.allow_private:
             if place not in confirmed.get(id, ()):
                 yield f"The plugin {id} needs the private address {place}: confirm it in `allow_private`."
         for name, database in plugin.databases.items():
             if database.bundled is None and name not in databases.get(id, {}):
                 yield f"The plugin {id} needs the database {name}: configure it in `databases`."
+
+
+def check_bindings(plugin: Plugin, secrets: Secrets) -> Iterator[str]:
+    """Yield which secrets the plugin may not send, and which only because it sent them before secrets were bound."""
+    for use in order_uses(list_uses({plugin.id: plugin})):
+        try:
+            secrets.of_plugin(plugin.id).check(use.secret, host=use.host)
+        except SecretMissing as error:
+            yield error.message
+            continue
+        if not secrets.is_bound(use):
+            yield (
+                f"The plugin {use.plugin!r} sends the secret {use.secret!r} to {use.host} because it did so before "
+                f"secrets were bound. To keep it, add to `secrets` of the toolbox: {format_grant(use)}"
+            )

@@ -72,8 +72,14 @@ class MockNetwork:
 class MockSecrets:
     """Resolves every name to a distinctive value."""
 
-    async def resolve(self, name: str, *, host: str) -> str:
+    def of_plugin(self, plugin: str) -> "MockSecrets":
+        return self
+
+    async def resolve(self, name: str, *, host: str, named_by: str = "") -> str:
         return mock_secret(name)
+
+    def check(self, name: str, *, host: str) -> None:
+        """No case sends a secret anywhere."""
 
     def has(self, name: str) -> bool:
         return True

@@ -184,11 +184,7 @@ class AguiEncoder:
             case RunFinished():
                 return [*self._write_late_start(), *self._close_open(), self._write_finish(event)]
             case RunFailed(code=code, message=message):
-                return [
-                    *self._write_late_start(),
-                    *self._close_open(),
-                    {"type": "RUN_ERROR", "message": message, "code": code},
-                ]
+                return [*self._write_late_start(), *self._close_open(), write_error(code, message)]
             case ModelResponseEnded() | SpanStarted() | SpanEnded():
                 return []  # AG-UI has no such event
             case _:
@@ -315,6 +311,8 @@ class AguiEncoder:
         return endings
 
     def _write_finish(self, event: RunFinished) -> Json:
+        if event.outcome == "cancelled" and event.reason:
+            return write_error("cancelled", event.reason)  # the protocol's end of a cancelled run has no text
         finished: Json = {"type": "RUN_FINISHED", **self._names}
         if event.result is not None:
             finished["result"] = event.result
@@ -326,6 +324,10 @@ class AguiEncoder:
         elif event.outcome == "waiting" and self._calls:
             finished["outcome"] = {"type": "success", "pendingToolCallIds": list(self._calls)}
         return finished | self._finish
+
+
+def write_error(code: str, message: str) -> Json:
+    return {"type": "RUN_ERROR", "message": message, "code": code}
 
 
 def build_frame_head(kind: str, field: str, id: str) -> bytes:

@@ -157,5 +157,5 @@ def response_status(event: RunFinished | RunFailed) -> Value:
         return failures.write_failed_status(event.code, event.message)
     if event.outcome == "cancelled":
         # Not MESSAGE_STREAM_INTERRUPTED: react-core ignores that code and would run an incomplete tool call.
-        return failures.write_failed_status("cancelled", "The answer was stopped.")
+        return failures.write_failed_status("cancelled", event.reason or "The answer was stopped.")
     return {"__typename": "SuccessResponseStatus", "code": "Success"}

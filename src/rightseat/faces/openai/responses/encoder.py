@@ -339,6 +339,8 @@ class ResponseEventEncoder:
         if event.outcome == "waiting" and not approvals:
             self._hand_over_unknown_calls()
         self._report_unknown_calls()
+        if event.outcome == "cancelled" and event.reason:
+            return self._fail("cancelled", event.reason)
         if event.outcome == "cancelled":
             self.status = "cancelled"  # the protocol has no event for this
             return

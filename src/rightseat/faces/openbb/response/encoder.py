@@ -311,7 +311,7 @@ class ResponseEncoder:
             yield from self._finish_waiting(event)
             return
         if event.outcome == "cancelled":
-            yield from self._write_text(STOPPED)
+            yield from self._write_text(f"\n\n{event.reason}" if event.reason else STOPPED)
         elif not self._has_text and not self._has_artifact:
             yield from self._write_text(NO_ANSWER)
         elif not self._is_plain:

@@ -39,9 +39,10 @@ async def perform(context: StepContext, filled: FilledSlots) -> StepResult:
             context.plugin, operation, filled.arguments, files, context.scope.user
         )
         record: dict[str, JsonValue] = {"request": msgspec.to_builtins(request), "dry_run": True}
-        return StepResult(
-            build_example(operation.response or {}), f"{operation.name} was not sent (dry run)", record=record
-        )
+        if problems := context.dependencies.sender.list_secret_problems(context.plugin):
+            record["warnings"] = [*problems]
+        summary = ". ".join([f"{operation.name} was not sent (dry run)", *problems])
+        return StepResult(build_example(operation.response or {}), summary, record=record)
     return await context.dependencies.sender.send(
         context.plugin,
         operation,
