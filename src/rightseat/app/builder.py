@@ -172,7 +172,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         redactor_of(config),
         own_server,
         identity_provider,
-        ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
+        reads=ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
     )
 
 
