@@ -7,6 +7,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
+from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
@@ -49,6 +50,15 @@ class ScopedThreads:
     async def load(self, thread_id: str, principal: Principal) -> Thread | None:
         thread = await self._threads.load(thread_id, principal)
         return thread if thread is None or is_visible(thread, principal) else None
+
+    async def outline(self, thread_id: str, principal: Principal) -> ThreadOutline | None:
+        outline = await read_outline(self._threads, thread_id, principal)
+        return outline if outline is None or is_visible(outline, principal) else None
+
+    async def read_messages(self, thread_id: str, principal: Principal, start: int, stop: int) -> Sequence[Message]:
+        if principal.agents is not None and await self.outline(thread_id, principal) is None:
+            return ()
+        return await read_messages(self._threads, thread_id, principal, start, stop)
 
     async def list(
         self,
@@ -102,12 +112,12 @@ class ScopedThreads:
     async def _check(self, thread_id: str, principal: Principal) -> None:
         if principal.agents is None:
             return
-        thread = await self._threads.load(thread_id, principal)
-        if thread is not None and not is_visible(thread, principal):
+        outline = await read_outline(self._threads, thread_id, principal)
+        if outline is not None and not is_visible(outline, principal):
             raise ThreadNotFound(thread_id)
 
 
-def is_visible(thread: Thread, principal: Principal) -> bool:
+def is_visible(thread: Thread | ThreadOutline, principal: Principal) -> bool:
     """Whether the principal may use all agents that took part in the thread."""
     first = [thread.summary.agent] if thread.summary else []
     return all(principal.may_use(agent) for agent in (*first, *(run.agent for run in thread.runs)))

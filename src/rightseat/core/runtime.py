@@ -28,6 +28,7 @@ from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.messages import Message
 from rightseat.core.model import Model
 from rightseat.core.prices import Prices
 from rightseat.core.read_limits import hold_read, leave_reads
@@ -40,6 +41,7 @@ from rightseat.core.run.transient import TransientRuns
 from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.stops import POLL_INTERVAL_S, Stops
 from rightseat.core.tally import RecentTallies
+from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
 from rightseat.core.tracing import NO_OBSERVER, Observer
 from rightseat.core.workbench import PluginWorkbench
@@ -243,8 +245,8 @@ class Runtime:
 
     async def stop(self, thread_id: str, principal: Principal, run_id: str | None = None) -> bool:
         """Cancel the thread's current run, or only the run with this id, which may be the client's id for it."""
-        thread = await self._threads.load(thread_id, principal)
-        live = [run for run in thread.runs if run.outcome is None] if thread else []
+        outline = await read_outline(self._threads, thread_id, principal)
+        live = [run for run in outline.runs if run.outcome is None] if outline else []
         wanted = [run for run in live if run_id in (None, run.client_run_id, run.id)]
         return bool(wanted) and await self.cancel(wanted[-1].id)
 
@@ -255,6 +257,22 @@ class Runtime:
     async def thread(self, thread_id: str, principal: Principal) -> Thread | None:
         await hold_read()
         return await self._threads.load(thread_id, principal)
+
+    async def outline(self, thread_id: str, principal: Principal, *, is_settled: bool = False) -> ThreadOutline | None:
+        """The thread without its messages. `is_settled` includes every run that has written its last event."""
+        await hold_read()
+        outline = await read_outline(self._threads, thread_id, principal)
+        if outline is None or not is_settled or not self._engine.supports_durable:
+            return outline
+        if all(run.outcome is not None for run in outline.runs):
+            return outline
+        await self._starter.settle(principal, thread_id)
+        return await read_outline(self._threads, thread_id, principal)
+
+    async def messages(self, thread_id: str, principal: Principal, start: int, stop: int) -> Sequence[Message]:
+        """The thread's messages from number `start` to before `stop`."""
+        await hold_read()
+        return await read_messages(self._threads, thread_id, principal, start, stop)
 
     async def settled(self, thread_id: str, principal: Principal) -> Thread | None:
         """The thread, including every run that has written its last event."""
@@ -283,11 +301,11 @@ class Runtime:
 
         If the log or the engine cannot be reached, the thread is deleted, and the rest once they are reachable again.
         """
-        thread = await self._threads.load(thread_id, principal)
+        outline = await read_outline(self._threads, thread_id, principal)
         if await self.stop(thread_id, principal):
             await self._until_stopped(thread_id, principal)
         run_ids = await self._threads.delete(thread_id, principal)
-        agent = thread.summary.agent if thread and thread.summary else ""
+        agent = outline.summary.agent if outline and outline.summary else ""
         self.activity.change_thread(ThreadActivity(thread_id, principal.id, agent, is_deleted=True))
         await self._forget(run_ids)
 
@@ -295,8 +313,8 @@ class Runtime:
         """Wait until another process has stopped its cancelled run. A run that does not stop can no longer write."""
         clock = asyncio.get_running_loop().time
         until = clock() + STOPPING_S
-        while clock() < until and (thread := await self._threads.load(thread_id, principal)):
-            if all(run.outcome is not None for run in thread.runs):
+        while clock() < until and (outline := await read_outline(self._threads, thread_id, principal)):
+            if all(run.outcome is not None for run in outline.runs):
                 return
             await asyncio.sleep(STOPPING_INTERVAL_S)
 

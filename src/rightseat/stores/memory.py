@@ -12,6 +12,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import QuotaExceeded, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Call, File, Image, Message, Part, Result, Text
+from rightseat.core.thread_parts import ThreadOutline, outline_of
 from rightseat.core.threads import (
     THREAD_BYTES,
     Expired,
@@ -146,6 +147,14 @@ class MemoryThreads:
             return None
         self._threads.move_to_end(thread_id)
         return Thread(thread_id, thread.messages, thread.state, tuple(thread.runs.values()), thread.summary)
+
+    async def outline(self, thread_id: str, principal: Principal) -> ThreadOutline | None:
+        thread = await self.load(thread_id, principal)
+        return None if thread is None else outline_of(thread)
+
+    async def read_messages(self, thread_id: str, principal: Principal, start: int, stop: int) -> Sequence[Message]:
+        thread = await self.load(thread_id, principal)
+        return () if thread is None else thread.messages[start:stop]
 
     async def list(
         self,

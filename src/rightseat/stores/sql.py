@@ -19,6 +19,7 @@ from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, 
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
 from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
+from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
@@ -190,6 +191,16 @@ class SqlThreads:
         if "\0" in thread_id or self._database.lacks_thread(thread_id):
             return None
         return await self._database.read(thread_queries.load, thread_id, principal.id)
+
+    async def outline(self, thread_id: str, principal: Principal) -> ThreadOutline | None:
+        if "\0" in thread_id or self._database.lacks_thread(thread_id):
+            return None
+        return await self._database.read(thread_queries.outline, thread_id, principal.id)
+
+    async def read_messages(self, thread_id: str, principal: Principal, start: int, stop: int) -> Sequence[Message]:
+        if "\0" in thread_id:
+            return ()
+        return await self._database.query(thread_queries.read_messages, thread_id, principal.id, start, stop)
 
     async def list(
         self,

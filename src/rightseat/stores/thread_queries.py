@@ -14,6 +14,7 @@ from sqlalchemy import (
     bindparam,
     delete,
     exists,
+    func,
     or_,
     select,
     tuple_,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call, Message
+from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, ThreadCursor
 from rightseat.core.types import JsonValue
 from rightseat.stores import rows
@@ -48,6 +50,16 @@ NEWEST_FIRST = tuple(column.desc() for column in USE_ORDER)
 
 LOAD = select(*SUMMARY, threads.c.state).where(*OWN_THREAD)
 MESSAGES = select(messages.c.message).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
+OUTLINE = select(
+    *SUMMARY, select(func.max(messages.c.position)).where(messages.c.thread_id == THREAD_ID).scalar_subquery()
+).where(*OWN_THREAD)
+SOME_MESSAGES = (
+    select(messages.c.message)
+    .join(threads, threads.c.id == messages.c.thread_id)
+    .where(*OWN_THREAD, messages.c.thread_id == THREAD_ID)
+    .where(messages.c.position >= bindparam("start"), messages.c.position < bindparam("stop"))
+    .order_by(messages.c.position)
+)
 RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(
     runs.c.thread_id == THREAD_ID
 )
@@ -89,6 +101,21 @@ def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
         tuple(RunRow(*row) for row in connection.execute(RUNS, own)),
         summary(found),
     )
+
+
+def outline(connection: Connection, thread_id: str, owner: str) -> ThreadOutline | None:
+    own = {"of_thread": thread_id, "of_owner": owner}
+    found = connection.execute(OUTLINE, own).first()
+    if found is None:
+        return None
+    count = 0 if found[-1] is None else found[-1] + 1  # positions have no gaps
+    return ThreadOutline(thread_id, count, tuple(RunRow(*row) for row in connection.execute(RUNS, own)), summary(found))
+
+
+def read_messages(connection: Connection, thread_id: str, owner: str, start: int, stop: int) -> list[Message]:
+    wanted = {"of_thread": thread_id, "of_owner": owner, "start": start, "stop": stop}
+    stored = connection.execute(SOME_MESSAGES, wanted).scalars()
+    return [msgspec.json.decode(one, type=Message) for one in stored]
 
 
 def list_threads(

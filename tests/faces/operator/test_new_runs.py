@@ -7,7 +7,7 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
-from rightseat.core.records import RunQuery
+from rightseat.core.records import Page, RunQuery, RunRecord
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces.operator import new_runs
@@ -29,7 +29,7 @@ class CountingRecords:
         self.pages = 0
         self._read, threads.records.runs = threads.records.runs, self._count  # type: ignore[method-assign]
 
-    async def _count(self, query: RunQuery) -> object:
+    async def _count(self, query: RunQuery) -> Page[RunRecord]:
         self.pages += 1
         return await self._read(query)
 

@@ -220,7 +220,7 @@ class LiveStream:
         self, seen: ThreadPosition, sent: set[str], reads: RequestReads, *, is_caught_up: bool
     ) -> bool:
         """Returns whether the client knows that it has what was stored when it came: always true."""
-        found = await self._permissions.find_thread(self._request, seen.thread, is_settled=False)
+        found = await self._permissions.find_thread(self._request, seen.thread, has_messages=False)
         if found is None:
             found = VisibleThread(Thread(seen.thread, ()), self._principal, is_own=True, has_words=True)
         self._permissions.record_opening(self._request, found)
@@ -242,7 +242,7 @@ class LiveStream:
         try:
             entries = await read_entries(self._runtime, run.id, after)
         except RunNotFound:
-            entries = [] if after else await self._restore(found.thread, run)
+            entries = [] if after else await self._restore(found, run)
         write = self._writer(found, run)
         for group in split_entries(join_entries(entries)):
             if frames := write(group):
@@ -263,7 +263,10 @@ class LiveStream:
         except RunNotFound:
             logger.info("run %s: its log is gone; its entries are not sent", run.id)
 
-    async def _restore(self, thread: Thread, run: RunRow) -> list[Entry]:
+    async def _restore(self, found: VisibleThread, run: RunRow) -> list[Entry]:
+        thread = await self._runtime.thread(found.thread.id, found.principal)
+        if thread is None or run not in thread.runs:
+            return []  # it was deleted meanwhile
         later = thread.runs[thread.runs.index(run) + 1 :]
         events = await restore_run(thread, run, later, self._read_or_nothing)
         return [Entry(run.epoch, 0, event) for event in events]

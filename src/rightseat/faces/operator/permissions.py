@@ -53,13 +53,13 @@ class Permissions:
         return self._runtime.records
 
     async def find_thread(
-        self, request: OperatorRequest, thread_id: str, right: Right = "watch", *, is_settled: bool = True
+        self, request: OperatorRequest, thread_id: str, right: Right = "watch", *, has_messages: bool = True
     ) -> VisibleThread | None:
         """The thread, if it is one of the user's, or of others and the right is for its agents.
 
-        `is_settled` waits for the messages of a run that is just ending.
+        With `has_messages` it has those of a run that is just ending too; otherwise none, and no state.
         """
-        load = self._runtime.settled if is_settled else self._runtime.thread
+        load = self._runtime.settled if has_messages else self._load_outline
         thread = await load(thread_id, request.principal)
         if thread is not None:
             return VisibleThread(thread, request.principal, is_own=True, has_words=True)
@@ -70,6 +70,10 @@ class Permissions:
             return None
         has_words = is_visible(thread, Principal(row.user, request.rights.read))
         return VisibleThread(thread, Principal(row.user, others), is_own=False, has_words=has_words)
+
+    async def _load_outline(self, thread_id: str, principal: Principal) -> Thread | None:
+        outline = await self._runtime.outline(thread_id, principal)
+        return None if outline is None else Thread(outline.id, (), None, outline.runs, outline.summary)
 
     async def open_thread(self, request: OperatorRequest, thread_id: str) -> VisibleThread:
         """The thread with its text, if the request may read it. Raises `OperatorNotFound`."""

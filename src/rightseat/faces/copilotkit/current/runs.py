@@ -163,7 +163,7 @@ class RunOperations:
         """Sends the thread in as few events as possible, then its active run, if any, to its end."""
         await self._agent(request)
         given = read_input(request.body)
-        thread = await self._runtime.thread(given.threadId, request.principal)
+        thread = await self._runtime.outline(given.threadId, request.principal)
         ended, active = split_runs(thread.runs if thread else ())
         events = self._events(request, given.version, given.threadId)
         body = await begin_pieces(events.write_compact(ended))

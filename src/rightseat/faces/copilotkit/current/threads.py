@@ -10,6 +10,7 @@ from rightseat.core.errors import BadRequest, RightseatError, RunNotFound
 from rightseat.core.records import Page, RecordReader, ThreadQuery, ThreadRow
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
+from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Pending, Summary, Thread, ThreadCursor, read_cursor
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.lost_log import read_entries
@@ -104,10 +105,10 @@ class ThreadOperations:
         return json_response({"messages": [write_stored_message(message) for message in messages]})
 
     async def events(self, request: OperationRequest) -> Response:
-        thread = await self._runtime.thread(request.ids["threadId"], request.principal)
+        thread = await self._runtime.outline(request.ids["threadId"], request.principal)
         return json_response({"events": await self._events(request, thread) if thread else []})
 
-    async def _events(self, request: OperationRequest, thread: Thread) -> list[dict[str, Any]]:
+    async def _events(self, request: OperationRequest, thread: ThreadOutline) -> list[dict[str, Any]]:
         events: list[dict[str, Any]] = []
         for run in thread.runs:
             try:

@@ -6,7 +6,7 @@ responses.
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
@@ -16,14 +16,21 @@ from rightseat.core.errors import RightseatError
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message
 from rightseat.core.runtime import Runtime
+from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Thread
 from rightseat.faces.openai.errors import InvalidRequest
-from rightseat.faces.openai.responses.input_items import PREFIXES, DecodedInput, Item
-from rightseat.faces.openai.responses.message_marks import MARK, read_mark
-from rightseat.faces.openai.responses.response_store import ResponseStore
+from rightseat.faces.openai.responses.conversation_items import (
+    CONVERSATION_ITEM_ID,
+    ConversationItems,
+    find_place,
+    read_forward,
+)
+from rightseat.faces.openai.responses.input_items import PREFIXES, DecodedInput, Item, calls_of
+from rightseat.faces.openai.responses.item_pages import PageQuery
+from rightseat.faces.openai.responses.message_marks import MARK
+from rightseat.faces.openai.responses.response_store import ResponseStore, response_id, response_of_item
 
 CONVERSATION_ID = re.compile("conv_[0-9a-f]{32}")
-CONVERSATION_ITEM_ID = re.compile("[a-z]+_([0-9a-f]{32})_c[0-9]{1,9}")
 
 
 class ConversationNotFound(RightseatError):
@@ -83,15 +90,21 @@ class ConversationStore:
         return _decode(found.content)
 
     async def load_thread(self, record: ConversationRecord, principal: Principal) -> Thread:
+        """With all messages, for a response that continues the conversation."""
         thread = await self._runtime.settled(record.thread_id, principal)
         if thread is None:
             raise ConversationNotFound(record.id)
         return thread
 
+    async def _outline(self, record: ConversationRecord, principal: Principal) -> ThreadOutline:
+        outline = await self._runtime.outline(record.thread_id, principal, is_settled=True)
+        if outline is None:
+            raise ConversationNotFound(record.id)
+        return outline
+
     async def append(self, record: ConversationRecord, decoded: DecodedInput, principal: Principal) -> list[Item]:
         """Returns the items with their ids. Raises `ThreadBusy` while a response is being added."""
-        thread = await self.load_thread(record, principal)
-        first = len(thread.messages)
+        first = (await self._outline(record, principal)).message_count
         items: list[Item] = []
         messages: list[Message] = []
         starts = [0, *decoded.ends][: len(decoded.ends)]
@@ -103,26 +116,41 @@ class ConversationStore:
         await self._runtime.threads.append_messages(write_ask(record, principal, messages), self._quota)
         return items
 
-    async def items(self, record: ConversationRecord, principal: Principal) -> list[Item]:
-        """The oldest first: those that clients added, and the input and output of responses at their place."""
-        thread = await self.load_thread(record, principal)
-        responses = [one for _, one in await self._responses.records_of(thread, principal)]
-        found: list[Item] = []
-        for place, message in enumerate(thread.messages):
-            while responses and responses[0].start <= place:
-                found += await self._responses.items_of(responses.pop(0), principal)
-            if isinstance(item := read_mark(message), dict):
-                found.append(item)
-        for response in responses:
-            found += await self._responses.items_of(response, principal)
+    async def find_calls(self, record: ConversationRecord, principal: Principal) -> dict[str, str]:
+        """The calls in the conversation: id → tool."""
+        outline, found = await self._outline(record, principal), dict[str, str]()
+        async for _, message in read_forward(self._runtime, outline, principal, 0):
+            found |= calls_of((message,))
         return found
+
+    async def items(self, record: ConversationRecord, query: PageQuery, principal: Principal) -> AsyncIterator[Item]:
+        """In the order of the query, from the last item of the page before on: those that clients added, and the input
+        and output of responses at their place."""
+        outline = await self._outline(record, principal)
+        items = ConversationItems(self._runtime, self._responses, outline, principal)
+        async for item in items.read(record.suffix, query):
+            yield item
+
+    async def find_item_in(self, record: ConversationRecord, id: str, principal: Principal) -> Item | None:
+        """An item of this conversation."""
+        if parsed := CONVERSATION_ITEM_ID.fullmatch(id):
+            return await self.find_item(id, principal) if parsed[1] == record.suffix else None
+        outline = await self._outline(record, principal)
+        run_id = f"run_{response_of_item(id)[0]}"
+        response = await self._responses.find_any(response_id(run_id), principal)
+        if response is None or all(run.id != run_id for run in outline.runs):
+            return None
+        items = await self._responses.items_of(response, principal)
+        return next((item for item in items if item["id"] == id), None)
 
     async def find_item(self, id: str, principal: Principal) -> Item | None:
         """An item that a client added to any conversation of this principal."""
         parsed = CONVERSATION_ITEM_ID.fullmatch(id)
-        thread = await self._runtime.thread(f"thread_{parsed[1]}", principal) if parsed else None
-        marks = [read_mark(message) for message in thread.messages] if thread else []
-        return next((mark for mark in marks if isinstance(mark, dict) and mark.get("id") == id), None)
+        outline = await self._runtime.outline(f"thread_{parsed[1]}", principal) if parsed else None
+        if parsed is None or outline is None:
+            return None
+        found = await find_place(self._runtime, outline, id, int(parsed[2]), principal)
+        return found[1] if found else None
 
 
 def mark_item(message: Message, item: Item) -> Message:

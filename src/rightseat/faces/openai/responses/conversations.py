@@ -16,8 +16,8 @@ from rightseat.faces.openai.decoder import explain_decode_error
 from rightseat.faces.openai.models import ModelNames
 from rightseat.faces.openai.responses.conversation_store import ConversationRecord, ConversationStore
 from rightseat.faces.openai.responses.decoder import Metadata
-from rightseat.faces.openai.responses.input_items import Item, calls_of, decode_input
-from rightseat.faces.openai.responses.item_pages import PageQuery, list_page
+from rightseat.faces.openai.responses.input_items import Item, decode_input, has_outputs
+from rightseat.faces.openai.responses.item_pages import PageQuery, collect_page, write_page
 from rightseat.faces.openai.responses.sealed_reasoning import Sealer
 from rightseat.faces.openai.warnings import warnings_header
 
@@ -67,10 +67,8 @@ class Conversations:
     async def _append(
         self, record: ConversationRecord, given: ConversationBody, principal: Principal, warnings: list[str]
     ) -> list[Item]:
-        thread = await self._store.load_thread(record, principal)
-        decoded = decode_input(
-            given.items, warnings, self._sealer.unseal, calls=calls_of(thread.messages), param="items"
-        )
+        calls = await self._store.find_calls(record, principal) if has_outputs(given.items) else None
+        decoded = decode_input(given.items, warnings, self._sealer.unseal, calls=calls, param="items")
         return await self._store.append(record, decoded, principal)
 
     async def retrieve(self, body: bytes, http: Request, principal: Principal) -> Response:
@@ -90,19 +88,18 @@ class Conversations:
 
     async def list_items(self, body: bytes, http: Request, principal: Principal) -> Response:
         record, query = await self._find(http, principal), PageQuery.read(http)
-        return json_response(list_page(await self._store.items(record, principal), query))
+        return json_response(await collect_page(self._store.items(record, query, principal), query))
 
     async def add_items(self, body: bytes, http: Request, principal: Principal) -> Response:
         given, warnings = read_conversation(body), list[str]()
         record = await self._find(http, principal)
         async with self._admit(record.agent, principal):
             items = await self._append(record, given, principal, warnings)
-        page = list_page(items, PageQuery(max(len(items), 1), True, None))
-        return json_response(page, headers=warnings_header(warnings))
+        return json_response(write_page(items), headers=warnings_header(warnings))
 
     async def retrieve_item(self, body: bytes, http: Request, principal: Principal) -> Response:
         record, id = await self._find(http, principal), http.path_params["item"]
-        found = next((item for item in await self._store.items(record, principal) if item["id"] == id), None)
+        found = await self._store.find_item_in(record, id, principal)
         if found is None:
             raise NoSuchItem(id)
         return json_response(found)

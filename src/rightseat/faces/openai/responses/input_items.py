@@ -136,6 +136,12 @@ def calls_of(messages: Iterable[Message]) -> dict[str, str]:
     return {part.id: part.name for message in messages for part in message.parts if isinstance(part, Call)}
 
 
+def has_outputs(given: Sequence[msgspec.Raw] | None) -> bool:
+    """Whether the input has results of calls, whose tools the conversation knows."""
+    items = enumerate(given or ())
+    return any(decode_at(f"items[{number}]", raw, ItemHead).type == "function_call_output" for number, raw in items)
+
+
 class Reference(NamedTuple):
     """An item that the server has. `place` is where the request refers to it."""
 

@@ -27,6 +27,7 @@ from rightseat.core.events import (
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Result, Text
 from rightseat.core.runtime import Runtime
+from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import ArtifactLinker
 from rightseat.faces._shared.lost_log import final_event, read_entries
@@ -67,21 +68,21 @@ class ResponseStore:
 
     async def find(self, id: str, principal: Principal) -> ResponseRecord:
         """Raises `ResponseNotFound`, for the responses of other users too."""
-        record = await self._find_any(id, principal)
+        record = await self.find_any(id, principal)
         if record is None or record.is_deleted:
             raise ResponseNotFound(id)
         return record
 
-    async def _find_any(self, id: str, principal: Principal) -> ResponseRecord | None:
+    async def find_any(self, id: str, principal: Principal) -> ResponseRecord | None:
         artifacts = self._runtime.artifacts
         found = await artifacts.get(id, principal) if artifacts and RESPONSE_ID.fullmatch(id) else None
         if found is None or found.media_type != PRIVATE_MEDIA_TYPE or not principal.may_use(found.agent):
             return None
         return _decode(found.content)
 
-    async def records_of(self, thread: Thread, principal: Principal) -> list[tuple[RunRow, ResponseRecord]]:
+    async def records_of(self, thread: ThreadOutline, principal: Principal) -> list[tuple[RunRow, ResponseRecord]]:
         """The runs of a thread that are responses, in their order, with those that were deleted."""
-        found = [(run, await self._find_any(response_id(run.id), principal)) for run in thread.runs]
+        found = [(run, await self.find_any(response_id(run.id), principal)) for run in thread.runs]
         return [(run, record) for run, record in found if record is not None]
 
     async def history(self, record: ResponseRecord, thread: Thread, principal: Principal) -> tuple[Message, ...]:
@@ -89,7 +90,7 @@ class ResponseStore:
         ids = [run.id for run in thread.runs]
         later = ids[ids.index(record.run_id) + 1 :]
         for run_id in later:
-            if (following := await self._find_any(response_id(run_id), principal)) is not None:
+            if (following := await self.find_any(response_id(run_id), principal)) is not None:
                 return thread.messages[: following.start]
         return thread.messages
 
@@ -143,7 +144,7 @@ class ResponseStore:
         return ResponseItems(record.id, bool(parsed[3]), {item["id"]: item for item in items})
 
     async def _find_kept(self, id: str, principal: Principal) -> ResponseRecord | None:
-        record = await self._find_any(id, principal)
+        record = await self.find_any(id, principal)
         return None if record is None or record.is_deleted else record
 
 

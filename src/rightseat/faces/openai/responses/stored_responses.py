@@ -1,6 +1,6 @@
 """Stored responses: retrieve, follow, list the input, cancel, delete."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -19,9 +19,9 @@ from rightseat.faces.openai.encoder import EVENTS
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
 from rightseat.faces.openai.responses.input_items import Item
-from rightseat.faces.openai.responses.item_pages import PageQuery, list_page
+from rightseat.faces.openai.responses.item_pages import PageQuery, collect_page
 from rightseat.faces.openai.responses.response_record import ResponseRecord
-from rightseat.faces.openai.responses.response_store import ResponseNotFound, ResponseStore
+from rightseat.faces.openai.responses.response_store import ResponseNotFound, ResponseStore, response_of_item
 from rightseat.faces.openai.responses.sealed_reasoning import Seal
 
 ReadAfter = Callable[[str], Awaitable[Sequence[Entry]]]
@@ -84,7 +84,7 @@ class StoredResponses:
     async def delete(self, body: bytes, http: Request, principal: Principal) -> Response:
         """Delete the thread too, unless other responses or a conversation still need it."""
         record = await self._find(http, principal)
-        thread = await self._runtime.settled(record.thread_id, principal)
+        thread = await self._runtime.outline(record.thread_id, principal, is_settled=True)
         others = [one for _, one in await self._store.records_of(thread, principal)] if thread else []
         if record.conversation or any(one.id != record.id and not one.is_deleted for one in others):
             await self._stop(record)
@@ -100,18 +100,40 @@ class StoredResponses:
     async def list_input(self, body: bytes, http: Request, principal: Principal) -> Response:
         record = await self._find(http, principal)
         query = PageQuery.read(http)
-        return json_response(list_page(await self._all_input(record, principal), query))
+        return json_response(await collect_page(self._all_input(record, query, principal), query))
 
-    async def _all_input(self, record: ResponseRecord, principal: Principal) -> list[Item]:
-        """The items of the responses before it, then its own input; the oldest first."""
-        turns: list[Sequence[Item]] = [record.input]
+    async def _all_input(self, record: ResponseRecord, query: PageQuery, principal: Principal) -> AsyncIterator[Item]:
+        """The items of the responses before it, and its own input. One response is in memory at a time.
+
+        Responses before the one that has the last item of the page before are left out.
+        """
+        chain = await self._list_chain(record, principal)
+        if query.is_ascending:
+            chain.reverse()
+        last = f"resp_{response_of_item(query.after or '')[0]}"
+        for id in chain[chain.index(last) if last in chain else 0 :]:
+            turn = await self._items_in_chain(id, record, principal)
+            for item in turn if query.is_ascending else reversed(turn):
+                yield item
+
+    async def _list_chain(self, record: ResponseRecord, principal: Principal) -> list[str]:
+        """Its id, and those of the responses before it, the latest first, up to one that was deleted."""
+        found = [record.id]
         while (previous := record.previous_response_id) is not None:
             try:
                 record = await self._store.find(previous, principal)
             except ResponseNotFound:
-                break  # it was deleted
-            turns.append(await self._store.items_of(record, principal))
-        return [item for turn in reversed(turns) for item in turn]
+                break
+            found.append(record.id)
+        return found
+
+    async def _items_in_chain(self, id: str, last: ResponseRecord, principal: Principal) -> Sequence[Item]:
+        if id == last.id:
+            return last.input
+        try:
+            return await self._store.items_of(await self._store.find(id, principal), principal)
+        except ResponseNotFound:
+            return ()  # it was deleted meanwhile
 
     async def _find(self, http: Request, principal: Principal) -> ResponseRecord:
         return await self._store.find(http.path_params["response"], principal)
