@@ -18,7 +18,7 @@ from tests.acceptance._lib import scenarios  # noqa: E402
 from tests.acceptance._lib.scenarios import Outcome, Scenario, add_options, choose, conclude, exit_on_sigterm, leave_folder, leave_out, read_skips, report  # noqa: E402
 from tests.acceptance._lib.services import Missing  # noqa: E402
 
-MODULES = ("web", "access", "approvals", "guards", "keeping", "sandbox", "outward", "sql", "bombs", "pages", "fleet", "endings", "freezes", "newer")
+MODULES = ("web", "access", "approvals", "guards", "keeping", "sandbox", "outward", "sql", "bombs", "pages", "fleet", "endings", "freezes", "newer", "local")
 WORKERS = 3
 SUITE = Path(__file__).resolve().parent.parent
 
