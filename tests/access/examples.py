@@ -244,11 +244,13 @@ OPERATOR: dict[str, Example] = {
     "POST runs/{run}/stop": Example("POST", f"runs/{RUN}/stop"),
     "GET files/{file}": Example("GET", "files/no-such-file", status=404),
     "GET threads": Example("GET", "threads", shows=True),
-    "GET threads/{thread}": Example("GET", f"threads/{THREAD}", shows=True),
-    "PATCH threads/{thread}": Example("PATCH", f"threads/{THREAD}", {"name": f"{CANARY} 2"}, shows=True, changes=True),
-    "DELETE threads/{thread}": Example("DELETE", f"threads/{THREAD}", status=204, changes=True),
+    "GET threads/{thread:path}": Example("GET", f"threads/{THREAD}", shows=True),
+    "PATCH threads/{thread:path}": Example(
+        "PATCH", f"threads/{THREAD}", {"name": f"{CANARY} 2"}, shows=True, changes=True
+    ),
+    "DELETE threads/{thread:path}": Example("DELETE", f"threads/{THREAD}", status=204, changes=True),
     "GET approvals": Example("GET", "approvals", shows=True),
-    "POST approvals/{interrupt}": Example(
+    "POST approvals/{interrupt:path}": Example(
         "POST", f"approvals/{QUESTION}", {"status": "cancelled"}, status=202, changes=True
     ),
     "GET audit": Example("GET", "audit", status=403),

@@ -80,6 +80,28 @@ async def test_a_token_with_a_wrong_claim_is_refused(tokens: Tokens, changes: di
         await tokens.check(token(**changes))
 
 
+@pytest.mark.parametrize("type", ["logout+jwt", "secevent+jwt", "dpop+jwt", "application/logout+jwt", "JWE", "jwt2"])
+async def test_what_the_issuer_signed_for_another_purpose_is_no_token_of_a_user(tokens: Tokens, type: str) -> None:
+    with pytest.raises(Unauthenticated, match="of another type"):
+        await tokens.check(token(header={"typ": type}))
+
+
+async def test_a_security_event_without_a_type_is_no_token_of_a_user(tokens: Tokens) -> None:
+    with pytest.raises(Unauthenticated, match="of another type"):
+        await tokens.check(token(events={"http://schemas.openid.net/event/backchannel-logout": {}}))
+
+
+@pytest.mark.parametrize("type", [None, "", "JWT", "jwt", "at+jwt", "AT+JWT", "application/at+jwt"])
+async def test_access_tokens_and_id_tokens_are_accepted(tokens: Tokens, type: str | None) -> None:
+    assert (await tokens.check(token(header={"typ": type}))).id == "carol"
+
+
+@pytest.mark.parametrize("user", [" ", "\t", "carol\nroot", "carol\0", "\x1b[31m", "\x85"])
+async def test_a_user_id_without_characters_that_can_be_shown_is_refused(tokens: Tokens, user: str) -> None:
+    with pytest.raises(Unauthenticated, match="blank or has control characters"):
+        await tokens.check(token(sub=user))
+
+
 async def test_expiry_is_checked_with_leeway(file: Path) -> None:
     now = claims()["iat"]
     async with Tokens(rules(leeway_seconds=30), Jwks(str(file)), clock=lambda: now + 620) as tokens:

@@ -5,6 +5,7 @@ expiry in the future, and a user id.
 """
 
 import time
+import unicodedata
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from types import TracebackType
@@ -28,6 +29,10 @@ from rightseat.core.errors import Unauthenticated
 
 MALFORMED = (JoseError, ValueError, TypeError, KeyError, RecursionError)
 MAX_USER_CHARS = 255
+TOKEN_TYPES = ("", "jwt", "at+jwt")
+"""In the header `typ`. Issuers sign other things with the same keys: notices of a sign-out, security events, proofs."""
+EVENTS_CLAIM = "events"
+"""Of security events (RFC 8417), whose `typ` was optional once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +76,8 @@ class Tokens:
         try:
             claims = (await decode_signed(token, self._jwks, self._algorithms)).claims
             self._claims.validate(claims)
+            if EVENTS_CLAIM in claims:
+                raise WrongTokenType
         except MALFORMED as error:
             raise Unauthenticated(explain(error)) from None  # its text may quote the token
         user = read_user(claims, self._rules.user_claim)
@@ -100,6 +107,8 @@ async def decode_signed(token: str, jwks: Jwks, algorithms: AllowedAlgorithms) -
     """
     header = jws.extract_compact(token.encode(), registry=algorithms).headers()
     algorithms.get_alg(header["alg"])
+    if str(header.get("typ") or "").lower().removeprefix("application/") not in TOKEN_TYPES:
+        raise WrongTokenType
     key = await jwks.find(header.get("kid"))
     if key is None:
         raise UnknownKeyId
@@ -110,8 +119,14 @@ class UnknownKeyId(BadSignatureError):
     """The issuer publishes no key with the id in the token's header."""
 
 
+class WrongTokenType(JoseError):
+    """The issuer signed it, but not as a token of a user."""
+
+
 def explain(error: Exception) -> str:
     match error:
+        case WrongTokenType():
+            return "The token is of another type: neither an access token nor an ID token."
         case UnsupportedAlgorithmError():
             return "The signature algorithm of the token is not allowed."
         case BadSignatureError():
@@ -135,6 +150,8 @@ def read_user(claims: dict[str, Any], claim: str) -> str:
     user = claims.get(claim)
     if not isinstance(user, str) or not 0 < len(user) <= MAX_USER_CHARS:
         raise Unauthenticated(f"The token has no user id: the claim {claim!r} should be a non-empty string.")
+    if not user.strip() or any(unicodedata.category(character) in ("Cc", "Cs") for character in user):
+        raise Unauthenticated(f"The user id of the token, in the claim {claim!r}, is blank or has control characters.")
     if user == ANYONE.id or user.startswith("key:"):
         raise Unauthenticated("The user id of the token is reserved.")
     return user

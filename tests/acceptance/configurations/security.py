@@ -186,10 +186,17 @@ def storage() -> dict[str, Any]:
 
 
 def merge(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    """Return `base` with `more`: objects are merged, and lists are appended."""
+    """Return `base` with `more`: objects are merged, and lists are appended.
+
+    A list that begins with None replaces the one before, and None removes a key.
+    """
     merged = dict(base)
     for name, value in more.items():
         match merged.get(name), value:
+            case _, None:
+                merged.pop(name, None)
+            case _, [None, *replacing]:
+                merged[name] = replacing
             case dict(known), dict():
                 merged[name] = merge(known, value)
             case list(known), list():

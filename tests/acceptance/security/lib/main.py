@@ -23,6 +23,7 @@ MODULES = (
     "newer",
     "budgets",
     "secrets_and_sessions",
+    "local",
 )
 WORKERS = 3
 SUITE = Path(__file__).resolve().parent.parent

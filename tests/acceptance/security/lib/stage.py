@@ -325,7 +325,7 @@ class Stage:
         }
 
     def shared(self, name: str = "main") -> Server:
-        """`main`: the laptop. `guards`: the same with guards. `fleet`: with PostgreSQL and Redis."""
+        """`main`: the laptop. `guards`: the same with guards. `fleet`: with PostgreSQL and Redis. `local`: without keys."""
         with self._lock:
             found = self._shared.get(name)
             if found is not None and found.is_alive() and is_well(found):
@@ -342,6 +342,8 @@ class Stage:
             database = self.postgres().create(unique("fleet").replace("-", "_"))
             reader = self.postgres().url("books", user="reader")
             return {"RS_DATABASE_URL": database, "RS_REDIS_URL": self.redis().url(), "RS_SQL_URL": reader}
+        if name == "local":
+            return {"RS_OVERLAY": json.dumps({"access": None, "faces": [None, *LOCAL_FACES]})}
         return {}
 
     def prepare(self, kinds: list[str]) -> None:
@@ -404,6 +406,12 @@ class Stage:
             self._postgres.crash()
         if self._redis is not None:
             self._redis.kill()
+
+
+LOCAL_FACES = (
+    {"type": "copilotkit", "agent": "plain"}, {"type": "openai"}, {"type": "openbb", "agent": "plain"}, {"type": "ai_sdk", "path": "/api/chat", "agent": "plain"},
+    {"type": "mcp", "agents": ["banker"]}, {"type": "operator"}, {"type": "console"}, {"type": "usage"}, {"type": "metrics"},
+)  # fmt: skip
 
 
 BOOKS = (
