@@ -2,10 +2,10 @@
 
 Applying the migrations takes 190 ms in PostgreSQL and 85 ms in SQLite, so it happens once, in a template, which all
 processes of all runs share; its name has a hash of whatever makes the tables. A process of pytest claims as many copies
-of the template of PostgreSQL as a test needs at the same time, and deletes their rows after each test, in 4 ms. To copy
-and to drop a database takes 100 ms, and seconds if the disk is busy. A test may do anything to its database: one with
-changed tables, many rows or an open connection is replaced by a new copy. The template of SQLite is a file, which is
-copied.
+of the template of PostgreSQL as a test needs at the same time, and deletes their rows after each test, in 2 to 3 ms.
+To copy and to drop a database takes 100 ms, and seconds if the disk is busy. A test may do anything to its database:
+one with changed tables, many rows or an open connection is replaced by a new copy. The template of SQLite is a file,
+which is copied.
 
 Copies stay for the next run, also those of a run that was killed. The first test of a process that needs one drops
 databases of other versions and schemas (`services.schema`) of killed runs, if they are three hours old and not in use.

@@ -21,6 +21,7 @@ EVERYTHING = ("src/rightseat/core", "tests/conftest.py", "pyproject.toml", "requ
 ALWAYS = ("tests/test_class_names.py", "tests/test_dependencies.py")
 """Rules for the whole repository, in a second or two."""
 
+TYPES = (sys.executable, "-m", "tests.gate.types")
 SLOW = "not clients and not servers and not serial and not night and not backends"
 PARTS_ONLY = f"{SLOW} and not whole"
 
@@ -38,12 +39,12 @@ def main() -> int:
     changed = list(read_changes())
     plan = plan_everything() if sys.argv[1:] == ["all"] else plan_tests(changed, ROOT)
     began = time.monotonic()
-    types = subprocess.Popen(["mypy"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    environment = make_environment()
+    types = subprocess.Popen(TYPES, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     steps = [["ruff", "check"], ["ruff", "format", "--check"], ["lint-imports", "--no-logo"]]
     if plan.paths:
         print("tests of", *plan.paths, flush=True)
         steps.append(["pytest", "-q", "-n", "auto", "--dist", "loadfile", "-m", plan.marks, *plan.paths])
-    environment = {**os.environ, "HYPOTHESIS_PROFILE": "check"}
     codes = {" ".join(step[:2]): subprocess.run(step, env=environment, check=False).returncode for step in steps}
     failed = [name for name, code in codes.items() if code not in (0, 5)]  # pytest's 5: no test was selected
     output, _ = types.communicate()
@@ -53,6 +54,12 @@ def main() -> int:
     verdict = f"failed: {', '.join(failed)}" if failed else "passed"
     print(f"{verdict} in {time.monotonic() - began:.0f} s; not run: {plan.left_out}")
     return 1 if failed else 0
+
+
+def make_environment() -> dict[str, str]:
+    """Without byte code every process would compile what it imports, and pytest rewrite every assertion anew."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "HYPOTHESIS_PROFILE": "check"}
 
 
 def read_changes() -> Iterator[str]:
