@@ -39,8 +39,11 @@ MAX_DISTANCE = 3
 CONTRACTS = ("agents", "core", "logs", "models", "stores", "wire")
 """Folders whose code the contracts in tests/contracts test as well."""
 
-MARKS = "not clients and not servers and not backends and not serial and not night"
-PYTEST = ("-m", "pytest", "-q", "--assert=plain", "--tb=no", "-m", MARKS)
+OTHERS = ("tests/acceptance/", "tests/simulation/")
+"""These are never near: a suite is no test, and a simulation takes minutes."""
+
+LEFT_OUT = ("clients", "servers", "backends", "serial", "night")
+PYTEST = ("-m", "pytest", "-q", "--assert=plain", "--tb=no")
 """Without rewritten assertions, which cost more than most of these tests take."""
 
 UNSET = ("CI", "PYTHONDONTWRITEBYTECODE")
@@ -93,6 +96,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.measure.mutants", description=__doc__)
     parser.add_argument("--json", type=Path, help="write the verdicts there; those that the file has are kept")
     parser.add_argument("--checkout", type=Path, default=ROOT, help="the folder of another checkout of this project")
+    parser.add_argument("--hints", type=Path, help="the verdicts of another checkout, whose tests are tried first")
     parser.add_argument("--compare", type=Path, nargs=2, help="two such files")
     parser.add_argument("--draw", type=int, metavar="SEED", help="draw others")
     chosen = parser.parse_args()
@@ -102,13 +106,16 @@ def main() -> int:
         drawn = [asdict(mutant) for mutant in draw_mutants(ROOT, random.Random(chosen.draw))]
         LISTED.write_text(json.dumps(drawn, indent=1, ensure_ascii=False) + "\n")
         return 0
-    verdicts = judge_all(chosen.checkout.resolve(), chosen.json)
+    verdicts = judge_all(chosen.checkout.resolve(), chosen.json, chosen.hints)
     sys.stdout.write(f"{sum(one.verdict == 'killed' for one in verdicts.values())} of {len(verdicts)} killed\n")
     return 0
 
 
-def judge_all(root: Path, file: Path | None) -> Verdicts:
-    """Judge all mutants by the tests near them, then those that survived by all tests of their folder."""
+def judge_all(root: Path, file: Path | None, hints: Path | None) -> Verdicts:
+    """Judge all mutants by the tests near them, then those that survived by all tests of their folder.
+
+    `hints` are verdicts of another checkout: the test that killed a mutant there is tried first.
+    """
     verdicts = read_verdicts(file) if file and file.exists() else {}
     mutants = [Mutant(**entry) for entry in json.loads(LISTED.read_text())]
     for is_wide in (False, True):
@@ -117,7 +124,9 @@ def judge_all(root: Path, file: Path | None) -> Verdicts:
             if known and (known.verdict != "near" or not is_wide):
                 continue
             began = time.monotonic()
-            found = judge(mutant, root, select_tests(mutant, root) if is_wide else find_near_tests(mutant, root))
+            found = judge(mutant, root, find_hinted_tests(mutant, root, hints))
+            if found.verdict in ("survived", "untested"):
+                found = judge(mutant, root, select_tests(mutant, root) if is_wide else find_near_tests(mutant, root))
             if not is_wide and found.verdict in ("survived", "untested"):
                 found = Verdict("near")
             verdicts[str(mutant)] = found
@@ -139,7 +148,9 @@ def read_verdicts(file: Path) -> Verdicts:
 def write_verdicts(file: Path | None, verdicts: Verdicts) -> None:
     if file:
         fields = {name: asdict(verdict) for name, verdict in verdicts.items()}
-        file.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+        written = file.with_suffix(".tmp")
+        written.write_text(json.dumps(fields, indent=1, ensure_ascii=False) + "\n")
+        written.replace(file)  # another run may read it for hints
 
 
 def find_false_kills(root: Path, verdicts: Mapping[str, Verdict]) -> Sequence[str]:
@@ -206,28 +217,37 @@ def is_same(text: str, node: ast.expr) -> bool:
         return False
 
 
+def find_hinted_tests(mutant: Mutant, root: Path, hints: Path | None) -> Sequence[str]:
+    hint = read_verdicts(hints).get(str(mutant)) if hints and hints.exists() else None
+    place, _, function = (hint.by if hint else "").partition("[")[0].partition("::")
+    if not function or not (root / place).exists() or f"def {function}(" not in (root / place).read_text():
+        return ()
+    return [f"{place}::{function}"]
+
+
 def find_near_tests(mutant: Mutant, root: Path) -> Sequence[str]:
     """Test files that are named after the module or import it, those of its folder first, then the shortest.
 
-    Where there are none, those that import a module which imports it.
+    Where its folder has none, those that import a module which imports it.
     """
     name = PurePosixPath(mutant.file).stem
-    folders = tuple(f"{place}/" for place in find_tests(mutant.file, root))
+    own = tuple(place if place.endswith(".py") else f"{place}/" for place in find_tests(mutant.file, root))
     tests = {path: path.read_text() for path in sorted((root / "tests").rglob("test_*.py"))}
     code = {path: path.read_text() for path in sorted((root / "src" / "rightseat").rglob("*.py"))}
     modules = [root / mutant.file]
+    found: list[tuple[bool, bool, int, str]] = []
     for _ in range(MAX_DISTANCE):
         imports = re.compile("|".join(match_import(find_name(path, root)) for path in modules), re.MULTILINE)
-        found: list[tuple[bool, bool, int, str]] = []
+        found = []
         for path, text in tests.items():
             place = path.relative_to(root).as_posix()
-            is_named = path.stem == f"test_{name}" and place.startswith(folders)
-            if (is_named or imports.search(text)) and not place.startswith("tests/acceptance/"):
-                found.append((not is_named, not place.startswith(folders), len(text), place))
-        if found:
-            return [place for *_, place in sorted(found)[:MAX_NEAR_FILES]]
+            is_named = path.stem == f"test_{name}" and place.startswith(own)
+            if (is_named or imports.search(text)) and not place.startswith(OTHERS):
+                found.append((not is_named, not place.startswith(own), len(text), place))
+        if any(not is_elsewhere for _, is_elsewhere, *_ in found) or (found and not own):
+            break
         modules = [path for path, text in code.items() if imports.search(text)]
-    return []
+    return [place for *_, place in sorted(found)[:MAX_NEAR_FILES]]
 
 
 def find_name(path: Path, root: Path) -> str:
@@ -266,7 +286,7 @@ def judge(mutant: Mutant, root: Path, tests: Sequence[str]) -> Verdict:
 def run_tests(root: Path, tests: Iterable[str], *, is_first_enough: bool = True) -> Sequence[str]:
     """Return the tests or files that fail, or with `is_first_enough` one of them, within `TIMEOUT_S`."""
     with tempfile.TemporaryDirectory() as cache:
-        options = ["-x"] if is_first_enough else []
+        options = ["-m", select_marks(root), *(["-x"] if is_first_enough else [])]
         program = [str(root / ".venv" / "bin" / "python"), *PYTEST, *options, "-o", f"cache_dir={cache}", *tests]
         environment = {name: value for name, value in os.environ.items() if name not in UNSET}
         with subprocess.Popen(
@@ -283,6 +303,12 @@ def run_tests(root: Path, tests: Iterable[str], *, is_first_enough: bool = True)
         if not last.exists():
             raise RuntimeError(f"pytest ended with {process.returncode}:\n{printed.decode(errors='replace')[-2000:]}")
         return list(json.loads(last.read_text()))
+
+
+def select_marks(root: Path) -> str:
+    """Without the marks that this checkout does not know, which pytest refuses."""
+    known = (root / "pyproject.toml").read_text()
+    return " and ".join(f"not {mark}" for mark in LEFT_OUT if f'"{mark}: ' in known)
 
 
 def apply(mutant: Mutant, source: bytes) -> bytes:
