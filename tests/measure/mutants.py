@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
@@ -320,16 +321,21 @@ def apply(mutant: Mutant, source: bytes) -> bytes:
 
 
 def compare(before: Verdicts, after: Verdicts) -> int:
-    """Print a row for each mutant, and how many were killed; 1 if one was killed before and is not now."""
+    """Print a table in Markdown, and below it how many were killed; 1 if one was killed before and is not now."""
     lost = 0
+    sys.stdout.write("| before | after | mutant | killed now, or else before, by |\n|---|---|---|---|\n")
     for name in dict.fromkeys([*before, *after]):
         then, now = (verdicts.get(name, Verdict("not run")) for verdicts in (before, after))
-        mark = "=" if then.verdict == now.verdict else "≠"
         lost += then.verdict == "killed" and now.verdict != "killed"
-        sys.stdout.write(f"| {mark} | {then.verdict} | {now.verdict} | `{name}` | {now.by or then.by} |\n")
-    for title, verdicts in (("before", before), ("after", after)):
-        sys.stdout.write(f"{title}: {sum(one.verdict == 'killed' for one in verdicts.values())} killed\n")
-    sys.stdout.write(f"{lost} were killed before and are not now\n")
+        test = (now.by or then.by).partition("[")[0]
+        cells = [then.verdict, now.verdict, f"`{name.replace('|', '¦')}`", f"`{test}`" if test else ""]
+        sys.stdout.write(f"| {' | '.join(cells)} |\n")
+    for title, verdicts in (("Before", before), ("After", after)):
+        counted = Counter(one.verdict for one in verdicts.values())
+        sys.stdout.write(
+            f"\n{title}: {', '.join(f'{number} {verdict}' for verdict, number in counted.most_common())}.\n"
+        )
+    sys.stdout.write(f"\n{lost} were killed before and are not now.\n")
     return 1 if lost else 0
 
 

@@ -51,4 +51,6 @@ def test_a_mutant_that_was_killed_and_survives_now_is_reported(capsys: pytest.Ca
     assert compare({"a": killed, "b": survived}, {"a": killed, "b": survived}) == 0
     assert compare({"a": survived, "b": survived}, {"a": killed, "b": survived}) == 0
     assert compare({"a": killed, "b": killed}, {"a": killed, "b": survived}) == 1
-    assert capsys.readouterr().out.endswith("before: 2 killed\nafter: 1 killed\n1 were killed before and are not now\n")
+    assert capsys.readouterr().out.endswith(
+        "Before: 2 killed.\n\nAfter: 1 killed, 1 survived.\n\n1 were killed before and are not now.\n"
+    )
