@@ -47,7 +47,7 @@ from rightseat.core.workbench import SupportsWorkbench
 from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
-from rightseat.health.readiness import Readiness, dependencies_of
+from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.telemetry.budget_webhook import BudgetWebhook
 from rightseat.telemetry.recent import RecentMetrics
@@ -154,7 +154,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         *guards,
         *observers,
     )
-    readiness = Readiness(dependencies_of(config))
+    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models))
     ledger = metering.ledger if metering else None
     owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
     addresses = [dependency.address for dependency in dependencies_of(config)]
