@@ -313,6 +313,25 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
     assert list(found) == []
 
 
+async def test_the_age_of_a_lease_is_that_of_its_last_renewal(where: Where) -> None:
+    async with asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where, lease_seconds=SHORT_LEASE_S)) as threads:
+        lease = threads.lease
+        if isinstance(where, Path):
+            assert lease is None
+            return
+        assert lease is not None
+        ages = [lease.age_s]
+
+        async def is_renewed() -> bool:
+            ages.append(lease.age_s)
+            return ages[-1] < ages[-2]
+
+        await until(is_renewed, HANGS_AFTER_S)
+
+    assert lease.seconds == SHORT_LEASE_S
+    assert 0 <= ages[-1] < ages[-2] < HANGS_AFTER_S
+
+
 async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         async with SqlThreads(connect(where, lease_seconds=600)) as other:

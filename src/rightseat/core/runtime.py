@@ -26,6 +26,7 @@ from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
+from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
@@ -90,6 +91,7 @@ class Runtime:
         audit: AuditStore | None = None,
         stops: Stops | None = None,
         transient_runs: TransientRuns | None = None,
+        count_takeover: CountTakeover = ignore_takeover,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
@@ -137,7 +139,7 @@ class Runtime:
         """For the streams of faces."""
         self._stops = stops
         self._starter = RunStarter(log, threads, engine, self._executor, artifacts, stops)
-        self._recovery = Recovery(log, threads, engine, self.admission)
+        self._recovery = Recovery(log, threads, engine, self.admission, count_takeover)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 

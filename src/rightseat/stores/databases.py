@@ -18,6 +18,7 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
 from rightseat.core.errors import ConfigError
+from rightseat.core.leases import HeldLease
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
 from rightseat.file_locks import FileLock, is_locked
 from rightseat.parts import private_file, private_folder
@@ -48,6 +49,11 @@ class StoreDatabase(Protocol):
     """Seconds between two searches for dead processes; None if there can be no other process."""
     on_lost_scripts: Callable[[], None]
     """Called when the connection of the scripts is lost: the last commits of `run_statements` may be."""
+
+    @property
+    def lease(self) -> HeldLease | None:
+        """None if other processes detect the death of this one without a lease."""
+        ...
 
     async def open(self) -> None: ...
 
@@ -123,6 +129,7 @@ def connect(where: str | Path, lease_seconds: float = 5.0, *, is_owner: bool = T
 class Sqlite:
     dialect = "sqlite"
     reap_every: float | None = None
+    lease: HeldLease | None = None
     on_lost_scripts: Callable[[], None]
 
     def __init__(self, path: Path, *, is_owner: bool = True) -> None:

@@ -62,12 +62,12 @@ class Postgres:
         )  # saves two round trips of a transaction
         self.on_lost_scripts: Callable[[], None] = lambda: None
         self._scripts = ScriptConnection(self._url, lambda: self.on_lost_scripts())
-        self._lease = Lease(self._url, self.process_id, lease_seconds)
+        self.lease = Lease(self._url, self.process_id, lease_seconds)
 
     async def open(self) -> None:
         try:
             await self._migrate()
-            await self._lease.open()
+            await self.lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
             problem, advice = original_message(error).rstrip("."), "Is it running, and is its `url` right?"
@@ -93,7 +93,7 @@ class Postgres:
             await engine.dispose()
 
     async def close(self) -> None:
-        await self._lease.close()
+        await self.lease.close()
         await self._scripts.close()
         await self._engine.dispose()
 

@@ -17,6 +17,7 @@ from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.leases import HeldLease
 from rightseat.core.messages import Message
 from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
 from rightseat.core.thread_parts import ThreadOutline
@@ -292,6 +293,10 @@ class SqlThreads:
             durable = [ask.run_id for ask in asks if ask.durable]
             limit_queries.settle_dead(connection, process_id, own, durable, self.limits.zone)
         return asks
+
+    @property
+    def lease(self) -> HeldLease | None:
+        return self._database.lease
 
     @property
     def stops(self) -> SqlStops | None:
