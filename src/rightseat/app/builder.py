@@ -1,9 +1,10 @@
 """Builds every part that the configuration names into one `Assembly`; nothing is opened yet."""
 
 import inspect
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rightseat import parts
@@ -33,6 +34,7 @@ from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
+from rightseat.core.outages import is_storage_full
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
 from rightseat.core.read_limits import ReadLimits
@@ -78,6 +80,7 @@ class Assembly:
     identity_provider: IdentityProvider | None = None
     opening: Opening = field(default_factory=Opening)
     reads: ReadLimits = field(default_factory=ReadLimits)
+    state_dir: Path = Path()
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -88,11 +91,12 @@ class Assembly:
         async with AsyncExitStack() as stack:
             stack.enter_context(self.opening.hold(application))
             stack.enter_context(redact_logs(self.redactor))
-            for part in self.owned:
-                if isinstance(part, AbstractAsyncContextManager):
-                    await stack.enter_async_context(part)
-            stack.push_async_callback(self.runtime.close)
-            await self.runtime.open()
+            with explaining_full_storage(self.state_dir):
+                for part in self.owned:
+                    if isinstance(part, AbstractAsyncContextManager):
+                        await stack.enter_async_context(part)
+                stack.push_async_callback(self.runtime.close)
+                await self.runtime.open()
             yield
 
 
@@ -154,7 +158,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         *guards,
         *observers,
     )
-    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models))
+    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, threads))
     ledger = metering.ledger if metering else None
     owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
     addresses = [dependency.address for dependency in dependencies_of(config)]
@@ -173,7 +177,22 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         own_server,
         identity_provider,
         reads=ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
+        state_dir=config.server.state_dir,
     )
+
+
+@contextmanager
+def explaining_full_storage(folder: Path) -> Iterator[None]:
+    """Raises `ConfigError` for a full disk, whichever part finds it."""
+    try:
+        yield
+    except Exception as error:
+        if not is_storage_full(error):
+            raise
+        raise ConfigError(
+            f"Nothing can be written to {folder}: the disk is full, or fails. Free some space (`df -h {folder}` shows "
+            "it), or set another folder in `server.state_dir`."
+        ) from error
 
 
 def build_metering(

@@ -9,6 +9,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from rightseat.core.leases import HeldLease
+
 CHECK_TIMEOUT = 1.0
 TRIAL_INTERVAL_S = 2.0
 """Between two trial writes to a folder, however often it is asked about."""
@@ -128,3 +130,16 @@ class FolderProbe:
         for folder in {file.parent for file in self._files}:
             with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
                 file.write(bytes(TRIAL_BYTES))
+
+
+class LeaseProbe:
+    """The database may answer and take no writes: then no renewal succeeds, and others may take over the runs."""
+
+    def __init__(self, lease: HeldLease) -> None:
+        self._lease = lease
+
+    async def find_cause(self) -> str | None:
+        age = self._lease.age_s
+        if age <= self._lease.seconds:
+            return None
+        return f"the lease of this server was renewed {age:.1f} s ago, and is valid for {self._lease.seconds:g} s"

@@ -17,8 +17,18 @@ from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from rightseat.config import Config
+from rightseat.core.leases import HoldsLease
 from rightseat.core.model import Model, SupervisesServer
-from rightseat.health.probes import CHECK_TIMEOUT, FolderProbe, NotWritable, PostgresProbe, Probe, RedisProbe
+from rightseat.core.threads import Threads
+from rightseat.health.probes import (
+    CHECK_TIMEOUT,
+    FolderProbe,
+    LeaseProbe,
+    NotWritable,
+    PostgresProbe,
+    Probe,
+    RedisProbe,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -155,13 +165,15 @@ def address_of(url: str) -> str:
     return url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def conditions_of(config: Config, models: Mapping[str, Model]) -> list[Condition]:
-    """Those of the folder of SQLite files and of model servers that rightseat starts."""
+def conditions_of(config: Config, models: Mapping[str, Model], threads: Threads) -> list[Condition]:
+    """Those of model servers that rightseat starts, of the folder of SQLite files, and of the lease."""
     found = [
         supervised(f"model {name}", model) for name, model in models.items() if isinstance(model, SupervisesServer)
     ]
     if files := state_files(config):
         found.append(Condition("state_dir", FolderProbe(files).find_cause))
+    if isinstance(threads, HoldsLease) and threads.lease is not None:
+        found.append(Condition("lease", LeaseProbe(threads.lease).find_cause))
     return found
 
 

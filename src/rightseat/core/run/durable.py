@@ -26,6 +26,7 @@ from rightseat.core.errors import (
     RunExists,
     RunNotFound,
     StaleWriter,
+    StorageFull,
     StoreUnreachable,
     ThreadBusy,
     ThreadNotFound,
@@ -204,6 +205,9 @@ class DurableRun:
                 return await self._writer.flush()
             except LogDataLost as lost:
                 await self._recreate_log(lost)
+            except StorageFull as full:
+                await self._writer.append(self._failures.read(full))  # for followers: it is stored nowhere
+                raise
 
     async def _finish(self, last: LastEvent) -> None:
         ask, messages, state = (
