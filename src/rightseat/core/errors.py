@@ -11,6 +11,7 @@
     │   ├── InsufficientScope          403  the credential is valid, but not for this face or agent
     │   ├── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
     │   ├── KeysUnconfirmed            503  the store of API keys has not been reached for too long
+    │   ├── SessionsUnconfirmed        503  the store of signed-out sessions has not been reached for too long
     │   └── TooManyAttempts            429  this client address sent too many wrong keys
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
     │   ├── ConcurrencyLimitExceeded   429  the maximum of concurrent runs is reached
@@ -19,6 +20,7 @@
     │   ├── QueueTimeout               429  the request waited for the limit as long as it may
     │   ├── BudgetExceeded             429  the requests, tokens or cost of a longer window are used
     │   └── RequestTooLarge            413  one request may need more than the whole limit
+    ├── QuotaExceeded                  413  what the user stores without runs would be larger than the quota
     ├── AgentNotFound                  404  no agent has this name
     ├── RunNotFound                    404  the run does not exist, or its log has expired
     ├── RunExists                      409  a run with this id was already started
@@ -177,21 +179,6 @@ class LimitExceeded(RightseatError):
         self.counted = type(self).counted if counted is None else counted
 
 
-class QuotaExceeded(RightseatError):
-    """What a user stores without runs is larger than the quota, with what would be added. All are bytes."""
-
-    code = "quota_exceeded"
-    status = 413
-
-    def __init__(self, used: int, added: int, quota: int) -> None:
-        stored, more, most = (f"{size / 2**20:,.2f} MB" for size in (used, added, quota))
-        super().__init__(
-            f"You store {stored} in conversations, and this request would add {more}. The quota of each user is "
-            f"{most}. Delete conversations that you do not need. The operator of this server sets the quota with "
-            "`conversation_quota_mb` of the face."
-        )
-
-
 class ConcurrencyLimitExceeded(LimitExceeded):
     code = "concurrency_limit_exceeded"
 
@@ -216,6 +203,21 @@ class RequestTooLarge(LimitExceeded):
     code = "request_too_large"
     status = 413
     counted = "tokens"
+
+
+class QuotaExceeded(RightseatError):
+    """What a user stores without runs is larger than the quota, with what would be added. All are bytes."""
+
+    code = "quota_exceeded"
+    status = 413
+
+    def __init__(self, used: int, added: int, quota: int) -> None:
+        stored, more, most = (f"{size / 2**20:,.2f} MB" for size in (used, added, quota))
+        super().__init__(
+            f"You store {stored} in conversations, and this request would add {more}. The quota of each user is "
+            f"{most}. Delete conversations that you do not need. The operator of this server sets the quota with "
+            "`conversation_quota_mb` of the face."
+        )
 
 
 class AgentNotFound(RightseatError):

@@ -14,13 +14,14 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.loop.subagents import AgentToolbox
 from rightseat.core.messages import user
 from rightseat.core.tools import Approval, Invocation, Tool
+from rightseat.core.types import JsonValue
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import tool
 from tests.core.loop.test_agent_loop import Steps
 
 INVALID = '{"line": {"sku": "nonsense", "quantity": 100}}'
 VALID = '{"line": {"sku": "AB-1", "quantity": 2}}'
-SCHEMA = {
+SCHEMA: dict[str, JsonValue] = {
     "type": "object",
     "properties": {
         "line": {
