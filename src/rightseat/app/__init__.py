@@ -42,7 +42,7 @@ def build(config: Config) -> FastAPI:
 
 def application(assembly: Assembly, server: Server) -> FastAPI:
     """The router with what a server of its own adds: checks of hosts and origins, `/`, `/health` and `/ready`."""
-    app = Application(server)
+    app = Application(server, assembly.observe_request)
 
     @app.get("/health")
     async def health(request: Request) -> Response:

@@ -18,17 +18,20 @@ from rightseat.app.authentication import (
     ended_sessions_of,
 )
 from rightseat.app.fingerprint import fingerprint_of
-from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
+from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
 from rightseat.app.part_registry import PartRegistry
+from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.limits import build_limits
 from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.audit import StoresAudit
+from rightseat.core.database_metrics import ReportsDatabase
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
+from rightseat.core.leases import HoldsLease
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.metered_model import CallCounter, meter_model
@@ -81,6 +84,7 @@ class Assembly:
     opening: Opening = field(default_factory=Opening)
     reads: ReadLimits = field(default_factory=ReadLimits)
     state_dir: Path = Path()
+    observe_request: ObserveRequest | None = None
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -126,6 +130,10 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
     metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
+    lease = threads.lease if isinstance(threads, HoldsLease) else None
+    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, lease))
+    databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
+    server_observers = observe_server(config, readiness, databases, lease)
     runtime = Runtime(
         agents,
         log=log,
@@ -146,6 +154,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         audit=threads.audit if isinstance(threads, StoresAudit) else None,
         transient_runs=TransientRuns() if has_operators else None,
         stops=threads.stops if isinstance(threads, StoresStops) else None,
+        count_takeover=server_observers.count_takeover,
     )
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
@@ -158,9 +167,9 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         *guards,
         *observers,
     )
-    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, threads))
     ledger = metering.ledger if metering else None
-    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
+    sampler = server_observers.sampler
+    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness, sampler)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -178,6 +187,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         identity_provider,
         reads=ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
         state_dir=config.server.state_dir,
+        observe_request=server_observers.observe_request,
     )
 
 

@@ -17,9 +17,8 @@ from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from rightseat.config import Config
-from rightseat.core.leases import HoldsLease
+from rightseat.core.leases import HeldLease
 from rightseat.core.model import Model, SupervisesServer
-from rightseat.core.threads import Threads
 from rightseat.health.probes import (
     CHECK_TIMEOUT,
     FolderProbe,
@@ -77,10 +76,10 @@ class Readiness:
         for dependency in self._dependencies:
             await dependency.probe.close()
 
-    @property
-    def names(self) -> Sequence[str]:
-        """What is checked."""
-        return tuple(dict.fromkeys(one.name for one in self._checks))
+    async def states(self) -> dict[str, bool]:
+        """All that is checked, with whether it is ready."""
+        failed = {one.dependency for one in await self.problems()}
+        return {one.name: one.name not in failed for one in self._checks}
 
     async def problems(self) -> list[DependencyProblem]:
         async with self._lock:
@@ -165,15 +164,15 @@ def address_of(url: str) -> str:
     return url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def conditions_of(config: Config, models: Mapping[str, Model], threads: Threads) -> list[Condition]:
+def conditions_of(config: Config, models: Mapping[str, Model], lease: HeldLease | None) -> list[Condition]:
     """Those of model servers that rightseat starts, of the folder of SQLite files, and of the lease."""
     found = [
         supervised(f"model {name}", model) for name, model in models.items() if isinstance(model, SupervisesServer)
     ]
     if files := state_files(config):
         found.append(Condition("state_dir", FolderProbe(files).find_cause))
-    if isinstance(threads, HoldsLease) and threads.lease is not None:
-        found.append(Condition("lease", LeaseProbe(threads.lease).find_cause))
+    if lease is not None:
+        found.append(Condition("lease", LeaseProbe(lease).find_cause))
     return found
 
 

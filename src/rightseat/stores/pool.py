@@ -16,6 +16,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+POOL_SIZE, POOL_OVERFLOW = 5, 10  # connections that stay open, and those that are closed after their use
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 30.0
 PING_TIMEOUT_S = 10.0
@@ -28,7 +29,9 @@ def create_pool(url: str, *, statement_timeout: float | None) -> AsyncEngine:
     connect = partial(asyncpg.connect, url, timeout=CONNECT_TIMEOUT_S)
     if statement_timeout is not None:
         connect = partial(connect_limited, url, statement_timeout)
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect)
+    engine = create_async_engine(
+        "postgresql+asyncpg://", async_creator=connect, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW
+    )
     event.listen(engine.sync_engine, "connect", mark_new)
     event.listen(engine.sync_engine, "checkout", check)
     return engine
