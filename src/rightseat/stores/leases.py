@@ -17,6 +17,7 @@ from contextlib import suppress
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
+from rightseat.core.outages import OutageLog
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
@@ -54,6 +55,7 @@ class Lease:
         self._process_id = process_id
         self.seconds = seconds
         self._renewed_at = time.monotonic()
+        self._outage = OutageLog("the database to renew the lease of this server", logger)
         self._connection: asyncpg.Connection | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rightseat lease", daemon=True)
@@ -94,9 +96,10 @@ class Lease:
                     self._connection = await asyncpg.connect(self._url)
                 await self._connection.execute(statement, *values)
             self._renewed_at = time.monotonic()
+            self._outage.recover()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             problem = str(error) or type(error).__name__
-            logger.warning("cannot renew the lease of this server, retrying: %s", problem)
+            self._outage.fail(problem)
             if self._connection is not None:
                 self._connection.terminate()
                 self._connection = None

@@ -40,6 +40,7 @@ CONNECTION_ERRORS = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
+    asyncpg.ReadOnlySQLTransactionError,
 )
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 

@@ -254,7 +254,8 @@ async def retry_store(ask: Ask, call: Callable[[], Awaitable[T]]) -> T:
         except Exception as error:
             if clock() > until or (isinstance(error, RightseatError) and not isinstance(error, StoreUnreachable)):
                 raise
-            logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
+            if pause == FIRST_RETRY_DELAY_S:
+                logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
         await asyncio.sleep(pause)
         pause = min(2 * pause, MAX_RETRY_DELAY_S)
 
