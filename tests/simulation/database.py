@@ -16,6 +16,7 @@ from sqlalchemy import Connection, create_engine
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StoreUnreachable
+from rightseat.core.leases import HeldLease
 from rightseat.stores import process_queries
 from rightseat.stores.databases import Work
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
@@ -90,6 +91,7 @@ class Connected:
 
     dialect = "sqlite"
     reap_every: float | None = min(BEAT, 1.0)
+    lease: HeldLease | None = None
     on_lost_scripts: Callable[[], None]
 
     def __init__(self, server: Database, link: Link, process: int, *, buries_first: bool) -> None:

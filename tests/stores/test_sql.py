@@ -313,6 +313,25 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
     assert list(found) == []
 
 
+async def test_the_age_of_a_lease_is_that_of_its_last_renewal(where: Where) -> None:
+    async with asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where, lease_seconds=SHORT_LEASE_S)) as threads:
+        lease = threads.lease
+        if isinstance(where, Path):
+            assert lease is None
+            return
+        assert lease is not None
+        ages = [lease.age_s]
+
+        async def is_renewed() -> bool:
+            ages.append(lease.age_s)
+            return ages[-1] < ages[-2]
+
+        await until(is_renewed, HANGS_AFTER_S)
+
+    assert lease.seconds == SHORT_LEASE_S
+    assert 0 <= ages[-1] < ages[-2] < HANGS_AFTER_S
+
+
 async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         async with SqlThreads(connect(where, lease_seconds=600)) as other:
@@ -714,3 +733,24 @@ async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connect
 
         assert [before, await threads.expire_questions()] == [(), ()]
         assert sent == ["SELECT"]
+
+
+async def test_sessions_from_the_time_when_the_database_refused_writes_are_replaced() -> None:
+    said = Ask(messages=(user("Hello"),), thread_id="t", principal=Principal("anna"))
+    async with asyncio.timeout(HANGS_AFTER_S), migrated_database() as where:
+        name = where.rpartition("/")[2].partition("?")[0]
+        async with SqlThreads(connect(where)) as threads:
+            operator = await asyncpg.connect(where)
+            try:
+                await operator.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+                await threads._database._engine.dispose()  # type: ignore[attr-defined]  # as after a failover
+                with pytest.raises(StoreUnreachable):
+                    await threads.append_messages(said)
+                await operator.execute("SET default_transaction_read_only = off")
+                await operator.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+            finally:
+                await operator.close()
+            await threads.append_messages(said)
+            found = await threads.load("t", Principal("anna"))
+
+    assert found is not None

@@ -12,10 +12,12 @@ itself, missing backends prove nothing.
 import asyncio
 import logging
 import threading
+import time
 from contextlib import suppress
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
+from rightseat.core.outages import OutageLog
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
@@ -51,18 +53,25 @@ class Lease:
     def __init__(self, url: str, process_id: int, seconds: float) -> None:
         self._url = url
         self._process_id = process_id
-        self._seconds = seconds
+        self.seconds = seconds
+        self._renewed_at = time.monotonic()
+        self._outage = OutageLog("the database to renew the lease of this server", logger)
         self._connection: asyncpg.Connection | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rightseat lease", daemon=True)
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self._renewed_at
 
     async def open(self) -> None:
         """From now on this process counts as alive. Raises the driver's errors."""
         connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, command_timeout=STATEMENT_TIMEOUT_S)
         try:
-            await connection.execute(RENEW, self._process_id, self._seconds, self._seconds)
+            await connection.execute(RENEW, self._process_id, self.seconds, self.seconds)
         finally:
             await connection.close(timeout=CLOSE_TIMEOUT_S)
+        self._renewed_at = time.monotonic()
         self._thread.start()
 
     async def close(self) -> None:
@@ -72,8 +81,8 @@ class Lease:
 
     def _run(self) -> None:
         with asyncio.Runner() as runner:
-            while not self._closing.wait(self._seconds / RENEWALS_PER_LEASE):
-                runner.run(self._execute(RENEW, self._process_id, self._seconds, self._seconds / 2))
+            while not self._closing.wait(self.seconds / RENEWALS_PER_LEASE):
+                runner.run(self._execute(RENEW, self._process_id, self.seconds, self.seconds / 2))
             runner.run(self._execute(RELEASE, self._process_id))
             if self._connection is not None:
                 with suppress(OSError, asyncpg.PostgresError):  # the database may be away
@@ -82,13 +91,15 @@ class Lease:
     async def _execute(self, statement: str, *values: object) -> None:
         was_connected = self._connection is not None
         try:
-            async with asyncio.timeout(self._seconds / 2):
+            async with asyncio.timeout(self.seconds / 2):
                 if self._connection is None:
                     self._connection = await asyncpg.connect(self._url)
                 await self._connection.execute(statement, *values)
+            self._renewed_at = time.monotonic()
+            self._outage.recover()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             problem = str(error) or type(error).__name__
-            logger.warning("cannot renew the lease of this server, retrying: %s", problem)
+            self._outage.fail(problem)
             if self._connection is not None:
                 self._connection.terminate()
                 self._connection = None
