@@ -16,7 +16,7 @@ from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
 from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.stores.databases import Work, new_process_id
-from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, SUSPECTS, Lease
+from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
 from rightseat.stores.pool import POOL_OVERFLOW, POOL_SIZE, STATEMENT_TIMEOUT_S, create_pool
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
@@ -63,7 +63,6 @@ class Postgres:
         self._address = address_of(url)
         self.observe_operation: ObserveOperation = ignore_operation
         self._outage = OutageLog("the database of threads", logger)
-        self.reap_every = min(lease_seconds / RENEWALS_PER_LEASE, MAX_REAP_INTERVAL_S)
         self._url = read_url(url)
         self._engine = create_pool(self._url, statement_timeout=STATEMENT_TIMEOUT_S)
         self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
@@ -73,6 +72,7 @@ class Postgres:
         self.on_lost_scripts: Callable[[], None] = lambda: None
         self._scripts = ScriptConnection(self._url, lambda: self.on_lost_scripts())
         self.lease = Lease(self._url, self.process_id, lease_seconds)
+        self.reap_every = min(self.lease.judge.times.interval, MAX_REAP_INTERVAL_S)
 
     async def open(self) -> None:
         try:
@@ -172,12 +172,17 @@ class Postgres:
         return False  # a lookup waits for the server
 
     async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
+        asked_at = time.monotonic()
         with self._operation("poll"):
-            return [process_id for (process_id,) in await self._scripts.fetch(SUSPECTS, [list(process_ids)])]
+            found = await self._scripts.fetch(LEASES, [list(process_ids)])
+        return self.lease.judge.find_suspects(read_leases(process_ids, found), asked_at, time.monotonic())
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
         """Reading locks its row, so that the process cannot renew its lease meanwhile."""
-        return not connection.execute(text(IS_ALIVE), {"process_id": process_id}).scalar()
+        asked_at = time.monotonic()
+        found = connection.execute(text(LOCK_LEASE), {"process_id": process_id}).one_or_none()
+        row = None if found is None else read_lease(found)
+        return self.lease.judge.is_dead(process_id, row, asked_at, time.monotonic())
 
     def erase(self) -> None:
         """Does nothing: PostgreSQL's own VACUUM erases deleted rows, as the operator has configured it."""
