@@ -19,7 +19,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
 from rightseat.wire.json_pieces import encode_pieces, is_large
-from rightseat.wire.json_size import count_containers
+from rightseat.wire.json_size import FEW_CONTAINERS, PIECE_BYTES, ContainerCounter, count_brackets
 
 T = TypeVar("T")
 
@@ -138,13 +138,26 @@ def is_json(kind: str) -> bool:
 
 async def check_size(body: bytes) -> None:
     """Wait for the turn of a body with many values. Raises `JsonTooLarge` and `TooManyLargeRequests`."""
-    if len(body) <= LARGE_BODY_BYTES:
-        containers = count_containers(body, MAX_CONTAINERS)
-    else:
-        containers = await asyncio.to_thread(count_containers, body, MAX_CONTAINERS)
+    containers = await count_containers(body)
     if containers > MAX_CONTAINERS:
         raise JsonTooLarge
     await pace_body(containers + len(body) // BYTES_PER_CONTAINER)
+
+
+async def count_containers(body: bytes) -> int:
+    """Ends soon after `MAX_CONTAINERS`. Not in a thread, for which the event loop would wait 5 ms again and again.
+
+    Where even the brackets in strings are few, they are not told apart: an ordinary body takes 1 us.
+    """
+    if (brackets := count_brackets(body)) <= FEW_CONTAINERS:
+        return brackets
+    counter = ContainerCounter()
+    for start in range(0, len(body), PIECE_BYTES):
+        counter.feed(body[start : start + PIECE_BYTES])
+        if counter.found > MAX_CONTAINERS:
+            break
+        await asyncio.sleep(0)
+    return counter.found
 
 
 async def check_depth(body: bytes) -> None:
