@@ -1,6 +1,6 @@
 """Dependencies of an application that includes the copilot's router: they protect every route, in every form."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Annotated
 
 import pytest
@@ -76,9 +76,8 @@ def concrete(path: str) -> str:
 
 def run_input(text: str = "Hi") -> dict[str, object]:
     messages = [{"id": "m-1", "role": "user", "content": text}]
-    return {"threadId": "t1", "runId": "r1", "messages": messages, "tools": [], "context": [], "state": {}} | {
-        "forwardedProps": {}
-    }
+    ids: dict[str, object] = {"threadId": "t1", "runId": "r1"}
+    return ids | {"messages": messages, "tools": [], "context": [], "state": {}, "forwardedProps": {}}
 
 
 def copilot_of(build: Build) -> FastAPI:
@@ -173,7 +172,7 @@ def test_dependencies_run_once_and_stay_open_until_the_stream_has_ended() -> Non
     assert steps == ["open", "transaction of session", "run ended", "task", "close"]
 
 
-def note_end(steps: list[str]) -> Callable[..., object]:
+def note_end(steps: list[str]) -> Callable[..., Awaitable[None]]:
     async def note(*_: object) -> None:
         steps.append("run ended")
 

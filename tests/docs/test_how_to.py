@@ -14,6 +14,9 @@ from tests.conftest import Serve
 ROOT = Path(__file__).parent.parent.parent
 PAGES = ["use-from-python.md"]
 
+SIGNED_IN = {"session": "s"}
+"""For the page's application with a sign-in of its own."""
+
 
 def blocks(page: Path) -> list[tuple[int, str]]:
     """Each block with the number of its first line, so that a traceback leads to the page."""
@@ -36,6 +39,7 @@ async def test_every_block_runs_and_every_application_answers(
         code = compile("\n" * line + block, str(page), "exec")
         await asyncio.to_thread(exec, code, names)
         if isinstance(app := names.pop("app", None), FastAPI):
-            async with serve(app) as url, httpx2.AsyncClient(base_url=url) as client:
-                answer = await client.post("/copilotkit", json={"query": "{ hello }"})
-            assert answer.json() == {"data": {"hello": "Hello World"}}, f"{name}, block of line {line}"
+            async with serve(app) as url, httpx2.AsyncClient(base_url=url, cookies=SIGNED_IN) as client:
+                prefix = "/ai" if 'prefix="/ai"' in block else ""
+                answer = await client.post(f"{prefix}/copilotkit", json={"query": "{ hello }"})
+            assert answer.json() == {"data": {"hello": "Hello World"}}, f"{name}, block of line {line}: {answer.text}"

@@ -4,9 +4,11 @@ config → Assembly (built, not opened) → router (routes and lifespan) → Fas
 """
 
 from fastapi import APIRouter, FastAPI
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access.authenticator import RouteAuth
+from rightseat.access.hosts import WITHOUT_HOST
 from rightseat.app import docs, home
 from rightseat.app.application import Application
 from rightseat.app.authentication import api_keys_of, build_authenticator
@@ -44,17 +46,21 @@ def application(assembly: Assembly, server: Server, faces: APIRouter | None = No
 
     `faces` are the routes and the lifespan, if they are made already.
     """
-    app = Application(server)
+    app = Application(server, assembly.observe_request)
 
     @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok", "version": app.version}
+    async def health(request: Request) -> Response:
+        if WITHOUT_HOST in request.scope:
+            return PlainTextResponse("ok")
+        return json_response({"status": "ok", "version": app.version})
 
     @app.get("/ready")
-    async def ready() -> Response:
+    async def ready(request: Request) -> Response:
         problems = [problem._asdict() for problem in await assembly.readiness.problems()]
         if assembly.runtime.is_shutting_down:
-            problems.append({"dependency": "server", "address": "", "cause": "shutting down"})
+            problems.append({"dependency": "shutdown", "address": "", "cause": "shutting down"})
+        if WITHOUT_HOST in request.scope:
+            return PlainTextResponse("unavailable" if problems else "ready", 503 if problems else 200)
         body = {"status": "not ready", "problems": problems} if problems else {"status": "ready"}
         return json_response(body, 503 if problems else 200)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated
 
 import pytest
-from pydantic import AfterValidator, BaseModel, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, Field
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps as StepsLike
@@ -14,6 +14,7 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.loop.subagents import AgentToolbox
 from rightseat.core.messages import user
 from rightseat.core.tools import Approval, Invocation, Tool
+from rightseat.core.types import JsonValue
 from rightseat.testing import ScriptedModel, calls, says
 from rightseat.toolboxes.functions import make_tool, tool
 from tests.core.loop.test_agent_loop import Steps
