@@ -217,7 +217,7 @@ async def test_a_folder_is_not_written_with_each_request(tmp_path: Path) -> None
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 async def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rightseat.db").touch()
-    with Path("/dev/full").open("wb", buffering=0) as full:
+    with Path("/dev/full").open("wb", buffering=0) as full:  # noqa: ASYNC230  # nothing is read or waited for
         monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
         cause = await FolderProbe([tmp_path / "rightseat.db"]).find_cause()
 

@@ -26,14 +26,33 @@ class ContextFilter(logging.Filter):
         return True
 
 
+CONTROLS = (
+    *range(0x09),
+    *range(0x0B, 0x20),
+    *range(0x7F, 0xA0),
+    0x2028,
+    0x2029,
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+)
+"""Characters that move the cursor, change a terminal, or reverse text. Tabs are harmless."""
+PLAIN_ESCAPES = {number: repr(chr(number))[1:-1] for number in CONTROLS}
+JSON_ESCAPES = {number: f"\\u{number:04x}" for number in CONTROLS}
+INDENT = "\n    "
+
+
 class PlainFormatter(logging.Formatter):
-    """Escapes line breaks in messages, so that input cannot forge log lines. A traceback keeps its lines.
+    """Input cannot forge log lines: line breaks in messages are escaped, and the lines of a traceback are indented,
+    because the text of an error may be a client's. No control character reaches a terminal.
 
     A line that a run has caused ends with the id of the run, unless it has it.
     """
 
+    def format(self, record: logging.LogRecord) -> str:
+        return super().format(record).translate(PLAIN_ESCAPES).replace("\n", INDENT)
+
     def formatMessage(self, record: logging.LogRecord) -> str:
-        text = super().formatMessage(record).replace("\r", "\\r").replace("\n", "\\n")
+        text = super().formatMessage(record).replace("\n", "\\n")
         run = LOG_CONTEXT.get().run
         return f"{text} (run {run})" if run and run not in text else text
 
@@ -100,7 +119,7 @@ class JsonFormatter(logging.Formatter):
         }
         if record.exc_text or record.exc_info:
             line["error"] = record.exc_text or self.formatException(record.exc_info or (None, None, None))
-        return json.dumps(line, ensure_ascii=False)
+        return json.dumps(line, ensure_ascii=False).translate(JSON_ESCAPES)
 
 
 FORMATTERS: dict[str, logging.Formatter] = {
