@@ -48,6 +48,12 @@ async def test_a_crash_is_minimized_and_reported_with_its_seed(check: Any) -> No
     assert "ValueError: an x" in str(failure)
 
 
+async def test_a_case_runs_even_where_no_time_is_left() -> None:
+    figures = await run(Target("sample", make, plain(crash_at_x)), range(100), until=time.monotonic())
+
+    assert figures.cases == 1
+
+
 async def test_a_stall_is_found_with_the_place_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reduction, "TRIES", 3)
 

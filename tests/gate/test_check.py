@@ -1,79 +1,20 @@
-"""Which tests `just check` runs, and what it makes of the programs that it starts."""
+"""Which tests `just check` runs."""
 
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.gate import check
 from tests.gate.check import ALWAYS, ROOT, find_tests, plan_everything, plan_tests, remove_nested
 
 PROGRAM = """#!/bin/sh
-echo "$(basename "$0") $* profile=$HYPOTHESIS_PROFILE bytecode=${PYTHONDONTWRITEBYTECODE:-kept}" >>PLACE
-exit STATUS
+echo "{name} $*"
+echo "byte code: ${{PYTHONDONTWRITEBYTECODE:-kept}}"
+exit {code}
 """
-Ended = Callable[..., list[str]]
-"""Write programs that only note how they are called and end with these statuses, by default 0; return the notes."""
-
-
-@pytest.fixture
-def ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ended:
-    """A repository in which one file of a face was added."""
-    subprocess.run(["git", "init", "--quiet"], check=True)
-    commit = ["commit", "--quiet", "--allow-empty", "--message", "Begin"]
-    subprocess.run(["git", "-c", "user.name=n", "-c", "user.email=e@localhost", *commit], check=True)
-    changed = tmp_path / "src" / "rightseat" / "faces" / "ai_sdk" / "encoder.py"
-    changed.parent.mkdir(parents=True)
-    changed.touch()
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
-    monkeypatch.setattr(check, "TYPES", ("mypy",))
-    monkeypatch.setattr(sys, "argv", ["check"])
-
-    def end(**statuses: int) -> list[str]:
-        notes = tmp_path / "notes"
-        notes.unlink(missing_ok=True)
-        (tmp_path / "bin").mkdir(exist_ok=True)
-        for name in ("ruff", "lint-imports", "pytest", "mypy"):
-            program = tmp_path / "bin" / name
-            status = str(statuses.get(name.replace("-", "_"), 0))
-            program.write_text(PROGRAM.replace("PLACE", str(notes)).replace("STATUS", status))
-            program.chmod(0o755)
-        assert check.main() == bool(set(statuses.values()) - {5})
-        return sorted(notes.read_text().splitlines())
-
-    return end
-
-
-def test_a_change_is_linted_and_checked_and_its_tests_run(ended: Ended, capfd: pytest.CaptureFixture[str]) -> None:
-    called = ended()
-
-    tests = "-q -n auto --dist loadfile -m not clients and not servers and not serial and not night and not backends"
-    paths = "tests/faces/ai_sdk tests/test_class_names.py tests/test_dependencies.py"
-    assert [line.removesuffix(" profile=check bytecode=kept") for line in called] == [
-        "lint-imports --no-logo",
-        "mypy ",
-        f"pytest {tests} {paths}",
-        "ruff check",
-        "ruff format --check",
-    ]
-    printed = capfd.readouterr().out
-    assert f"tests of {paths}" in printed
-    assert printed.splitlines()[-1].startswith("passed in ")
-
-
-def test_each_program_that_fails_is_named(ended: Ended, capfd: pytest.CaptureFixture[str]) -> None:
-    ended(mypy=2, lint_imports=1, pytest=1)
-
-    assert capfd.readouterr().out.splitlines()[-1].startswith("failed: lint-imports --no-logo, pytest -q, mypy in ")
-
-
-def test_a_change_without_tests_passes(ended: Ended, capfd: pytest.CaptureFixture[str]) -> None:
-    ended(pytest=5)
-
-    assert capfd.readouterr().out.splitlines()[-1].startswith("passed in ")
 
 
 def test_code_has_its_tests_in_the_folder_or_file_of_the_same_name() -> None:
@@ -109,3 +50,45 @@ def test_a_path_in_a_folder_that_is_named_too_is_left_out() -> None:
         "tests/faces",
         "tests/test_app.py",
     ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "verdict", "code"),
+    [
+        ({}, "passed", 0),
+        ({"pytest": 5}, "passed", 0),  # no test was selected
+        ({"mypy": 1, "ruff": 1}, "failed: ruff check, ruff format, mypy", 1),
+    ],
+)
+def test_a_run_tests_what_changed_and_its_last_line_names_what_failed(
+    tmp_path: Path, codes: dict[str, int], verdict: str, code: int
+) -> None:
+    """In a project that has the helpers of ours, and programs that print what they were called with."""
+    project, programs = tmp_path / "project", tmp_path / "programs"
+    shutil.copytree(ROOT / "tests" / "gate", project / "tests" / "gate")
+    shutil.copytree(ROOT / "requirements", project / "requirements")
+    for helper in (ROOT / "tests").glob("*.py"):
+        shutil.copy(helper, project / "tests")
+    subprocess.run(["git", "init", "--quiet", project], check=True)
+    for command in (["add", "."], ["commit", "--quiet", "-m", "first"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@test", *command], cwd=project, check=True)
+    for folder in ("src/rightseat/faces/ai_sdk", "tests/faces/ai_sdk"):
+        (project / folder).mkdir(parents=True)
+    (project / "src/rightseat/faces/ai_sdk/encoder.py").touch()
+    programs.mkdir()
+    for name in ("ruff", "lint-imports", "mypy", "pytest"):
+        (programs / name).write_text(PROGRAM.format(name=name, code=codes.get(name, 0)))
+        (programs / name).chmod(0o755)
+    environment = os.environ | {"PATH": f"{programs}:{os.environ['PATH']}", "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.gate.check"], cwd=project, env=environment, capture_output=True, text=True
+    )
+
+    lines = [line.strip() for line in ended.stdout.splitlines()]
+    assert any(line.startswith("pytest ") and " tests/faces/ai_sdk " in f"{line} " for line in lines)
+    assert {"ruff check", "ruff format --check", "lint-imports --no-logo", "mypy"} <= set(lines)
+    assert lines.count("byte code: kept") == 5
+    assert lines[-1].startswith(f"{verdict} in ")
+    assert ended.returncode == code

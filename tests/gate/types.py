@@ -26,7 +26,7 @@ def main() -> int:
     cache = ROOT / ".mypy_cache"
     fetch(cache, find_shared(ROOT))
     status = subprocess.run(["mypy", *sys.argv[1:]], cwd=ROOT, check=False).returncode
-    if status == 0 and not sys.argv[1:]:
+    if status == 0 and not sys.argv[1:] and cache.exists():
         share(cache, find_shared(ROOT))
     return status
 

@@ -29,7 +29,8 @@
     ├── StaleWriter                    409  another process owns the run now
     ├── SlotLost                       503  the run's slot was given back before the run was stored
     ├── ShuttingDown                   503  this server is shutting down
-    ├── LogWriteFailed                 500  events cannot be stored: the disk is full, or the log server is down
+    ├── LogWriteFailed                 500  events cannot be stored: the log server is down
+    ├── StorageFull                    507  nothing can be stored: the disk is full, or fails
     ├── LogUnreachable                 503  the log server does not respond
     ├── StoreUnreachable               503  the database of threads does not respond
     ├── LogDataLost                    500  stored events of a run in progress were lost
@@ -295,6 +296,17 @@ class LogWriteFailed(RightseatError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"The run was stopped because its events cannot be stored: {problem}.")
+
+
+class StorageFull(RightseatError):
+    code = "storage_full"
+    status = 507
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server cannot store anything: its disk is full, or fails. Stored conversations can still be read. "
+            "The operator has to free some space."
+        )
 
 
 class LogUnreachable(RightseatError):
