@@ -79,7 +79,10 @@ closing_with() {
 # Rewriting assertions costs each process 25 s; only a repetition, which explains a failure, needs it.
 run_tests() {
     local status=0 failed until=$(($(date +%s) - SECONDS + $1 * 60))
-    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until pytest --assert=plain --durations=20 "${@:2}" || status=$?
+    rm -rf "$scratch/costs"
+    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until \
+        pytest --assert=plain -p tests.measure.durations --costs="$scratch/costs" "${@:2}" || status=$?
+    python -m tests.measure.durations "$scratch/costs"
     grep -o 'NOT LISTED in tests/skips.toml.*' "$scratch/output" >>"$scratch/unlisted" || true
     if grep -q 'no time is left for it' "$scratch/output"; then
         echo "$(grep -c 'no time is left for it' "$scratch/output") groups of tests (no time left)" >>"$scratch/skipped"

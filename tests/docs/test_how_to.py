@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 from pathlib import Path
 
 import httpx2
@@ -26,10 +27,11 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_every_block_runs_and_every_application_answers(
-    name: str, serve: Serve, monkeypatch: pytest.MonkeyPatch
+    name: str, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     page = ROOT / "docs" / "how-to" / name
-    monkeypatch.chdir(ROOT / "examples" / "hello")
+    shutil.copytree(ROOT / "examples" / "hello", tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-nobody")
     names: dict[str, object] = {"__name__": "page"}
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
+from rightseat.access.host_login import HostLogin
 from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
 from rightseat.app.authentication import (
@@ -37,6 +38,7 @@ from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
+from rightseat.core.model_doubles import ModelDoubles
 from rightseat.core.outages import is_storage_full
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
@@ -68,7 +70,8 @@ class Assembly:
     Without an `authenticator` every face is open. `face_toolboxes` are the toolboxes that faces offer to all agents, by
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
-    With an `identity_provider` people can sign in to the console. `reads` are shared by all faces.
+    With an `identity_provider` people can sign in to the console. `reads` are shared by all faces. `host` is the login
+    of the application around a copilot.
     """
 
     runtime: Runtime
@@ -83,6 +86,7 @@ class Assembly:
     identity_provider: IdentityProvider | None = None
     opening: Opening = field(default_factory=Opening)
     reads: ReadLimits = field(default_factory=ReadLimits)
+    host: HostLogin | None = None
     state_dir: Path = Path()
     observe_request: ObserveRequest | None = None
 
@@ -104,10 +108,19 @@ class Assembly:
             yield
 
 
-def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = False) -> Assembly:
+def assemble(
+    config: Config,
+    own: Sequence[Toolbox] = (),
+    *,
+    is_worker: bool = False,
+    host: HostLogin | None = None,
+    hooks: Hooks | None = None,
+    doubles: ModelDoubles | None = None,
+) -> Assembly:
     """Build every part. `own` are toolboxes that all agents get, beside those that they name.
 
-    `is_worker`: other processes use the same files at the same time.
+    `is_worker`: other processes use the same files at the same time. `host` is the login of the application around a
+    copilot, `hooks` are those of the configuration if they are loaded already, and `doubles` replace models in tests.
     """
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     if is_worker:
@@ -117,16 +130,16 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     face_toolboxes = build_face_toolboxes(config.faces)
     toolboxes = (*own, *face_toolboxes.values())
     registry = PartRegistry({}, toolboxes, artifacts_of(threads), pins_of(threads), secret_uses_of(threads))
-    counter = CallCounter()
+    counter = CallCounter(doubles=doubles)
     registry.models = build_models(config.models, registry, counter)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     guards = [part.module.build(part.options, registry) for part in config.guards]
-    hooks = load_hooks(config.hooks)
+    hooks = hooks or load_hooks(config.hooks)
     has_operators = any(face.type == "operator" for face in config.faces)
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads))
+    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads), host)
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
     metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
@@ -186,6 +199,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         own_server,
         identity_provider,
         reads=ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
+        host=host,
         state_dir=config.server.state_dir,
         observe_request=server_observers.observe_request,
     )
