@@ -37,6 +37,7 @@ from rightseat.faces.openai.responses.conversation_store import (
 )
 from rightseat.faces.openai.responses.response_record import ResponseRecord
 from rightseat.faces.openai.responses.response_store import ResponseStore
+from rightseat.telemetry import metrics
 from tests.access.credentials import AUDIENCE, ISSUER, OTHER, RSA, jwks, token
 from tests.access.examples import (
     CANARY,
@@ -292,13 +293,14 @@ async def check_others(here: World, example: Example) -> None:
 
 
 def told(answer: httpx2.Response) -> tuple[int, str]:
-    """The answer without what was asked for, and without what is made anew each time."""
+    """The answer without what was asked for, and without what is made anew each time, such as counts of requests."""
     text = answer.text
     known = (THREAD, LIVE, QUESTION, RUN, RESPONSE, CONVERSATION)
     unknown = ("no-such-thread", "no-such-question", "no-such-run", NO_RESPONSE, NO_CONVERSATION)
     for id in (*known, *unknown):
         text = text.replace(id, "…")
-    return answer.status_code, "" if answer.headers.get("content-type", "").startswith("text/event-stream") else text
+    is_new = answer.headers.get("content-type", "").startswith(("text/event-stream", metrics.CONTENT_TYPE))
+    return answer.status_code, "" if is_new else text
 
 
 async def check_owner(here: World, example: Example) -> None:
