@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from rightseat.core.ask import ANYONE
+from rightseat.core.body_pace import MAX_BODY_BYTES_PER_USER, TooManyBodies
 from rightseat.core.read_limits import MAX_WAITING_READS, ReadLimits, TooManyReads, TooManyStreams
 from tests.conditions import settle
 
@@ -105,3 +106,18 @@ async def test_without_a_limit_and_without_a_key_nothing_waits(user: str) -> Non
         reads = limits.open_request(user)
         await reads.hold()
         reads.open_stream()
+
+
+def test_the_bodies_of_a_user_that_are_received_at_once_have_a_bound() -> None:
+    limits = ReadLimits()
+    first, second, other = (limits.open_request(user) for user in ("bob", "bob", "alice"))
+    first.receive(MAX_BODY_BYTES_PER_USER)
+    other.receive(MAX_BODY_BYTES_PER_USER)
+
+    with pytest.raises(TooManyBodies):
+        second.receive(1)
+    second.close()
+    first.leave()
+
+    limits.open_request("bob").receive(MAX_BODY_BYTES_PER_USER)
+    assert second.refusal is not None

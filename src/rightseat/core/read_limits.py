@@ -9,7 +9,7 @@ import asyncio
 from contextvars import ContextVar
 
 from rightseat.core.ask import ANYONE
-from rightseat.core.body_pace import BodyPace, TooManyLargeRequests
+from rightseat.core.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
 from rightseat.core.errors import ConcurrencyLimitExceeded
 
 MAX_CONCURRENT_READS_PER_USER = 4
@@ -129,15 +129,25 @@ class ReadLimits:
 class RequestReads:
     """The place that one request holds while it reads what is stored, and that of its stream."""
 
-    __slots__ = ("_has_stream", "_limits", "_user", "has_left", "is_holding", "refusal")
+    __slots__ = ("_body_bytes", "_has_stream", "_limits", "_user", "has_left", "is_holding", "refusal")
 
     def __init__(self, limits: ReadLimits, user: str) -> None:
         self._limits = limits
         self._user = user
         self.has_left = False
         self._has_stream = False
+        self._body_bytes = 0
         self.is_holding = False
         self.refusal: ConcurrencyLimitExceeded | None = None
+
+    def receive(self, count: int) -> None:
+        """Count bytes of the body, until the request starts a run or its response is sent. Raises `TooManyBodies`."""
+        try:
+            self._limits.pace.add_bytes(self._user, count)
+        except TooManyBodies as error:
+            self.refusal = error
+            raise
+        self._body_bytes += count
 
     async def pace(self, containers: int) -> None:
         """Wait for the turn of a body with so many objects and arrays. Raises `TooManyLargeRequests`."""
@@ -175,6 +185,9 @@ class RequestReads:
         """The request starts a run: from now on it is bounded by the limits of runs."""
         self.release()
         self.has_left = True
+        if self._body_bytes:
+            self._limits.pace.remove_bytes(self._user, self._body_bytes)
+            self._body_bytes = 0
 
     def open_stream(self) -> None:
         """Count the response as an open stream, unless it is that of a run it has started. Raises `TooManyStreams`."""
@@ -201,6 +214,12 @@ async def hold_read() -> None:
     """Called by whatever reads what is stored, before it does. Raises `TooManyReads`."""
     if (reads := REQUEST_READS.get()) is not None:
         await reads.hold()
+
+
+def receive_bytes(count: int) -> None:
+    """Called by whatever receives a body, for each piece. Raises `TooManyBodies`."""
+    if (reads := REQUEST_READS.get()) is not None:
+        reads.receive(count)
 
 
 async def pace_body(containers: int) -> None:

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.read_limits import pace_body
+from rightseat.core.read_limits import pace_body, receive_bytes
 from rightseat.core.types import JSON_ERRORS
 from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
@@ -117,7 +117,7 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
 
 
 async def receive_body(request: Request, max_bytes: int) -> bytes:
-    """Raises `BodyTooLarge`, or `ClientDisconnect` if the client disconnects before the end of the body.
+    """Raises `BodyTooLarge`, `TooManyBodies`, or `ClientDisconnect` if the client disconnects before the end of the body.
 
     A dependency of the application may have read the body before. Then the request has it, and `receive` would wait for
     the client to disconnect.
@@ -128,6 +128,7 @@ async def receive_body(request: Request, max_bytes: int) -> bytes:
             size += len(piece)
             if size > max_bytes:
                 raise BodyTooLarge(max_bytes)
+            receive_bytes(len(piece))
             pieces.append(piece)
     return b"".join(pieces)
 

@@ -24,6 +24,7 @@ MODULES = (
     "budgets",
     "secrets_and_sessions",
     "local",
+    "reach",
 )
 WORKERS = 3
 SUITE = Path(__file__).resolve().parent.parent
