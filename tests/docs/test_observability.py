@@ -19,7 +19,8 @@ def test_the_configuration_is_right() -> None:
 
 def test_every_metric_is_there() -> None:
     shown = Metrics().text().decode()
-    named = set(re.findall(r"`(rightseat_[a-z_]+?)(?:_total|_seconds)?`", PAGE))
+    cells = " ".join(re.findall(r"^\| ([^|]*) \|", PAGE, re.MULTILINE))
+    named = set(re.findall(r"`((?:rightseat|http_server|db_client|process)_[a-z_]+?)(?:_total|_seconds)?`", cells))
 
     assert named
     assert all(name in shown for name in named)

@@ -15,6 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from rightseat import app, config
 from rightseat.core.database_metrics import PoolState
+from rightseat.telemetry.metrics import Metrics
 from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 from tests.conditions import until
 from tests.conftest import serving
@@ -73,9 +74,11 @@ async def test_a_server_has_every_metric_that_the_dashboard_and_the_alerts_name(
     await client.post("/v1/chat/completions", json=ASKED)
     await client.get("/nowhere/1")
     await client.request("BREW", "/nowhere/2")
-    have = samples((await client.get("/metrics")).text)
+    text = (await client.get("/metrics")).text
+    have = samples(text)
     named = {name for expression in expressions() for name in NAMES.findall(LABELS.sub("", expression))}
 
+    assert "# TYPE db_client_connection_count untyped" in text  # promtool refuses a gauge of this name
     assert named
     assert named - have.keys() == set()
     requests = [labels for labels, _ in have["http_server_request_duration_seconds_count"]]
@@ -143,3 +146,10 @@ def test_every_outcome_of_a_takeover_is_counted_from_the_start() -> None:
 
     assert registry.get_sample_value("rightseat_takeovers_total", {"outcome": "resumed"}) == 1
     assert registry.get_sample_value("rightseat_takeovers_total", {"outcome": "cut_off"}) == 0
+
+
+def test_a_server_without_limits_has_a_queue_of_0() -> None:
+    metrics = Metrics()
+    metrics.limits.expect(())
+
+    assert metrics.registry.get_sample_value("rightseat_queued", {"limit": ""}) == 0

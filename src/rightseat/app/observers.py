@@ -35,10 +35,8 @@ def build_observers(config: Config) -> list[Observer]:
 def build_limit_observer(config: Config) -> LimitObserver:
     if not has_metrics(config):
         return NO_LIMIT_OBSERVER
-    observer = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
-    observer.expect(limit.name for limit in config.limits)
-    found: LimitObserver = observer
-    return found
+    observer: LimitObserver = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
+    return observer
 
 
 def observe_server(
@@ -49,6 +47,7 @@ def observe_server(
         return ServerObservers()
     module = _import_package("rightseat.telemetry.metrics", "Metrics")
     metrics: ServerMetrics = module.SERVER.server
+    module.SERVER.limits.expect(limit.name for limit in config.limits)
     for database in databases:
         database.observe_operations(metrics.observe_operation)
     sampler = import_module("rightseat.telemetry.server_metrics").Sampler(

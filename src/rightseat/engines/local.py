@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Perform, Resumed
+from rightseat.core.errors import StaleWriter
 from rightseat.core.events import Event
 
 logger = logging.getLogger(__name__)
@@ -62,6 +63,8 @@ class LocalEngine:
     async def _run(self, ask: Ask, perform: Perform) -> None:
         try:
             await perform(ask, _direct_steps)
+        except StaleWriter as fenced:
+            logger.warning("run %s ends here, because another process has taken it over: %s", ask.run_id, fenced)
         except Exception:
             logger.exception("run %s failed unexpectedly", ask.run_id)
         finally:

@@ -6,11 +6,13 @@ metrics of the whole server.
 
 import asyncio
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
 
 from rightseat.core.limits.book import HeldAmount
 from rightseat.core.limits.rules import NANO
@@ -61,7 +63,7 @@ class Metrics:
         return await asyncio.to_thread(self.text)
 
     def text(self) -> bytes:
-        return generate_latest(all_workers() if HAS_WORKERS else self.registry)
+        return generate_latest(WithoutReservedTypes(all_workers() if HAS_WORKERS else self.registry))
 
     def _counter(self, kind: TraceKind) -> Counter:
         help_text = f"Finished {NOUNS[kind].replace('_', ' ')}, by outcome."
@@ -78,6 +80,20 @@ def all_workers() -> CollectorRegistry:
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return registry
+
+
+class WithoutReservedTypes(Collector):
+    """`promtool check metrics` refuses a gauge whose name ends as the count of a histogram does, and OpenTelemetry
+    calls one so. Without a type it is the same series."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._registry.collect():
+            if metric.type == "gauge" and metric.name.endswith("_count"):
+                metric.type = "unknown"
+            yield metric
 
 
 class LimitMetrics:
@@ -125,8 +141,8 @@ class LimitMetrics:
         )
 
     def expect(self, limits: Iterable[str]) -> None:
-        """Their queues are 0 before the first ask waits."""
-        for limit in limits:
+        """Their queues are 0 before the first ask waits; without a limit there is one queue of 0, without a label."""
+        for limit in tuple(limits) or ("",):
             self._queued.labels(limit)
 
     def admit(self, seconds: float) -> None:

@@ -78,6 +78,8 @@ class Recovery:
             failed = RunFailed("recovery_failed", GIVEN_UP) if ask.durable else RunFailed("cut_off", CUT_OFF)
             try:
                 await self._close(ask, RunFinished("cancelled") if ask.run_id in resumed.cancelled else failed)
+            except (RunExists, StaleWriter) as taken:
+                logger.warning("run %s is not closed here: %s", ask.run_id, taken)  # it has ended, or another closes it
             except Exception:
                 logger.exception("run %s was interrupted and cannot be closed", ask.run_id)
         return going_on
