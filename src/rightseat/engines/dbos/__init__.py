@@ -1,7 +1,6 @@
 """Durable runs that survive the death of their process: each is a DBOS workflow, in a SQLite file or in PostgreSQL.
 
 system    launches, queries and shuts down DBOS
-queue     dequeues runs to resume
 steps     the durable steps of one run
 engine    starts, resumes, cancels and hands over runs
 
