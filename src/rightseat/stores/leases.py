@@ -16,7 +16,8 @@ from contextlib import suppress
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
-from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
+from rightseat.postgres.connector import Connector
+from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ RELEASE = "DELETE FROM processes WHERE id = $1"
 
 class Lease:
     def __init__(self, url: str, process_id: int, seconds: float) -> None:
-        self._url = url
+        self._connector = Connector(url)
         self._process_id = process_id
         self._seconds = seconds
         self._connection: asyncpg.Connection | None = None
@@ -58,7 +59,7 @@ class Lease:
 
     async def open(self) -> None:
         """From now on this process counts as alive. Raises the driver's errors."""
-        connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, command_timeout=STATEMENT_TIMEOUT_S)
+        connection = await self._connector.connect(command_timeout=STATEMENT_TIMEOUT_S)
         try:
             await connection.execute(RENEW, self._process_id, self._seconds, self._seconds)
         finally:
@@ -84,7 +85,7 @@ class Lease:
         try:
             async with asyncio.timeout(self._seconds / 2):
                 if self._connection is None:
-                    self._connection = await asyncpg.connect(self._url)
+                    self._connection = await self._connector.connect()
                 await self._connection.execute(statement, *values)
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             problem = str(error) or type(error).__name__

@@ -2,9 +2,6 @@
 
 A connection can stop responding without being closed: a firewall drops its packets, or a proxy loses its peer. Then a
 statement would wait without end, and so would a shutdown that waits for the statement.
-
-A process can also stop in the middle of a transaction, for example with its virtual machine. Then PostgreSQL ends the
-transaction, or other processes would wait for its locks.
 """
 
 import asyncio
@@ -16,34 +13,25 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-CONNECT_TIMEOUT_S = 10.0
+from rightseat.postgres.connector import Connector
+
 STATEMENT_TIMEOUT_S = 30.0
 PING_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
-IDLE_TRANSACTION_TIMEOUT_S = 5.0
 
 
-def create_pool(url: str, *, statement_timeout: float | None) -> AsyncEngine:
+def create_pool(connector: Connector, *, statement_timeout: float | None, has_pooler: bool = False) -> AsyncEngine:
     # The driver parses the URL itself: it supports `sslmode` and all else that PostgreSQL's own tools do.
-    connect = partial(asyncpg.connect, url, timeout=CONNECT_TIMEOUT_S)
-    if statement_timeout is not None:
-        connect = partial(connect_limited, url, statement_timeout)
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect)
+    connect = partial(
+        connector.connect,
+        command_timeout=statement_timeout,
+        limits_idle_transactions=statement_timeout is not None,
+    )
+    options: dict[str, Any] = {"prepared_statement_cache_size": 0} if has_pooler else {}
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, connect_args=options)
     event.listen(engine.sync_engine, "connect", mark_new)
     event.listen(engine.sync_engine, "checkout", check)
     return engine
-
-
-async def connect_limited(url: str, statement_timeout: float) -> asyncpg.Connection:
-    """Connect with a timeout for each statement, and for a transaction in which none is executed."""
-    connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, command_timeout=statement_timeout)
-    milliseconds = round(IDLE_TRANSACTION_TIMEOUT_S * 1000)
-    try:  # not as a startup parameter: connection poolers reject those that they do not know
-        await connection.execute(f"SET idle_in_transaction_session_timeout = {milliseconds}", timeout=CONNECT_TIMEOUT_S)
-    except BaseException:
-        connection.terminate()
-        raise
-    return connection
 
 
 def mark_new(connection: Any, record: Any) -> None:

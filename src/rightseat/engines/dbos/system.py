@@ -22,9 +22,11 @@ from dbos._sys_db import SystemDatabase, db_retry
 from sqlalchemy import event, inspect, literal_column, select
 
 from rightseat.core.errors import ConfigError, NotConfigured
+from rightseat.engines.dbos.pooler import CONNECT_ARGS, build_engine, has_pooler
 from rightseat.engines.dbos.queue import QUEUE, QUEUE_POLL_INTERVAL_S, dequeue_runs, query_connection
 from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
+from rightseat.postgres.addresses import write_for_sqlalchemy
 
 UNUSED_POLL_INTERVAL_S = 60.0
 """Of what this engine does not use: timeouts and schedules of workflows."""
@@ -57,6 +59,7 @@ class DbosSystem:
         self._schema = schema
         self._executor = secrets.token_hex(8)
         self._eraser: Eraser | None = None
+        self._has_pooler = False
         self.is_shared = isinstance(where, str)
         """Whether other processes can resume the runs of this one."""
 
@@ -64,7 +67,7 @@ class DbosSystem:
     def _url(self) -> str:
         if isinstance(self._where, Path):
             return f"sqlite:///{self._where}"
-        return f"postgresql://{self._where.partition('://')[2]}"
+        return write_for_sqlalchemy(self._where, "the engine")
 
     async def launch(self, run: Callable[[str], Awaitable[None]]) -> None:
         """From now on `run` may be called, on this event loop, also for runs that another process has started."""
@@ -72,6 +75,8 @@ class DbosSystem:
             private_folder(self._where.parent)
             private_file(self._where)
             await asyncio.to_thread(clean_file, self._where)
+        else:
+            self._has_pooler = await asyncio.to_thread(has_pooler, self._where)
         _ActiveEngine.take(run)
         _workflow_commands._SWEEP_POLLING_INTERVAL_SEC = UNUSED_POLL_INTERVAL_S
         _scheduler._STARTUP_FAST_POLL_DURATION_SEC = 0.0
@@ -100,7 +105,7 @@ class DbosSystem:
             self._eraser = None
 
     def _config(self) -> DBOSConfig:
-        return {
+        config: DBOSConfig = {
             "name": "rightseat",
             "system_database_url": self._url,
             "sys_db_pool_size": POOL_SIZE,
@@ -114,6 +119,10 @@ class DbosSystem:
             "use_listen_notify": False,
             "scheduler_polling_interval_sec": UNUSED_POLL_INTERVAL_S,
         }
+        if self._has_pooler:
+            config["db_engine_kwargs"] = {"connect_args": dict(CONNECT_ARGS)}
+            config["sys_db_idle_transaction_timeout_sec"] = 0.0  # it would be set for other clients too
+        return config
 
     async def start(self, run_id: str, ask: str) -> bool:
         """Return whether it runs here. If not, another process has started it before."""
@@ -229,8 +238,10 @@ class DbosSystem:
             client.destroy()
 
     def _client(self) -> DBOSClient:
+        is_pooled = isinstance(self._where, str) and has_pooler(self._where)
         return DBOSClient(
             system_database_url=self._url,
+            system_database_engine=build_engine(self._url) if is_pooled else None,
             dbos_system_schema=self._schema,
             serializer=JsonSerializer(),
             application_name="rightseat",
