@@ -66,6 +66,8 @@ class Loop(_Base):  # type: ignore[misc]  # most of what a loop must have is abo
         self.clock = clock
         self.is_awake = True
         self.is_alive = True
+        self._slept = 0.0
+        self._stopped_at: float | None = None  # of a machine
         self.failures: list[str] = []
         self.tasks: list[asyncio.Task[Any]] = []  # held, so that none is collected while its process is dead
         self._ready: deque[asyncio.Handle] = deque()
@@ -83,10 +85,19 @@ class Loop(_Base):  # type: ignore[misc]  # most of what a loop must have is abo
         finally:
             events._set_running_loop(None)
 
-    def pause(self) -> None:
+    def monotonic(self) -> float:
+        """The clock of its machine, which stops while the whole machine is paused, and does not notice."""
+        return (self.clock.now if self._stopped_at is None else self._stopped_at) - self._slept
+
+    def pause(self, *, with_machine: bool = False) -> None:
         self.is_awake = False
+        if with_machine and self._stopped_at is None:
+            self._stopped_at = self.clock.now
 
     def wake(self) -> None:
+        if self._stopped_at is not None:
+            self._slept += self.clock.now - self._stopped_at
+            self._stopped_at = None
         if self.is_alive:
             self.is_awake = True
             self.clock.busy[self] = None

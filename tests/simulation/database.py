@@ -1,23 +1,27 @@
-"""The database, with the only clock that counts, and a process's way to it.
+"""The database, with a clock of its own, and a process's way to it.
 
-The queries are those of `rightseat.stores`, on SQLite in memory: one transaction after the other. Leases are what
-`stores.leases` and `stores.postgresql` do, with the statements written anew for this clock: renewed four times in a
-lease by something that only stops with its process, judged where they are kept. What the store asks is asked once, as
-there: when the connection breaks, it may have been done. What the engine asks is asked until it is answered.
+The queries are those of `rightseat.stores`, on SQLite in memory: one transaction after the other. `stores.lease_rule`
+decides who is dead, from rows like those of `stores.leases`: renewed four times in a lease by something that only stops
+with its process. What the store asks is asked once, as there: when the connection breaks, it may have been done.
+What the engine asks is asked until it is answered.
 """
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, create_engine
 
 from rightseat.core.ask import Ask
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import StoreUnreachable
+from rightseat.core.leases import HeldLease
 from rightseat.stores import process_queries
 from rightseat.stores.databases import Work
+from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.scripts import Script, run_script
 from rightseat.stores.tables import metadata
@@ -28,7 +32,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LEASE = 4.0
-BEAT = LEASE / 4
 UNAVAILABLE_TIMEOUT_S = 15.0  # seconds that a process waits for a database that is away
 
 
@@ -40,19 +43,44 @@ def in_memory() -> Connection:
     return connection
 
 
+@dataclass(frozen=True, slots=True)
+class StoredLease:
+    """The row of a process. `expires_at` is by the clock of the database, as servers of earlier versions read it."""
+
+    number: int
+    expires_at: float
+    link: Link
+    connection: tuple[int, int]
+    server_starts: int
+
+    @property
+    def is_disconnected(self) -> bool:
+        is_closed = not self.link.loop.is_alive or self.link.connection != self.connection
+        return is_closed and self.link.server.starts == self.server_starts
+
+
+OpenJudge = Callable[["Database"], LeaseJudge]
+"""Makes what decides for one process which others are dead."""
+
+
+def by_the_rule(_: "Database") -> LeaseJudge:
+    return LeaseJudge(LEASE)
+
+
 class Database(Server):
     """The server. `steps`, `executors` and the `queue` are what the engine keeps in it."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        self.leases: dict[int, float] = {}
+        self.leases: dict[int, StoredLease] = {}
+        self.clock_error = 0.0
         self.steps: dict[tuple[str, str], tuple[float, bytes]] = {}
         self.executors: dict[str, int] = {}
         self.known: set[str] = set()
         self.queue: dict[str, Ask] = {}
         self.taken: dict[str, Ask] = {}  # out of the queue
         self.listeners: list[Callable[[], None]] = []
-        self.reaped_by: Callable[[int], None] = lambda process: None  # told who has just found a dead one
+        self.note_takeover: Callable[[int, int], None] = lambda heir, process: None
         self._connection = in_memory()
         driver: Any = self._connection.connection.dbapi_connection
         self.driver: sqlite3.Connection = driver
@@ -81,26 +109,59 @@ class Database(Server):
             self._others[me] = [process for (process,) in found]
         return self._others[me]
 
-    def renew(self, process: int) -> None:
-        self.leases[process] = self.clock.now + LEASE
+    @property
+    def time(self) -> float:
+        return self.clock.now + self.clock_error
+
+    def renew(self, process: int, link: Link) -> None:
+        lease = StoredLease(self.clock.count(), self.time + LEASE, link, link.connection, self.starts)
+        self.leases[process] = lease
+
+    def read_lease(self, process: int) -> LeaseRow | None:
+        lease = self.leases.get(process)
+        if lease is None:
+            return None
+        return LeaseRow((lease.number, lease.expires_at), LEASE, is_disconnected=lease.is_disconnected)
+
+    def read_leases(self, processes: Sequence[int]) -> dict[int, LeaseRow | None]:
+        return {process: self.read_lease(process) for process in processes}
 
 
 class Connected:
     """A process's database, as `stores.databases` has it."""
 
     dialect = "sqlite"
-    reap_every: float | None = min(BEAT, 1.0)
+    reap_every: float | None = min(LEASE / 4, 1.0)
+    lease: HeldLease | None = None
     on_lost_scripts: Callable[[], None]
 
-    def __init__(self, server: Database, link: Link, process: int, *, buries_first: bool) -> None:
+    def __init__(
+        self,
+        server: Database,
+        link: Link,
+        process: int,
+        *,
+        buries_first: bool = False,
+        open_judge: OpenJudge = by_the_rule,
+    ) -> None:
         self.process_id = process
+        self.observe_operation: ObserveOperation = ignore_operation
         self.server = server
         self._link = link
+        self._judge = open_judge(server)
+        self._is_connected = False  # what renews the lease
         self._buries_first = buries_first
+        self._buried: set[int] = set()
+
+    def pool_states(self) -> Sequence[PoolState]:
+        return ()
 
     async def open(self) -> None:
-        await self.call(self.server.renew, self.process_id)
-        self._beat()
+        began_at = self._monotonic()
+        await self.call(self.server.renew, self.process_id, self._link)
+        self._judge.record_renewal(began_at, self._monotonic())
+        loop: Loop = self._link.loop
+        self._keeping = loop.create_task(self._keep_lease())
 
     async def close(self) -> None: ...
 
@@ -124,7 +185,7 @@ class Connected:
 
     async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
         if statement is process_queries.OTHER_PROCESSES:
-            found = await self._once(self._bury if self._buries_first else self._others)
+            found = await self._once(*((self._bury,) if self._buries_first else (self.server.others, self.process_id)))
             return [(process,) for process in found]
         return await self.query(statement.fetch, parameters)
 
@@ -134,27 +195,33 @@ class Connected:
     def lacks_thread(self, thread_id: str) -> bool:
         return False  # a lookup waits for the server
 
-    def _others(self) -> list[int]:
-        found, leases, now = self.server.others(self.process_id), self.server.leases, self.server.clock.now
-        if any(leases.get(process, 0.0) <= now for process in found):
-            self.server.reaped_by(self.process_id)
-        return found
-
     def _bury(self) -> list[int]:
         """A flaw: who is dead is struck from the list of the living, and only then are its runs looked for."""
-        leases, now = self.server.leases, self.server.clock.now
-        dead = [process for process, until in leases.items() if until <= now and process != self.process_id]
+        now, judge = self._monotonic(), self._judge
+        rows = self.server.read_leases([one for one in self.server.leases if one != self.process_id])
+        dead = [one for one in judge.find_suspects(rows, now, now) if judge.is_dead(one, rows[one], now, now)]
         for process in dead:
-            del leases[process]
-        if dead:
-            self.server.reaped_by(self.process_id)
+            del self.server.leases[process]
+            self._buried.add(process)
+            self.server.note_takeover(self.process_id, process)
         return dead
 
     async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
-        return process_ids
+        asked_at = self._monotonic()
+        rows = await self._once(self.server.read_leases, process_ids)
+        return self._judge.find_suspects(rows, asked_at, self._monotonic())
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
-        return self.server.leases.get(process_id, 0.0) <= self.server.clock.now
+        now = self._monotonic()
+        is_dead = self._judge.is_dead(process_id, self.server.read_lease(process_id), now, now)
+        if is_dead:
+            self.server.leases.pop(process_id, None)  # as `process_queries.adopt`
+            self.server.note_takeover(self.process_id, process_id)
+        return is_dead or process_id in self._buried
+
+    def _monotonic(self) -> float:
+        loop: Loop = self._link.loop
+        return loop.monotonic()
 
     def erase(self) -> None: ...
 
@@ -185,12 +252,28 @@ class Connected:
                 await asyncio.sleep(pause)  # of simulated time
                 pause = min(2 * pause, 1.0)
 
-    def _beat(self) -> None:
+    async def _keep_lease(self) -> None:
         """From a thread of its own: it is late only if the process stands still, or the way is cut."""
-        loop: Loop = self._link.loop
-        self._link.ask(self._renew).add_done_callback(lambda told: told.exception())
-        loop.call_later(BEAT, self._beat)
+        delay = self._judge.times.interval
+        while True:
+            await asyncio.sleep(delay)  # of simulated time
+            was_connected = self._is_connected
+            is_renewed = await self._renew() or (was_connected and await self._renew())
+            delay = self._judge.times.interval if is_renewed else self._judge.times.retry_delay
 
-    def _renew(self, exchange: "Exchange[None]") -> None:
-        self.server.renew(self.process_id)
+    async def _renew(self) -> bool:
+        began_at = self._monotonic()
+        try:
+            async with asyncio.timeout(self._judge.times.attempt_timeout):
+                await self._link.ask(self._send_renewal)
+        except (Broken, TimeoutError):
+            self._judge.record_failure()
+            self._is_connected = False
+            return False
+        self._judge.record_renewal(began_at, self._monotonic())
+        self._is_connected = True
+        return True
+
+    def _send_renewal(self, exchange: "Exchange[None]") -> None:
+        self.server.renew(self.process_id, self._link)
         exchange.answer(None)

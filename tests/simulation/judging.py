@@ -35,8 +35,8 @@ def judge(world: World, is_over: bool) -> list[Problem]:
     if not is_over:
         return [f"a run never ends: {stuck(client)}" for client in world.clients if not client.is_done] or ["no end"]
     if world.loses_log:
-        return [*gaps(world)]
-    problems = [*problems_of(world)]
+        return [*gaps(world), *world.wrong_takeovers]
+    problems = [*problems_of(world), *world.wrong_takeovers]
     run_ids = [run.id for thread in threads_of(world) for run in thread.runs]
     before = look(world, run_ids)
     world.wait_for_sleepers()

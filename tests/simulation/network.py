@@ -25,13 +25,21 @@ class Server:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.is_up = True
+        self.back_at = 0.0
+        self.hangs = False
+        self.starts = 0
+        self.breaks = 0  # so often all connections were closed
 
-    def fail_for(self, seconds: float) -> None:
-        self.is_up = False
-        self.clock.after(seconds, self._come_back)
+    def fail_for(self, seconds: float, *, hangs: bool = False, restarts: bool = True) -> None:
+        """It refuses connections, or does not respond; what was sent then arrives when it is back."""
+        self.is_up, self.hangs = False, hangs
+        self.back_at = max(self.back_at, self.clock.now + seconds)
+        self.starts += not hangs and restarts
+        self.breaks += not hangs
+        self.clock.at(self.back_at, self._come_back)
 
     def _come_back(self) -> None:
-        self.is_up = True
+        self.is_up = self.clock.now >= self.back_at
 
 
 class Exchange(Generic[T]):
@@ -46,6 +54,8 @@ class Exchange(Generic[T]):
     def arrive(self) -> None:
         if self.link.server.is_up:
             self.work(self)
+        elif self.link.server.hangs:
+            self.link.clock.at(self.link.server.back_at + self.link.delay(), self.arrive)
         else:
             self.link.clock.after(self.link.delay(), lambda: self.fail("the server is down"))
 
@@ -80,10 +90,17 @@ class Link:
         self.cut_until = 0.0
         self.hangs = False
         self.losing = 0.0  # the share of answers that are lost
+        self._cuts = 0  # that closed connections
 
     def cut(self, seconds: float, *, hangs: bool) -> None:
         self.cut_until = max(self.cut_until, self.clock.now + seconds)
         self.hangs = hangs
+        self._cuts += not hangs
+
+    @property
+    def connection(self) -> tuple[int, int]:
+        """Another one after connections were closed."""
+        return self._cuts, self.server.breaks
 
     def delay(self) -> float:
         return self.clock.random.uniform(FASTEST, SLOWEST)

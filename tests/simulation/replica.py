@@ -14,7 +14,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.logs.shared.log import SharedLog
 from rightseat.stores.sql import SqlThreads
 from tests.simulation.clock import Clock, Loop
-from tests.simulation.database import Connected, Database
+from tests.simulation.database import Connected, Database, OpenJudge, by_the_rule
 from tests.simulation.engine import PlayedEngine
 from tests.simulation.network import FASTEST, SLOWEST, Link
 from tests.simulation.outside import Outside, Shop, Speaker
@@ -31,6 +31,8 @@ class Flaws:
     """What is sent to Redis in place of what should be."""
     buries_first: bool = False
     """The lease of a dead process is deleted in a transaction of its own, before its runs are taken."""
+    open_judge: OpenJudge = by_the_rule
+    """What decides which processes are dead."""
     repeats_steps: bool = False
     """What steps gave is not remembered."""
     begins_again: bool = False
@@ -75,6 +77,9 @@ class Replica:
         self.loop = Loop(clock)
         self.process = clock.count()
         self.is_ready = False
+        self.died_at: float | None = None
+        self.disturbed_until = clock.now
+        """It was started, stood still, or its own way to the database was cut."""
         self.to_redis, self.to_database = Link(self.loop, servers.redis), Link(self.loop, servers.database)
         executors = servers.database.executors
         speaker = Speaker(servers.outside, self.process, executors, begins_again=flaws.begins_again)
@@ -84,6 +89,7 @@ class Replica:
             self.to_database,
             self.process,
             buries_first=flaws.buries_first,
+            open_judge=flaws.open_judge,
         )
         self.engine = PlayedEngine(self.loop, database, repeats_steps=flaws.repeats_steps)
         self.log = SharedLog(SimulatedBackend(servers.redis, self.to_redis, flaws.rewrite), 60.0)
@@ -92,6 +98,10 @@ class Replica:
             {"default": Agent(speaker, [shop], durable=True)}, log=self.log, threads=self.threads, engine=self.engine
         )
         self._opening = self.loop.create_task(self._open())
+
+    def lives_connected(self, seconds: float) -> bool:
+        """Whether it has run for so long, with a way to the database that was as good as that of others."""
+        return self.loop.is_alive and self.loop.is_awake and self.clock.now - self.disturbed_until >= seconds
 
     @property
     def links(self) -> tuple[Link, Link]:

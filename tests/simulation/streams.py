@@ -45,11 +45,11 @@ class Redis(Server):
         self.streams.clear()
         self.losses += 1
 
-    def fail_for(self, seconds: float) -> None:
+    def fail_for(self, seconds: float, *, hangs: bool = False, restarts: bool = True) -> None:
         waiting, self._waiting = self._waiting, {}
         for waiter in waiting.values():
             waiter.exchange.answer([ResponseError("shutting down")])
-        super().fail_for(seconds)
+        super().fail_for(seconds, hangs=hangs, restarts=restarts)
 
     def serve(self, exchange: "Exchange[list[Reply]]", client: bytes, commands: tuple[Command, ...]) -> None:
         if commands[0][0] == b"XREAD":

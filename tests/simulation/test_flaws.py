@@ -3,6 +3,7 @@
 import pytest
 
 from rightseat.logs.redis.connection import Command
+from tests.simulation.flawed_judges import JudgeByExpiry, JudgeWithoutOwnLease
 from tests.simulation.replica import Flaws
 from tests.simulation.world import play_many
 
@@ -33,6 +34,8 @@ def making_streams(command: Command) -> Command:
         pytest.param(Flaws(rewrite=with_ids_of_its_own), "never ends", id="ids are Redis's own"),
         pytest.param(Flaws(repeats_steps=True), "was done again", id="steps are not remembered"),
         pytest.param(Flaws(begins_again=True), "is not one that the model gave", id="answers are spliced"),
+        pytest.param(Flaws(open_judge=JudgeByExpiry), "though it lives", id="leases expire by a foreign clock"),
+        pytest.param(Flaws(open_judge=JudgeWithoutOwnLease), "though it lives", id="outages count as deaths"),
     ],
 )
 def test_a_flaw_is_noticed(flaws: Flaws, noticed: str) -> None:

@@ -26,6 +26,9 @@ STORM = 8.0  # seconds within which faults begin
 CALM = 150.0  # seconds within which everything has to end
 AFTERMATH = LEASE + 2.0
 UNFINISHED = select(func.count()).where(runs.c.outcome.is_(None))
+MAX_DETECTION_S = 3 * LEASE  # of a death, counted from the last fault
+OUTAGES = (0.5, 1.6, 2.5)  # of the database, in leases
+EARLY_OUTAGES = 0.4  # how often there is one while most runs are in progress
 COLLECT = 64  # schedules between two burials
 
 
@@ -54,6 +57,8 @@ class World:
         self.browsers = Loop(self.clock)
         self.clients: list[Client] = []
         self.loses_log = losing_log
+        self.wrong_takeovers: list[Problem] = []
+        self._calm_since = 0.0  # the end of the last fault
         threads = self.random.choice((1, 1, 2))
         self._expected = 2 * threads
         for number in range(threads):
@@ -62,7 +67,9 @@ class World:
                 self.clock.after(self.random.uniform(0, 2.0) + 2 * follower, join)
         for _ in range(self.random.randint(1, 4)):
             self.clock.after(self.random.uniform(0.1, STORM), self._fault)
-        self.servers.database.reaped_by = self._perhaps_kill_heir
+        if self.random.random() < EARLY_OUTAGES:
+            self.clock.after(self.random.uniform(0.5, 3.0), self._stop_database)
+        self.servers.database.note_takeover = self._note_takeover
         if losing_log:
             self.clock.after(self.random.uniform(0.5, STORM / 2), self._lose_log)
 
@@ -108,7 +115,18 @@ class World:
             return
         replica = self.random.choice(self.replicas)
         self.random.choice(
-            (self._kill, self._kill, self._pause, self._cut_from_log, self._cut_from_database, self._lose_answers)
+            (
+                self._kill,
+                self._kill,
+                self._pause,
+                self._cut_from_log,
+                self._cut_from_database,
+                self._lose_answers,
+                self._stop_database,
+                self._stop_database,
+                self._set_clock,
+                self._start_another,
+            )
         )(replica)
 
     def _kill(self, replica: Replica) -> None:
@@ -117,12 +135,30 @@ class World:
         back = self.random.uniform(0.2, 2 * LEASE)
         self.note(f"process {replica.process} is killed, and another is started {back:.1f} s later")
         replica.loop.kill()
+        replica.died_at = self.clock.now
         self.replicas.remove(replica)
         self.graves.append(replica)
-        self.clock.after(back, lambda: self.replicas.append(self._new_replica()))
+        self.clock.after(back, self._start_another)
+        self._end_fault_in(0.0)
         if self.random.random() < 0.3 and self.replicas:  # those who look for the dead are stopped, and wake together
             for other in self.replicas:
                 self._pause(other, LEASE * 1.2)
+
+    def _start_another(self, _: object = None) -> None:
+        self.replicas.append(self._new_replica())
+        self._end_fault_in(0.0)
+
+    def _end_fault_in(self, seconds: float) -> None:
+        self._calm_since = max(self._calm_since, self.clock.now + seconds)
+
+    def _note_takeover(self, heir: int, process: int) -> None:
+        victim = next(replica for replica in self.all_replicas() if replica.process == process)
+        self.note(f"process {heir} takes over from process {process}")
+        if victim.lives_connected(LEASE):
+            self.wrong_takeovers.append(f"process {process} is taken over by process {heir}, though it lives")
+        if victim.died_at is not None and (late := self.clock.now - self._calm_since) > MAX_DETECTION_S:
+            self.wrong_takeovers.append(f"process {process} is taken over {late:.1f} s after its death")
+        self._perhaps_kill_heir(heir)
 
     def _perhaps_kill_heir(self, process: int) -> None:
         """Who has just found a dead one may die in the middle of what it does about it."""
@@ -134,14 +170,17 @@ class World:
         if not replica.loop.is_awake:
             return
         seconds = seconds or self.random.uniform(0.5, 3 * LEASE)
-        self.note(f"process {replica.process} stands still for {seconds:.1f} s")
-        replica.loop.pause()
+        with_machine = self.random.random() < 0.5
+        self.note(f"process {replica.process} stands still for {seconds:.1f} s {with_machine=}")
+        replica.loop.pause(with_machine=with_machine)
+        self._end_fault_in(seconds)
         self.clock.after(seconds, lambda: self._wake(replica))
 
     def _wake(self, replica: Replica) -> None:
         if replica in self.replicas:
             self.note(f"process {replica.process} wakes")
             replica.loop.wake()
+            replica.disturbed_until = max(replica.disturbed_until, self.clock.now)
 
     def _cut_from_log(self, replica: Replica) -> None:
         seconds, hangs = self.random.uniform(0.2, 2 * LEASE), self.random.random() < 0.5
@@ -152,12 +191,34 @@ class World:
         seconds, hangs = self.random.uniform(0.2, 2 * LEASE), self.random.random() < 0.5
         self.note(f"process {replica.process} is cut off from the database for {seconds:.1f} s {hangs=}")
         replica.to_database.cut(seconds, hangs=hangs)
+        replica.disturbed_until = max(replica.disturbed_until, self.clock.now + seconds)
+        self._end_fault_in(seconds)
 
     def _lose_answers(self, replica: Replica) -> None:
         link = self.random.choice(replica.links)
         self.note(f"process {replica.process} loses some answers of {type(link.server).__name__}")
         link.losing = 0.3
+        self._end_fault_in(2.0)
         self.clock.after(2.0, lambda: setattr(link, "losing", 0.0))
+
+    def _stop_database(self, _: object = None) -> None:
+        """For all: it is restarted, or a proxy in front of it, or it does not respond. Perhaps a standby takes over,
+        whose clock is wrong.
+        """
+        database, seconds = self.servers.database, LEASE * self.random.choice(OUTAGES) * self.random.uniform(0.8, 1.2)
+        if not database.is_up:
+            return
+        hangs, restarts = self.random.random() < 0.5, self.random.random() < 0.5
+        self.note(f"the database is away for {seconds:.1f} s {hangs=} {restarts=}")
+        database.fail_for(seconds, hangs=hangs, restarts=restarts)
+        self._end_fault_in(seconds)
+        if self.random.random() < 0.5:
+            self.clock.after(seconds, self._set_clock)
+
+    def _set_clock(self, _: object = None) -> None:
+        database = self.servers.database
+        database.clock_error = self.random.uniform(-3, 3) * LEASE
+        self.note(f"the clock of the database is wrong by {database.clock_error:.1f} s")
 
     def _lose_log(self) -> None:
         self.note("Redis is killed, and comes back with nothing")

@@ -6,10 +6,10 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from pydantic import SecretStr
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest, ConfigError, RunExists, StaleWriter, StoreUnreachable, ThreadBusy
@@ -30,10 +30,12 @@ from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores import migrations, process_queries, sql
 from rightseat.stores import rows as row_helpers
 from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.lease_rule import LeaseRow
+from rightseat.stores.leases import LOCK_LEASE, read_lease
 from rightseat.stores.migrations import VERSION_TABLE, find_newest, read_version
 from rightseat.stores.migrations.runner import run_migrations
 from rightseat.stores.sql import Options, SqlThreads, build
-from rightseat.stores.tables import metadata
+from rightseat.stores.tables import metadata, runs
 from tests.conditions import until
 from tests.databases import migrated_database
 from tests.services import POSTGRES, proxy, schema
@@ -103,6 +105,7 @@ asyncio.run(main(*sys.argv[1:]))
 
 HANGS_AFTER_S = 120.0
 SHORT_LEASE_S = 0.8  # for processes that die: tests wait until it has expired
+OWN_LEASE_S = 2.0  # of the store in the test: it judges others once it has seen them unchanged for so long
 LONG_LEASE_S = 8.0  # for processes that live: a busy machine may stop them, or the database, for a while
 
 
@@ -131,7 +134,7 @@ async def test_runs_of_a_process_that_was_killed_are_orphans_each_given_once(whe
         other = await start_another(where)
         other.kill()
         await other.wait()
-        async with SqlThreads(connect(where)) as threads:
+        async with SqlThreads(connect(where, OWN_LEASE_S)) as threads:
             [first], second = await orphans_of(threads), await threads.orphans()
             again = [(await threads.claim(orphan)).epoch for orphan in first]
 
@@ -160,7 +163,7 @@ async def test_of_two_processes_that_start_one_gets_the_orphans() -> None:
         other = await start_another(where)
         other.kill()
         await other.wait()
-        async with SqlThreads(connect(where)) as one, SqlThreads(connect(where)) as two:
+        async with SqlThreads(connect(where, OWN_LEASE_S)) as one, SqlThreads(connect(where, OWN_LEASE_S)) as two:
             found = await orphans_of(one, two)
 
     assert sorted(len(orphans) for orphans in found) == [0, 3]
@@ -170,7 +173,7 @@ async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
         other = await start_another(where)
         other.send_signal(signal.SIGSTOP)
-        async with SqlThreads(connect(where)) as threads:
+        async with SqlThreads(connect(where, OWN_LEASE_S)) as threads:
             [found] = await orphans_of(threads)
             other.send_signal(signal.SIGCONT)
             await is_alive(where, 2)
@@ -182,59 +185,94 @@ async def test_a_process_that_was_stopped_for_longer_than_its_lease_has_lost_its
     assert list(later) == []
 
 
-async def test_a_process_that_was_killed_is_found_before_its_lease_is_over() -> None:
-    """Its connection is closed; one that stands still keeps it open, however late it is."""
+async def test_a_killed_process_is_disconnected_and_a_suspended_one_is_not() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
         await holds_a_connection(where)
         other.send_signal(signal.SIGSTOP)
-        await change_leases(where, "expires_at = expires_at + 600, suspect_after = 0")
-        standing_still = await threads.orphans()
+        suspended = await read_stopped(threads)
         other.kill()
         await other.wait()
-        [found] = await orphans_of(threads)
+        killed = await read_disconnected(threads)
 
-    assert list(standing_still) == []
-    assert [orphan.run_id for orphan in found] == ["r0", "r1", "r2"]
+    assert not suspended.is_disconnected
+    assert killed == replace(suspended, is_disconnected=True)
+    assert killed.seconds == pytest.approx(SHORT_LEASE_S)
+
+
+async def test_connections_that_ended_with_the_database_prove_nothing() -> None:
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
+        other = await start_another(where)
+        await holds_a_connection(where)
+        other.kill()
+        await other.wait()
+        await read_disconnected(threads)
+        await change_leases(where, "database_started_at = database_started_at - 60")
+        restarted = await read_other(threads)
+
+    assert not restarted.is_disconnected
 
 
 async def test_only_processes_that_are_late_with_their_lease_are_suspects() -> None:
     """Each of them costs a transaction a second on every other server."""
-    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)):
-        other = await start_another(where, LONG_LEASE_S)
-        database = connect(where)
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
+        other = await start_another(where, OWN_LEASE_S)
+        database = connect(where, OWN_LEASE_S)
         await database.open()
         [(busy,)] = await database.poll(process_queries.OTHER_PROCESSES, {"own_process": database.process_id})
         unknown = busy + 1
-        in_time = await database.find_suspects([busy, unknown])
+
+        async def find(wanted: Sequence[int]) -> bool:
+            return await database.find_suspects([busy, unknown]) == wanted
+
+        at_first = await database.find_suspects([busy, unknown])
+        await until(lambda: find([unknown]), HANGS_AFTER_S)
         other.send_signal(signal.SIGSTOP)
-        await change_leases(where, "suspect_after = 0")
-        late = await database.find_suspects([busy, unknown])
-        await change_leases(where, "expires_at = 0, suspect_after = suspect_after + 9e9")
-        expired = await database.find_suspects([busy, unknown])
+        await until(lambda: find([busy, unknown]), HANGS_AFTER_S)
         await database.close()
         other.kill()
         await other.wait()
 
-    assert in_time == [unknown]
-    assert late == expired == [busy, unknown]
+    assert at_first == []
 
 
-async def test_connections_that_ended_with_the_database_do_not_mark_processes_as_dead() -> None:
+async def test_each_renewal_writes_a_new_value_whatever_the_clock_of_the_database_says() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         other = await start_another(where)
-        await holds_a_connection(where)
+        other.send_signal(signal.SIGSTOP)
+        before = await read_stopped(threads)
+        await change_leases(where, "expires_at = expires_at")
+        after = await read_other(threads)
         other.kill()
         await other.wait()
-        await change_leases(
-            where, "expires_at = expires_at + 600, suspect_after = 0, database_started_at = database_started_at - 60"
-        )
-        unsure = await threads.orphans()
-        await change_leases(where, "expires_at = 0")
-        [found] = await orphans_of(threads)
 
-    assert list(unsure) == []
-    assert len(found) == 3
+    assert before.value != after.value
+
+
+async def test_a_lease_whose_end_is_over_by_the_clock_of_the_database_proves_nothing() -> None:
+    """The clock was set, or a standby took over whose clock is wrong."""
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
+        other = await start_another(where, LONG_LEASE_S)
+        await threads.orphans()
+        await change_leases(where, "expires_at = expires_at - 9e6, suspect_after = suspect_after - 9e6")
+        found = await threads.orphans()
+        other.kill()
+        await other.wait()
+
+    assert list(found) == []
+
+
+async def test_the_first_lease_of_an_earlier_version_lasts_as_long_as_it_says() -> None:
+    """Its row does not say how long it is, and is next renewed after a quarter of it."""
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
+        other = await start_another(where)
+        other.send_signal(signal.SIGSTOP)
+        await change_leases(where, "expires_at = expires_at + 60, suspect_after = expires_at + 60")
+        row = await read_other(threads)
+        other.kill()
+        await other.wait()
+
+    assert 30 < row.seconds <= 60 + SHORT_LEASE_S
 
 
 async def test_a_process_whose_connection_was_closed_sends_its_heartbeat_over_another() -> None:
@@ -249,6 +287,36 @@ async def test_a_process_whose_connection_was_closed_sends_its_heartbeat_over_an
         await other.wait()
 
     assert list(found) == []
+
+
+async def read_other(threads: SqlThreads) -> LeaseRow:
+    """The lease of the process that has runs."""
+
+    def read(connection: Connection) -> LeaseRow:
+        process_id = connection.execute(select(runs.c.process_id).limit(1)).scalar()
+        return read_lease(connection.execute(text(LOCK_LEASE), {"process_id": process_id}).one())
+
+    return await threads._database.write(read)
+
+
+async def read_stopped(threads: SqlThreads) -> LeaseRow:
+    """The lease of the process that has runs and was stopped, perhaps in the middle of a renewal."""
+
+    async def read() -> LeaseRow | None:
+        row = await read_other(threads)
+        return row if row == await read_other(threads) else None
+
+    return await until(read, HANGS_AFTER_S)
+
+
+async def read_disconnected(threads: SqlThreads) -> LeaseRow:
+    """The lease of the process that has runs and was killed, once the database has noticed."""
+
+    async def read() -> LeaseRow | None:
+        row = await read_other(threads)
+        return row if row.is_disconnected else None
+
+    return await until(read, HANGS_AFTER_S)
 
 
 async def holds_a_connection(where: str) -> int:
@@ -313,6 +381,25 @@ async def test_a_process_that_is_busy_keeps_its_lease() -> None:
     assert list(found) == []
 
 
+async def test_the_age_of_a_lease_is_that_of_its_last_renewal(where: Where) -> None:
+    async with asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where, lease_seconds=SHORT_LEASE_S)) as threads:
+        lease = threads.lease
+        if isinstance(where, Path):
+            assert lease is None
+            return
+        assert lease is not None
+        ages = [lease.age_s]
+
+        async def is_renewed() -> bool:
+            ages.append(lease.age_s)
+            return ages[-1] < ages[-2]
+
+        await until(is_renewed, HANGS_AFTER_S)
+
+    assert lease.seconds == SHORT_LEASE_S
+    assert 0 <= ages[-1] < ages[-2] < HANGS_AFTER_S
+
+
 async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
     async with schema() as where, asyncio.timeout(HANGS_AFTER_S), SqlThreads(connect(where)) as threads:
         async with SqlThreads(connect(where, lease_seconds=600)) as other:
@@ -322,20 +409,16 @@ async def test_a_process_that_ends_leaves_its_runs_at_once() -> None:
     assert [orphan.run_id for orphan in found] == ["r"]
 
 
-async def test_whose_process_died_is_judged_by_the_clock_of_the_database(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with (
-        schema() as where,
-        asyncio.timeout(HANGS_AFTER_S),
-        SqlThreads(connect(where)) as threads,
-        SqlThreads(connect(where)) as other,
-    ):
-        await other.claim(ask())
-        with monkeypatch.context() as later:
-            later.setattr(time, "time", lambda: 4e9)
-            found = await threads.orphans()
-        await other.finish(ask(), (), None, DONE)
+async def test_a_process_that_ends_without_runs_leaves_nothing() -> None:
+    async with schema() as where, asyncio.timeout(HANGS_AFTER_S):
+        async with SqlThreads(connect(where)) as threads:
+            await threads.claim(ask())
+            await threads.finish(ask(), (), None, DONE)
+        connection = await asyncpg.connect(where)
+        left = await connection.fetchval("SELECT count(*) FROM processes")
+        await connection.close()
 
-    assert list(found) == []
+    assert left == 0
 
 
 async def test_a_run_that_was_taken_over_is_not_finished_by_the_one_that_lost_it() -> None:
@@ -714,3 +797,24 @@ async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connect
 
         assert [before, await threads.expire_questions()] == [(), ()]
         assert sent == ["SELECT"]
+
+
+async def test_sessions_from_the_time_when_the_database_refused_writes_are_replaced() -> None:
+    said = Ask(messages=(user("Hello"),), thread_id="t", principal=Principal("anna"))
+    async with asyncio.timeout(HANGS_AFTER_S), migrated_database() as where:
+        name = where.rpartition("/")[2].partition("?")[0]
+        async with SqlThreads(connect(where)) as threads:
+            operator = await asyncpg.connect(where)
+            try:
+                await operator.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+                await threads._database._engine.dispose()  # type: ignore[attr-defined]  # as after a failover
+                with pytest.raises(StoreUnreachable):
+                    await threads.append_messages(said)
+                await operator.execute("SET default_transaction_read_only = off")
+                await operator.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+            finally:
+                await operator.close()
+            await threads.append_messages(said)
+            found = await threads.load("t", Principal("anna"))
+
+    assert found is not None

@@ -19,13 +19,14 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.audit import AuditStore, AuditTrail
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StoreUnreachable
+from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
 from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
+from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
@@ -90,6 +91,7 @@ class Runtime:
         audit: AuditStore | None = None,
         stops: Stops | None = None,
         transient_runs: TransientRuns | None = None,
+        count_takeover: CountTakeover = ignore_takeover,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
@@ -137,7 +139,7 @@ class Runtime:
         """For the streams of faces."""
         self._stops = stops
         self._starter = RunStarter(log, threads, engine, self._executor, artifacts, stops)
-        self._recovery = Recovery(log, threads, engine, self.admission)
+        self._recovery = Recovery(log, threads, engine, self.admission, count_takeover)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
@@ -377,6 +379,8 @@ class Runtime:
             delay = seconds
             try:
                 await do()
+            except (StoreUnreachable, StorageFull):
+                pass  # logged where it was found, once for all
             except Exception:
                 logger.exception("housekeeping failed, retrying in %g s", seconds)
 

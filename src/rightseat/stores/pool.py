@@ -9,15 +9,17 @@ from functools import partial
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
-from sqlalchemy import event
+from sqlalchemy import ExceptionContext, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from rightseat.postgres.connector import Connector
 
+POOL_SIZE, POOL_OVERFLOW = 5, 10  # connections that stay open, and those that are closed after their use
 STATEMENT_TIMEOUT_S = 30.0
 PING_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
+READ_ONLY_SQLSTATE = "25006"
 
 
 def create_pool(connector: Connector, *, statement_timeout: float | None, has_pooler: bool = False) -> AsyncEngine:
@@ -28,10 +30,23 @@ def create_pool(connector: Connector, *, statement_timeout: float | None, has_po
         limits_idle_transactions=statement_timeout is not None,
     )
     options: dict[str, Any] = {"prepared_statement_cache_size": 0} if has_pooler else {}
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect, connect_args=options)
+    engine = create_async_engine(
+        "postgresql+asyncpg://",
+        async_creator=connect,
+        connect_args=options,
+        pool_size=POOL_SIZE,
+        max_overflow=POOL_OVERFLOW,
+    )
     event.listen(engine.sync_engine, "connect", mark_new)
     event.listen(engine.sync_engine, "checkout", check)
+    event.listen(engine.sync_engine, "handle_error", drop_read_only)
     return engine
+
+
+def drop_read_only(context: ExceptionContext) -> None:
+    """A session that began while the database refused writes, or on a standby, would refuse them for ever."""
+    if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_SQLSTATE:
+        context.is_disconnect = True
 
 
 def mark_new(connection: Any, record: Any) -> None:

@@ -1,23 +1,26 @@
 """The store in PostgreSQL. Each process holds a lease, so that others can detect its death."""
 
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, QueuePool, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from rightseat.core.errors import ConfigError, StoreUnreachable
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
+from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
+from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.postgres.addresses import read_url
 from rightseat.postgres.connector import Connector
 from rightseat.stores.databases import Work, new_process_id
-from rightseat.stores.leases import IS_ALIVE, RENEWALS_PER_LEASE, SUSPECTS, Lease
+from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
-from rightseat.stores.pool import STATEMENT_TIMEOUT_S, create_pool
+from rightseat.stores.pool import POOL_OVERFLOW, POOL_SIZE, STATEMENT_TIMEOUT_S, create_pool
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
@@ -39,6 +42,7 @@ CONNECTION_ERRORS = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
+    asyncpg.ReadOnlySQLTransactionError,
 )
 
 
@@ -48,19 +52,25 @@ def original_message(error: Exception) -> str:
     return str(error if original is None else original.__cause__ or original)
 
 
+def first_line(error: Exception) -> str:
+    return (original_message(error).strip() or type(error).__name__).splitlines()[0]
+
+
 class Postgres:
     dialect = "postgresql"
 
     def __init__(self, url: str, lease_seconds: float) -> None:
         self.process_id = new_process_id()
         self._address = address_of(url)
-        self.reap_every = min(lease_seconds / RENEWALS_PER_LEASE, MAX_REAP_INTERVAL_S)
+        self.observe_operation: ObserveOperation = ignore_operation
+        self._outage = OutageLog("the database of threads", logger)
         self._url = read_url(url, "threads")
         self._connector = Connector(self._url)
         self._use_pool(has_pooler=False)
         self.on_lost_scripts: Callable[[], None] = lambda: None
         self._scripts = ScriptConnection(self._connector, lambda: self.on_lost_scripts())
-        self._lease = Lease(self._url, self.process_id, lease_seconds)
+        self.lease = Lease(self._url, self.process_id, lease_seconds)
+        self.reap_every = min(self.lease.judge.times.interval, MAX_REAP_INTERVAL_S)
 
     def _use_pool(self, *, has_pooler: bool) -> None:
         self._engine = create_pool(self._connector, statement_timeout=STATEMENT_TIMEOUT_S, has_pooler=has_pooler)
@@ -74,7 +84,7 @@ class Postgres:
             if await self._connector.has_pooler():
                 self._use_pool(has_pooler=True)
             await self._migrate()
-            await self._lease.open()
+            await self.lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
             await self._engine.dispose()
             problem, advice = original_message(error).rstrip("."), "Is it running, and is its `url` right?"
@@ -102,12 +112,36 @@ class Postgres:
             await engine.dispose()
 
     async def close(self) -> None:
-        await self._lease.close()
+        await self.lease.close()
         await self._scripts.close()
         await self._engine.dispose()
 
+    def pool_states(self) -> Sequence[PoolState]:
+        pool = self._engine.pool
+        if not isinstance(pool, QueuePool):
+            return ()
+        return (PoolState("threads", pool.checkedout(), pool.checkedin(), POOL_SIZE + POOL_OVERFLOW),)
+
+    @contextmanager
+    def _operation(self, name: str) -> Iterator[None]:
+        """Measures an operation, and raises `StoreUnreachable` if the database is away."""
+        began = time.perf_counter()
+        try:
+            yield
+            self._outage.recover()
+        except Exception as error:
+            if is_storage_full(error):
+                self._outage.fail(original_message(error))
+                raise StorageFull from error
+            if not is_connection_error(error):
+                raise
+            self._outage.fail(first_line(error))
+            raise StoreUnreachable from error
+        finally:
+            self.observe_operation("postgresql", name, time.perf_counter() - began)
+
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("write"):
             return await self._transact(work, *args, **kwargs)
 
     async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -118,25 +152,25 @@ class Postgres:
             return await connection.run_sync(work, *args, **kwargs)
 
     async def run_script(self, script: Script[T]) -> T:
-        with reporting_outages():
+        with self._operation("script"):
             return await self._scripts.run(script)
 
     async def run_statements(self, script: Script[T]) -> T:
-        with reporting_outages():
+        with self._operation("script"):
             return await self._scripts.run(script, is_transaction=False)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("read"):
             async with self._reading.connect() as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("query"):
             async with self._autocommit.connect() as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
-        with reporting_outages():
+        with self._operation("poll"):
             found = await self._scripts.fetch(*statement.bind_numbered(parameters))
         return [tuple(row) for row in found]
 
@@ -147,26 +181,20 @@ class Postgres:
         return False  # a lookup waits for the server
 
     async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
-        with reporting_outages():
-            return [process_id for (process_id,) in await self._scripts.fetch(SUSPECTS, [list(process_ids)])]
+        asked_at = time.monotonic()
+        with self._operation("poll"):
+            found = await self._scripts.fetch(LEASES, [list(process_ids)])
+        return self.lease.judge.find_suspects(read_leases(process_ids, found), asked_at, time.monotonic())
 
     def is_dead(self, connection: Connection, process_id: int) -> bool:
         """Reading locks its row, so that the process cannot renew its lease meanwhile."""
-        return not connection.execute(text(IS_ALIVE), {"process_id": process_id}).scalar()
+        asked_at = time.monotonic()
+        found = connection.execute(text(LOCK_LEASE), {"process_id": process_id}).one_or_none()
+        row = None if found is None else read_lease(found)
+        return self.lease.judge.is_dead(process_id, row, asked_at, time.monotonic())
 
     def erase(self) -> None:
         """Does nothing: PostgreSQL's own VACUUM erases deleted rows, as the operator has configured it."""
-
-
-@contextmanager
-def reporting_outages() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if not is_connection_error(error):
-            raise
-        logger.warning("cannot reach the database of threads: %s", error)
-        raise StoreUnreachable from error
 
 
 def is_connection_error(error: BaseException | None) -> bool:

@@ -15,8 +15,10 @@ from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.database_metrics import ObserveOperation, PoolState
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.leases import HeldLease
 from rightseat.core.messages import Message
 from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
 from rightseat.core.thread_parts import ThreadOutline
@@ -106,6 +108,12 @@ class SqlThreads:
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
         self._reconcile_at = 0.0
+
+    def observe_operations(self, observe: ObserveOperation) -> None:
+        self._database.observe_operation = observe
+
+    def pool_states(self) -> Sequence[PoolState]:
+        return self._database.pool_states()
 
     def share_file(self) -> None:
         if isinstance(self._database, Sqlite):
@@ -292,6 +300,10 @@ class SqlThreads:
             durable = [ask.run_id for ask in asks if ask.durable]
             limit_queries.settle_dead(connection, process_id, own, durable, self.limits.zone)
         return asks
+
+    @property
+    def lease(self) -> HeldLease | None:
+        return self._database.lease
 
     @property
     def stops(self) -> SqlStops | None:

@@ -164,10 +164,11 @@ processes = Table(
     Column("backend_pid", Integer),
     Column("database_started_at", Float),
 )
-"""The leases of live processes, on PostgreSQL only. Times are unix time by the database's clock.
+"""The leases of live processes, on PostgreSQL only (`stores.leases`). Times are unix time by the database's clock.
 
-After `suspect_after` a process counts as dead if the connection that renewed its lease is closed: if `backend_pid` has
-gone, on a database that has been running since `database_started_at`.
+`expires_at` is a lease after the last renewal, and 0 once the process has ended by itself; `suspect_after` is half a
+lease after it. They say that the row was renewed, and how long the lease is, but not when it ends. The connection of
+the last renewal had the backend `backend_pid`, on a database that has run since `database_started_at`.
 """
 
 api_keys = Table(

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import pytest
+
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Position
 from rightseat.core.stream import codec
@@ -11,6 +13,7 @@ from rightseat.logs.shared.backend import LogBackend
 from rightseat.logs.shared.records import Cursor, Record, RecordPage
 from rightseat.logs.shared.run import SharedRun
 from rightseat.logs.shared.subscriber import MAX_RECEIVE_INTERVAL_S, Subscriber
+from tests.conditions import settle
 
 RECEPTIONS = 10
 
@@ -28,6 +31,7 @@ class BusyServer:
         return self
 
     async def receive(self, positions: Mapping[str, Position]) -> Mapping[str, Sequence[Record]]:
+        assert positions, "Redis refuses XREAD without keys"
         self.receptions += 1
         if self.receptions == RECEPTIONS:
             self.is_done.set()
@@ -58,3 +62,21 @@ async def test_records_that_follow_each_other_fast_are_received_together() -> No
 
     assert run.visible_seq >= RECEPTIONS - 1
     assert took >= (RECEPTIONS - 2) * MAX_RECEIVE_INTERVAL_S * 0.9  # the first two are not known to be fast yet
+
+
+async def test_a_run_that_is_removed_at_once_is_not_received(caplog: pytest.LogCaptureFixture) -> None:
+    server = BusyServer()
+    subscriber = Subscriber(cast(LogBackend, server))
+    run = SharedRun(Cursor("r"), read_nothing)
+
+    subscriber.add(run)
+    subscriber.remove("r")
+    await settle()
+    too_early = server.receptions
+    subscriber.add(run)
+    async with asyncio.timeout(5):
+        await server.is_done.wait()
+    await subscriber.close()
+
+    assert too_early == 0
+    assert not caplog.records

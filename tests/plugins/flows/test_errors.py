@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -86,6 +87,15 @@ async def test_R_10_3_retry_after_is_honoured_up_to_30_seconds() -> None:
     assert play.pauses == [7.0, 30.0]
 
 
+async def test_R_10_3_a_retry_that_would_begin_after_the_timeout_of_the_flow_is_not_made() -> None:
+    step = get("start", retry=RetryPolicy(2, frozenset({"429"})))
+    http = [exchange("GET", "/items", 429, reply_headers={"retry-after": "7"})]
+    play = await Play(flow_of(step, answer="none", timeout=5.0), {}, http).run()
+
+    assert play.pauses == []
+    assert play.trace.error_code() == "http_status"
+
+
 class Failing:
     """A model that fails a number of times before it speaks."""
 
@@ -158,6 +168,51 @@ async def test_a_slow_step_fails_with_timeout_and_a_slow_flow_with_flow_timeout(
         assert play.trace.error_code() == code
         assert play.trace.answer() == "Once upon Too slow."
         check_pairs(play.trace.events)
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+async def test_all_attempts_of_a_step_together_end_with_the_timeout_of_the_flow(is_streamed: bool) -> None:
+    class Silent(Failing):
+        calls = 0
+
+        async def call(self, wanted: ModelRequest) -> ModelResponse:
+            self.calls += 1
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def stream(self, wanted: ModelRequest) -> AsyncIterator[Chunk]:
+            if wanted.name == "on_error":
+                yield TextChunk("Too slow.")
+                return
+            await self.call(wanted)
+
+    step = Step("start", "llm", timeout=0.2, retry=RetryPolicy(100, frozenset({"timeout"}), 0.0))
+    if not is_streamed:
+        step = replace(step, params={"output_schema": {"type": "object"}})
+    play = Play(flow_of(step, timeout=0.5))
+    play.model_caller = model = Silent(0)  # type: ignore[assignment]
+    async with asyncio.timeout(30):
+        await play.run()
+
+    assert play.trace.error_code() == "flow_timeout"
+    assert play.told("failed")[0]["value"]["error"]["code"] == "flow_timeout"
+    assert model.calls <= 3
+
+
+async def test_the_time_of_a_step_that_failed_counts() -> None:
+    class Slow(Failing):
+        async def stream(self, wanted: ModelRequest) -> AsyncIterator[Chunk]:
+            if wanted.name == "on_error":
+                yield TextChunk("Too slow.")
+                return
+            await asyncio.Event().wait()
+
+    play = Play(flow_of(Step("start", "llm", timeout=0.2)))
+    play.model_caller = Slow(0)  # type: ignore[assignment]
+    async with asyncio.timeout(30):
+        await play.run()
+
+    assert play.trace.finished()["usage"]["milliseconds"] >= 200  # type: ignore[index, call-overload]
 
 
 async def test_R_10_6_cancelling_does_not_run_on_error() -> None:

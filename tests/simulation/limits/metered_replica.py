@@ -57,7 +57,7 @@ class MeteredReplica:
         self._fleet = fleet
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and not performed yet
         self._models: dict[str, ProviderModel] = {}  # of the first calls of these runs
-        database = CountedConnection(fleet.database, self.link, self.process, buries_first=False)
+        database = CountedConnection(fleet.database, self.link, self.process)
         self._engine = PlayedEngine(self.loop, database)
         self._threads = SqlThreads(database)
         store = fleet.open_limits(self._threads, database)

@@ -8,6 +8,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
 from rightseat.core.errors import RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.log import ListsOpenLogs, Log
 from rightseat.core.run.durable import build_run_started, read_all_entries
 from rightseat.core.run.executor import end_run
@@ -23,8 +24,16 @@ GIVEN_UP = "The server failed repeatedly while it was answering this, so the ans
 
 
 class Recovery:
-    def __init__(self, log: Log, threads: Threads, engine: Engine, admission: Admission | None = None) -> None:
+    def __init__(
+        self,
+        log: Log,
+        threads: Threads,
+        engine: Engine,
+        admission: Admission | None = None,
+        count_takeover: CountTakeover = ignore_takeover,
+    ) -> None:
         self._admission = admission or Admission()
+        self._count_takeover = count_takeover
         self._log = log
         self._threads = threads
         self._engine = engine
@@ -61,6 +70,7 @@ class Recovery:
         if going_on := set(resumed.going_on):
             logger.warning("resuming runs whose process died: %s", ", ".join(sorted(going_on)))
         for ask in orphans:
+            self._count_takeover("resumed" if ask.run_id in going_on else "cut_off")
             if ask.run_id in going_on:
                 continue
             if ask.durable:

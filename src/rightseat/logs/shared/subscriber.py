@@ -75,9 +75,9 @@ class _SubscriptionGroup:
         time = asyncio.get_running_loop().time
         last_received = -BUSY_INTERVAL_S
         while True:
-            if not self.runs:
+            while not self.runs:  # one that was added may have been removed before this task continued
                 self._filled.clear()
-            await self._filled.wait()
+                await self._filled.wait()
             try:
                 positions = {run.id: run.cursor.position for run in self.runs.values()}
                 received = await self._subscription.receive(positions)

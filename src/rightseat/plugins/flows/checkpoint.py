@@ -13,11 +13,13 @@ from rightseat.plugins.slots import FilledSlots
 
 
 class StepOutcome(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The end of a step: a result or a problem; `is_unknown` if the process died during the step."""
+    """The end of a step: a result, which has its usage, or a problem; `is_unknown` if the process died during it."""
 
     result: StepResult | None = None
     problem: StepProblem | None = None
     is_unknown: bool = False
+    usage: StepUsage = StepUsage()
+    """Of a step that failed."""
 
 
 class Pause(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,6 +1,7 @@
 """The dependencies of a flow, and the context that each of its steps receives."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -45,7 +46,8 @@ class Dependencies:
 
 @dataclass(frozen=True, slots=True)
 class StepContext:
-    """Everything that one execution of a step reads. `timeout` is in seconds, for one attempt.
+    """Everything that one execution of a step reads. `timeout` is in seconds, for one attempt; `seconds_left` remain of
+    the timeout of the flow, for all attempts and the pauses between them.
 
     `span` starts with the first work of the step. `key` is the same whenever this step is repeated, so that an API can
     recognize a duplicate request.
@@ -59,6 +61,7 @@ class StepContext:
     timeout: float
     span: LazySpan
     key: str = ""
+    seconds_left: float = math.inf
     is_schema_retry: bool = False
     """Whether a response of the attempt before did not fit the schema of the step."""
 

@@ -39,25 +39,29 @@ async def run_with_retries(
         return events.redact_result(add_duration(result, started), context.dependencies.redactor)
 
     result = await retry(context, work, policy)
-    return StepOutcome(problem=result) if isinstance(result, StepProblem) else StepOutcome(result)
+    if isinstance(result, StepProblem):
+        return StepOutcome(problem=result, usage=elapsed_since(started))
+    return StepOutcome(result)
 
 
 async def retry(
     context: StepContext, work: Callable[[StepContext], Awaitable[T]], policy: RetryPolicy
 ) -> T | StepProblem:
+    until = time.monotonic() + context.seconds_left
     for attempt in range(policy.times + 1):
         with context.span.work() as span:
             try:
-                async with asyncio.timeout(context.timeout):
+                async with asyncio.timeout(min(context.timeout, until - time.monotonic())):
                     return await work(context)
             except LimitExceeded:
                 raise  # the run ends: no later step could call a model
             except Exception as error:
                 context = replace(context, is_schema_retry=isinstance(error, SchemaMismatch))
                 problem = events.redact_problem(to_problem(context, error), context.dependencies.redactor)
-        if attempt == policy.times or not is_retryable(problem, policy):
+        delay = find_delay(problem, policy, attempt, until)
+        if delay is None:
             break
-        await context.dependencies.sleep(retry_delay(problem, policy, attempt))
+        await context.dependencies.sleep(delay)
     span.note(error=problem.code)
     return problem
 
@@ -99,6 +103,14 @@ def find_policy(context: StepContext) -> RetryPolicy:
     return RetryPolicy(step.retry.times, DEFAULT_RETRY_CODES | {"llm_failed"}, step.retry.backoff)
 
 
+def find_delay(problem: StepProblem, policy: RetryPolicy, attempt: int, until: float) -> float | None:
+    """Seconds until the next attempt; None if there is none, or only after the end of the flow's timeout."""
+    if attempt == policy.times or not is_retryable(problem, policy):
+        return None
+    delay = retry_delay(problem, policy, attempt)
+    return delay if time.monotonic() + delay < until else None
+
+
 def is_retryable(problem: StepProblem, policy: RetryPolicy) -> bool:
     if problem.code == "http_status" and problem.status is not None:
         return str(problem.status) in policy.on or (500 <= problem.status < 600 and "5xx" in policy.on)
@@ -113,8 +125,12 @@ def retry_delay(problem: StepProblem, policy: RetryPolicy, attempt: int) -> floa
     return float(policy.backoff * 2**attempt * random.uniform(0.5, 1.0))  # noqa: S311  # not a secret
 
 
+def elapsed_since(started: float) -> StepUsage:
+    return StepUsage(milliseconds=int((time.monotonic() - started) * 1000))
+
+
 def add_duration(result: StepResult, started: float) -> StepResult:
-    milliseconds = int((time.monotonic() - started) * 1000)
+    milliseconds = elapsed_since(started).milliseconds
     usage = StepUsage(result.usage.input_tokens, result.usage.output_tokens, milliseconds)
     return msgspec.structs.replace(result, usage=usage)
 

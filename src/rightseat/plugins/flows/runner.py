@@ -126,6 +126,7 @@ async def compose_answer(state: FlowState) -> AsyncIterator[Event]:
     if outcome.result is not None:
         state.checkpoint.usage = add_usage(state.checkpoint.usage, outcome.result.usage)
         return
+    state.checkpoint.usage = add_usage(state.checkpoint.usage, outcome.usage)
     yield state.fail(context, outcome.problem or StepProblem("internal", "The model sent no answer.", context.name))
     async with aclosing(run_steps(state)) as events:
         async for event in events:

@@ -68,7 +68,7 @@ class FlowState:
         notes = write_response_notes(self.plugin, self.flow, checkpoint.calls)
         scope = replace(checkpoint.build_scope(self.base_scope), response_notes=notes)
         span = LazySpan("step", step.name or ON_ERROR, flow=self.flow.name, plugin=self.plugin.id)
-        return StepContext(self.plugin, self.flow, step, scope, self.dependencies, timeout, span, key)
+        return StepContext(self.plugin, self.flow, step, scope, self.dependencies, timeout, span, key, seconds_left)
 
     def engine_key(self, context: StepContext) -> str:
         """The prefix of the names of the engine's steps for this execution."""
@@ -88,7 +88,8 @@ class FlowState:
         checkpoint = self.checkpoint
         checkpoint.path.append(context.name)
         checkpoint.pause = None
-        if problem.code == "timeout" and context.timeout < retry.attempt_timeout(context.step, float("inf")):
+        is_over = context.timeout < retry.attempt_timeout(context.step, float("inf")) or self._seconds_left() <= 0
+        if problem.code == "timeout" and checkpoint.problem is None and is_over:
             problem = StepProblem("flow_timeout", self._timeout_message(), problem.step)
         if checkpoint.problem is not None:
             self.has_failed_twice = True

@@ -72,7 +72,7 @@ async def prepare(
         policy = retry.find_policy(context)
         filled = await retry.retry(context, lambda one: call.prepare(one, state.form_values, previous), policy)
         if isinstance(filled, StepProblem):
-            return Preparation(problem=filled)
+            return Preparation(problem=filled, usage=retry.elapsed_since(started))
         files = {label: replace(upload, data="") for label, upload in filled.files.items()}
         milliseconds = int((time.monotonic() - started) * 1000)
         usage = StepUsage(filled.usage.input_tokens, filled.usage.output_tokens, milliseconds)
@@ -154,6 +154,7 @@ def apply_outcome(
     if outcome.is_unknown:
         return pause.ask_about_outcome(state, context, filled)
     if outcome.result is None:
+        state.checkpoint.usage = add_usage(state.checkpoint.usage, outcome.usage)
         problem = outcome.problem or StepProblem("internal", "The step returned no result.", context.name)
         return [state.fail(context, problem)]
     return state.complete(context, outcome.result)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 
 import jsonschema_rs
 
@@ -63,13 +64,14 @@ async def perform(context: StepContext) -> StepResult:
 async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Event]:
     """Yield the text as it is generated, then the outcome. Raises on cancellation, and if a limit refuses it."""
     started = time.monotonic()
+    until = started + context.seconds_left
     redactor = context.dependencies.redactor
     problem: StepProblem | None = None
     span = context.span.start()
     scope = SpanScope(span)
     try:
         for number in range(policy.times + 1):
-            attempt = Attempt(context)
+            attempt = Attempt(replace(context, timeout=min(context.timeout, until - time.monotonic())))
             try:
                 async with aclosing(attempt.stream()) as events:
                     async for event in events:
@@ -84,12 +86,13 @@ async def stream(context: StepContext, policy: RetryPolicy) -> AsyncIterator[Eve
                 return
             for ending in tuple(attempt.reducer.endings()):  # closes a message that the timeout cut off
                 yield ending
-            if number == policy.times or not retry.is_retryable(problem, policy):
+            delay = retry.find_delay(problem, policy, number, until)
+            if delay is None:
                 break
-            await context.dependencies.sleep(retry.retry_delay(problem, policy, number))
+            await context.dependencies.sleep(delay)
         if problem is not None:
             span.note(error=problem.code)
-        yield outcome_event(StepOutcome(problem=problem))
+        yield outcome_event(StepOutcome(problem=problem, usage=retry.elapsed_since(started)))
     finally:
         scope.close()
 
