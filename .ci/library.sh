@@ -204,13 +204,14 @@ start_services() {
     fi
 }
 
-# A browser for pages, and the two proxies that the documentation shows. A test that misses one is skipped, which fails.
+# A browser for pages, the two proxies that the documentation shows, and a pooler. A test that misses one is skipped, which fails.
 install_programs() {
     local missing=()
     if [[ -z ${CHROMIUM:-} ]] && ! command -v chromium chromium-browser google-chrome >/dev/null; then
         missing+=(chromium)
     fi
     command -v nginx >/dev/null || missing+=(nginx-light)
+    command -v /usr/sbin/pgbouncer >/dev/null || missing+=(pgbouncer)
     command -v caddy >/dev/null || missing+=(caddy)
     ((${#missing[@]})) || return 0
     if ((EUID != 0)); then

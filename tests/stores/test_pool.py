@@ -11,6 +11,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from rightseat.core.errors import StoreUnreachable
+from rightseat.postgres import connector
+from rightseat.postgres.connector import Connector
 from rightseat.stores import pool, postgresql
 from rightseat.stores.postgresql import Postgres
 from tests.conditions import until
@@ -28,7 +30,7 @@ async def way() -> AsyncIterator[Proxy]:
 async def store(way: Proxy, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Postgres]:
     monkeypatch.setattr(postgresql, "STATEMENT_TIMEOUT_S", 1.0)
     monkeypatch.setattr(pool, "PING_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(connector, "CONNECT_TIMEOUT_S", 1.0)
     async with migrated_database() as database:
         found = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15)
         await found.open()
@@ -88,15 +90,14 @@ async def test_a_statement_that_is_not_responded_to_ends_with_an_error(
         assert await getattr(store, method)(select_one) == 1
 
 
-async def test_a_connection_whose_settings_are_not_responded_to_is_closed(
-    way: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pool, "CONNECT_TIMEOUT_S", 1.0)
+async def test_a_connection_whose_settings_are_not_responded_to_is_closed(way: Proxy) -> None:
     way.mute_after = (b"idle_in_transaction",)
     began = time.monotonic()
     async with asyncio.timeout(20), migrated_database() as database:
         with pytest.raises(TimeoutError):
-            await pool.connect_limited(database.replace(":5432", f":{way.port}"), statement_timeout=30.0)
+            await Connector(database.replace(":5432", f":{way.port}"), 1.0).connect(
+                command_timeout=30.0, limits_idle_transactions=True
+            )
         waited = time.monotonic() - began
         await until(partial(is_closed, way))
 
@@ -109,7 +110,7 @@ async def is_closed(way: Proxy) -> bool:
 
 
 async def test_a_process_that_stops_inside_a_transaction_does_not_block_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "IDLE_TRANSACTION_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(connector, "IDLE_TRANSACTION_TIMEOUT_S", 0.5)
     async with schema() as database, opened(database) as store:
         await store.write(create_counter)
         stopping = threading.Event()

@@ -34,7 +34,7 @@ class Probe(Protocol):
 
 class PostgresProbe:
     def __init__(self, url: str) -> None:
-        self._url = url
+        self._connector = import_module("rightseat.postgres.connector").Connector(url)
         self._connection: Any = None
 
     async def check(self) -> None:
@@ -52,7 +52,7 @@ class PostgresProbe:
 
     async def _query(self, sql: str) -> Any:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await import_module("asyncpg").connect(self._url)
+            self._connection = await self._connector.connect_as_pooled()
         return await self._connection.fetchval(sql)
 
     async def close(self) -> None:

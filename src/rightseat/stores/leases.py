@@ -15,8 +15,9 @@ from typing import Any
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
 from rightseat.core.outages import OutageLog
+from rightseat.postgres.connector import Connector
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
-from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
+from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Lease:
     def __init__(self, url: str, process_id: int, seconds: float) -> None:
         self.seconds = seconds
         self.judge = LeaseJudge(seconds)
-        self._url = url
+        self._connector = Connector(url)
         self._process_id = process_id
         self._renewed_at = time.monotonic()
         self._outage = OutageLog("the database to renew the lease of this server", logger)
@@ -76,7 +77,7 @@ class Lease:
     async def open(self) -> None:
         """From now on this process counts as alive. Raises the driver's errors."""
         began_at = time.monotonic()
-        connection = await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, command_timeout=STATEMENT_TIMEOUT_S)
+        connection = await self._connector.connect(command_timeout=STATEMENT_TIMEOUT_S)
         try:
             await connection.execute(RENEW, self._process_id, self.seconds, False)
         finally:
@@ -102,7 +103,9 @@ class Lease:
 
     async def _renew(self) -> bool:
         try:
-            began_at = await self._execute(RENEW, self._process_id, self.seconds, True)
+            # The server's process behind a pooler outlives this one, or ends before it.
+            is_direct = not await self._connector.has_pooler()
+            began_at = await self._execute(RENEW, self._process_id, self.seconds, is_direct)
         except ERRORS as error:
             self._outage.fail(str(error) or type(error).__name__)
             return False
@@ -134,7 +137,7 @@ class Lease:
         try:
             async with asyncio.timeout(self.judge.times.attempt_timeout):
                 if self._connection is None:
-                    self._connection = await asyncpg.connect(self._url)
+                    self._connection = await self._connector.connect()
                 await self._connection.execute(statement, *values)
         except ERRORS:
             if self._connection is not None:

@@ -15,6 +15,8 @@ from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_
 from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
 from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
+from rightseat.postgres.addresses import read_url
+from rightseat.postgres.connector import Connector
 from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
@@ -42,7 +44,6 @@ CONNECTION_ERRORS = (
     asyncpg.CannotConnectNowError,
     asyncpg.ReadOnlySQLTransactionError,
 )
-SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 
 
 def original_message(error: Exception) -> str:
@@ -63,19 +64,25 @@ class Postgres:
         self._address = address_of(url)
         self.observe_operation: ObserveOperation = ignore_operation
         self._outage = OutageLog("the database of threads", logger)
-        self._url = read_url(url)
-        self._engine = create_pool(self._url, statement_timeout=STATEMENT_TIMEOUT_S)
-        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
-        self._autocommit = self._engine.execution_options(
-            isolation_level="AUTOCOMMIT"
-        )  # saves two round trips of a transaction
+        self._url = read_url(url, "threads")
+        self._connector = Connector(self._url)
+        self._use_pool(has_pooler=False)
         self.on_lost_scripts: Callable[[], None] = lambda: None
-        self._scripts = ScriptConnection(self._url, lambda: self.on_lost_scripts())
+        self._scripts = ScriptConnection(self._connector, lambda: self.on_lost_scripts())
         self.lease = Lease(self._url, self.process_id, lease_seconds)
         self.reap_every = min(self.lease.judge.times.interval, MAX_REAP_INTERVAL_S)
 
+    def _use_pool(self, *, has_pooler: bool) -> None:
+        self._engine = create_pool(self._connector, statement_timeout=STATEMENT_TIMEOUT_S, has_pooler=has_pooler)
+        self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
+        self._autocommit = self._engine  # through a pooler a statement is sent in two messages of one transaction
+        if not has_pooler:
+            self._autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")  # two round trips fewer
+
     async def open(self) -> None:
         try:
+            if await self._connector.has_pooler():
+                self._use_pool(has_pooler=True)
             await self._migrate()
             await self.lease.open()
         except (OSError, asyncpg.PostgresError, DBAPIError) as error:
@@ -86,7 +93,9 @@ class Postgres:
             ) from error
 
     async def _migrate(self) -> None:
-        engine = create_pool(self._url, statement_timeout=None)  # an index of a large table takes minutes
+        engine = create_pool(  # an index of a large table takes minutes
+            self._connector, statement_timeout=None, has_pooler=await self._connector.has_pooler()
+        )
         attempts = MIGRATION_ATTEMPTS
         try:
             while True:
@@ -205,10 +214,3 @@ def migrate_once(connection: Connection) -> bool:
 def is_lock_conflict(error: DBAPIError) -> bool:
     original = error.orig and error.orig.__cause__
     return isinstance(original, asyncpg.DeadlockDetectedError | asyncpg.LockNotAvailableError)
-
-
-def read_url(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    if scheme not in SCHEMES or not rest:
-        raise ConfigError("The `url` of threads should be like postgresql://user:password@host/name.")
-    return f"postgresql://{rest}"

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
-from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S, connect_limited
+from rightseat.postgres.connector import Connector
+from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S
 from rightseat.stores.scripts import Script
 
 T = TypeVar("T")
@@ -20,8 +21,8 @@ T = TypeVar("T")
 class ScriptConnection:
     """Opened for the first script, and again after it was lost. Scripts run one after the other."""
 
-    def __init__(self, url: str, on_lost: Callable[[], None] = lambda: None) -> None:
-        self._url = url
+    def __init__(self, connector: Connector, on_lost: Callable[[], None] = lambda: None) -> None:
+        self._connector = connector
         self._on_lost = on_lost
         self._connection: asyncpg.Connection | None = None
         self._is_closing = False
@@ -69,7 +70,9 @@ class ScriptConnection:
 
     async def _connect(self) -> asyncpg.Connection:
         if self._connection is None or self._connection.is_closed():
-            self._connection = await connect_limited(self._url, STATEMENT_TIMEOUT_S)
+            self._connection = await self._connector.connect(
+                command_timeout=STATEMENT_TIMEOUT_S, limits_idle_transactions=True
+            )
             self._connection.add_termination_listener(self._report_loss)
         return self._connection
 

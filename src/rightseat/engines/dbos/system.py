@@ -20,8 +20,10 @@ from dbos import error as dbos_errors
 from sqlalchemy import Engine, create_engine, inspect
 
 from rightseat.core.errors import ConfigError, NotConfigured
+from rightseat.engines.dbos.pooler import CONNECT_ARGS, build_engine, has_pooler
 from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
+from rightseat.postgres.addresses import write_for_sqlalchemy
 
 QUEUE = "rightseat"
 """The queue of runs to resume. All processes listen to it."""
@@ -58,6 +60,7 @@ class DbosSystem:
         self._schema = schema
         self._executor = secrets.token_hex(8)
         self._eraser: Eraser | None = None
+        self._has_pooler = False
         self.is_shared = isinstance(where, str)
         """Whether other processes can resume the runs of this one."""
 
@@ -65,7 +68,7 @@ class DbosSystem:
     def _url(self) -> str:
         if isinstance(self._where, Path):
             return f"sqlite:///{self._where}"
-        return f"postgresql://{self._where.partition('://')[2]}"
+        return write_for_sqlalchemy(self._where, "the engine")
 
     async def launch(self, run: Callable[[str], Awaitable[None]]) -> None:
         """From now on `run` may be called, on this event loop, also for runs that another process has started."""
@@ -73,6 +76,8 @@ class DbosSystem:
             private_folder(self._where.parent)
             private_file(self._where)
             await asyncio.to_thread(clean_file, self._where)
+        else:
+            self._has_pooler = await asyncio.to_thread(has_pooler, self._where)
         _ActiveEngine.take(run)
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
@@ -113,6 +118,9 @@ class DbosSystem:
         }
         if isinstance(self._where, Path):
             config["db_engine_kwargs"] = {"connect_args": {"factory": OverwritingConnection}}
+        elif self._has_pooler:
+            config["db_engine_kwargs"] = {"connect_args": dict(CONNECT_ARGS)}
+            config["sys_db_idle_transaction_timeout_sec"] = 0.0  # it would be set for other clients too
         return config
 
     async def start(self, run_id: str, ask: str) -> bool:
@@ -230,20 +238,24 @@ class DbosSystem:
             # Begins each transaction that writes with a lock, as DBOS's own connections do.
             options = {"factory": OverwritingConnection, "isolation_level": "IMMEDIATE", "timeout": FILE_TIMEOUT_S}
             return create_engine(self._url, connect_args=options)
-        return create_engine(self._url.replace("postgresql://", "postgresql+psycopg://", 1))
+        return build_engine(self._url)
 
     async def hand_over(self, run_ids: Sequence[str]) -> None:
         """Called after the shutdown, when this process does not listen to the queue any more."""
         await asyncio.to_thread(self._hand_over, list(run_ids))
 
     def _hand_over(self, run_ids: list[str]) -> None:
-        client = self._client()
+        engine = self._create_engine()
         try:
-            client.resume_workflows(run_ids, queue_name=QUEUE)
+            client = self._client(engine)
+            try:
+                client.resume_workflows(run_ids, queue_name=QUEUE)
+            finally:
+                client.destroy()
         finally:
-            client.destroy()
+            engine.dispose()
 
-    def _client(self, engine: Engine | None = None) -> DBOSClient:
+    def _client(self, engine: Engine) -> DBOSClient:
         return DBOSClient(
             system_database_url=self._url,
             system_database_engine=engine,

@@ -18,12 +18,19 @@ from rightseat.logs.postgres.schema import upgrade
 from rightseat.logs.postgres.subscription import PostgresSubscription, short_hash
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
 from rightseat.logs.shared.records import CREATED, START, Record, RecordKind, RecordPage, find_last_entry
+from rightseat.postgres.addresses import read_url
+from rightseat.postgres.connector import Connector
 
 RESPONSE_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 2.0
 MAX_CONNECTIONS = 4  # beside those of subscriptions
 MAX_CLEANUP_BATCHES = 100  # of a hundred runs, per cleanup
 MAX_NOTIFIED_RUNS = 400  # that one notification can name; for more it names none, and subscribers read all
+
+SHARED_SESSIONS = (
+    "The `url` of the log leads to a pooler in transaction mode, which loses the notifications of PostgreSQL. Give the "
+    "log an address in session mode, connect directly, or use `type: redis`."
+)
 
 APPEND_RECORDS = """
 WITH new_records AS (
@@ -78,7 +85,8 @@ class PostgresBackend:
     max_runs_per_subscription = 100_000  # a notification names the runs to read
 
     def __init__(self, url: str, *, retention_seconds: float) -> None:
-        self._url = read_url(url)
+        self._url = read_url(url, "the log")
+        self._connector = Connector(self._url, CONNECT_TIMEOUT_S)
         self._retention_seconds = retention_seconds
         self._channel = ""
         self._observe: ObserveOperation = ignore_operation
@@ -92,12 +100,14 @@ class PostgresBackend:
 
     async def open(self) -> None:
         try:
+            if await self._connector.shares_sessions():
+                raise ConfigError(SHARED_SESSIONS)
             self._pool = await asyncpg.create_pool(
                 self._url,
                 min_size=1,
                 max_size=MAX_CONNECTIONS,
-                timeout=CONNECT_TIMEOUT_S,
                 command_timeout=RESPONSE_TIMEOUT_S,
+                **await self._connector.options(),
             )
             await self._set_up()
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
@@ -199,7 +209,7 @@ class PostgresBackend:
 
     def subscribe(self) -> PostgresSubscription:
         async def connect() -> Any:
-            return await asyncpg.connect(self._url, timeout=CONNECT_TIMEOUT_S, command_timeout=RESPONSE_TIMEOUT_S)
+            return await self._connector.connect(command_timeout=RESPONSE_TIMEOUT_S)
 
         return PostgresSubscription(connect, self._channel, read_record)
 
@@ -238,10 +248,3 @@ def last_position_of(record: Record, epoch: int | None) -> LastPosition:
 def read_record(row: Sequence[Any]) -> Record:
     epoch, seq, kind, content = row
     return Record(Position(epoch, seq), cast(RecordKind, kind), content.encode())
-
-
-def read_url(url: str) -> str:
-    scheme, _, rest = url.partition("://")
-    if scheme not in ("postgresql", "postgres", "postgresql+asyncpg") or not rest:
-        raise ConfigError("The `url` of the log should be like postgresql://user:password@host/name.")
-    return f"postgresql://{rest}"

@@ -13,6 +13,11 @@ from rightseat.plugins.sql.rows import to_json_value
 
 STOP_TIMEOUT_S = 2.0  # for the server to stop a statement by itself
 
+# In each transaction: a pooler gives it a session that others have used, and refuses settings when it is connected to.
+SETTINGS = """
+SET LOCAL statement_timeout = {milliseconds}; SET LOCAL search_path = ''; SET LOCAL standard_conforming_strings = on
+"""
+
 LIST_PRIVILEGES = """
 SELECT 'is a superuser' AS privilege FROM pg_roles WHERE rolname = current_user AND rolsuper
 UNION ALL SELECT 'may read and write files or run programs of the server' WHERE
@@ -65,7 +70,7 @@ class PostgresDialect:
     async def _open_transaction(self, seconds: float) -> AsyncIterator[Any]:
         pool = await self._open()
         async with pool.acquire() as connection, connection.transaction(readonly=True):
-            await connection.execute(f"SET LOCAL statement_timeout = {int(seconds * 1000)}")
+            await connection.execute(SETTINGS.format(milliseconds=int(seconds * 1000)))
             yield connection
 
     async def _open(self) -> Any:
@@ -77,18 +82,20 @@ class PostgresDialect:
     async def _connect(self) -> Any:
         try:
             import asyncpg
+
+            from rightseat.postgres.connector import Connector
         except ImportError:
             raise StepFailed("sql_failed", "PostgreSQL needs a package: pip install 'rightseat[postgres]'.") from None
-        settings = {"default_transaction_read_only": "on", "standard_conforming_strings": "on", "search_path": '""'}
-        pool = asyncpg.create_pool(
-            self._url, min_size=0, max_size=4, server_settings=settings, timeout=10, command_timeout=60
-        )
+        pool = None
         try:
+            options = await Connector(self._url).options()
+            pool = asyncpg.create_pool(self._url, min_size=0, max_size=4, command_timeout=60, **options)
             await pool
             async with pool.acquire() as connection:
                 privileges = [row["privilege"] for row in await connection.fetch(LIST_PRIVILEGES, self.schema)]
         except (OSError, TimeoutError, asyncpg.PostgresError, ValueError) as error:
-            pool.terminate()
+            if pool is not None:
+                pool.terminate()
             details = f"{type(error).__name__}: {error}"
             raise StepFailed("sql_failed", "Cannot connect to the database.", details=details) from None
         if privileges:

@@ -1,0 +1,1 @@
+"""What all users of PostgreSQL share: its addresses, and connections that work through a pooler."""
