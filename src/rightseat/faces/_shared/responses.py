@@ -117,7 +117,7 @@ async def read_body(request: Request, max_bytes: int, *, allow_forms: bool = Fal
 
 
 async def receive_body(request: Request, max_bytes: int) -> bytes:
-    """Raises `BodyTooLarge`, `TooManyBodies`, or `ClientDisconnect` if the client disconnects before the end of the body.
+    """Raises `BodyTooLarge`, `TooManyBodies`, or `ClientDisconnect` if the client leaves before the end of the body.
 
     A dependency of the application may have read the body before. Then the request has it, and `receive` would wait for
     the client to disconnect.
