@@ -27,7 +27,7 @@ lint:
 
 # Check types, tests included
 types:
-    mypy
+    {{ bin }}/python -m tests.gate.types
 
 # Check which way imports point
 layers:

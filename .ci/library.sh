@@ -79,7 +79,10 @@ closing_with() {
 # Rewriting assertions costs each process 25 s; only a repetition, which explains a failure, needs it.
 run_tests() {
     local status=0 failed until=$(($(date +%s) - SECONDS + $1 * 60))
-    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until pytest --assert=plain --durations=20 "${@:2}" || status=$?
+    rm -rf "$scratch/costs"
+    closing_with ' in [0-9.]+s' env TESTS_UNTIL=$until \
+        pytest --assert=plain -p tests.measure.durations --costs="$scratch/costs" "${@:2}" || status=$?
+    python -m tests.measure.durations "$scratch/costs"
     grep -o 'NOT LISTED in tests/skips.toml.*' "$scratch/output" >>"$scratch/unlisted" || true
     if grep -q 'no time is left for it' "$scratch/output"; then
         echo "$(grep -c 'no time is left for it' "$scratch/output") groups of tests (no time left)" >>"$scratch/skipped"
@@ -140,6 +143,7 @@ END
 
 # run_suite FORM SUITE SCENARIO...: its closing line, with its name, is kept for the end of this log. The file FORM beside
 # the suite has options on its first line, and on each other line a scenario, which those that are named here replace.
+# The variable `title` may say more than the name.
 run_suite() {
     local form=tests/acceptance/$2/$1 suite=$2 status=0 options=() scenarios=("${@:3}") log=$scratch/$2.output
     if [[ -f $form ]]; then
@@ -147,7 +151,7 @@ run_suite() {
         ((${#scenarios[@]})) || mapfile -t -s 1 scenarios <"$form"
     fi
     "tests/acceptance/$suite/run" "${options[@]}" "${scenarios[@]}" 2>&1 | tee "$log" || status=$?
-    grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 | sed "s/^/$suite: /" >>"$scratch/closing-lines" || true
+    grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1 | sed "s/^/${title:-$suite}: /" >>"$scratch/closing-lines" || true
     python -m tests.gate.skips "$suite" "$log" >"$log.skips" || status=$?
     cat "$log.skips"
     grep '^NOT LISTED' "$log.skips" >>"$scratch/unlisted" || true

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -19,12 +20,18 @@ from rightseat.core.errors import ConfigError, NotConfigured
 from rightseat.core.events import Event, RunFinished, TextDelta, ToolCallReturned
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message, user
+from rightseat.core.model import Model
 from rightseat.core.run.outcome import Failure
 from rightseat.testing import ScriptedModel, calls, says
 from tests.acme.models import Diarist
 from tests.acme.tools import add
 from tests.conditions import until
 from tests.conftest import Serve
+
+
+def in_memory(model: Model | None = None, **arguments: Any) -> Copilot:
+    """Without a file in the working folder."""
+    return Copilot(model, database="memory", **arguments)
 
 
 async def ask(copilot: Copilot, question: str, agent: str = "default") -> list[Event]:
@@ -44,20 +51,20 @@ def text(events: list[Event]) -> str:
 
 
 async def test_with_nothing_the_built_in_model_answers() -> None:
-    assert "built-in demo model" in text(await ask(Copilot(), "Hi"))
+    assert "built-in demo model" in text(await ask(in_memory(), "Hi"))
 
 
 async def test_the_model_that_is_given_answers_with_the_instructions() -> None:
     model = ScriptedModel([says("Hi ", "there")])
 
-    events = await ask(Copilot(model, instructions="Be brief."), "Hello")
+    events = await ask(in_memory(model, instructions="Be brief."), "Hello")
 
     assert text(events) == "Hi there"
     assert [message.text for message in model.prompts[0].messages] == ["Be brief.", "Hello"]
 
 
 async def test_agents_answer_by_their_names() -> None:
-    copilot = Copilot(ScriptedModel([says("I")]), agents={"other": Loop(ScriptedModel([says("You")]))})
+    copilot = in_memory(ScriptedModel([says("I")]), agents={"other": Loop(ScriptedModel([says("You")]))})
 
     assert text(await ask(copilot, "Who?")) == "I"
     assert text(await ask(copilot, "Who?", agent="other")) == "You"
@@ -65,7 +72,7 @@ async def test_agents_answer_by_their_names() -> None:
 
 def test_two_agents_named_default_are_refused() -> None:
     with pytest.raises(ConfigError, match="two agents named 'default'"):
-        Copilot(ScriptedModel([]), agents={"default": Loop(ScriptedModel([]))})
+        in_memory(ScriptedModel([]), agents={"default": Loop(ScriptedModel([]))})
 
 
 async def test_a_file_configures_the_agents(tmp_path: Path) -> None:
@@ -83,14 +90,24 @@ async def test_a_file_configures_the_agents(tmp_path: Path) -> None:
         assert text(await ask(copilot, "get_time", agent="helper")) == "The tool get_time returned: noon"
 
 
-async def test_threads_are_in_memory_unless_a_folder_is_named(tmp_path: Path) -> None:
-    forgetful, lasting = Copilot(), Copilot(state_dir=tmp_path / "state")
-    async with forgetful.opened(), lasting.opened():
-        await ask(forgetful, "Hi")
-        await ask(lasting, "Hi")
+async def test_threads_are_in_a_file_unless_memory_is_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    forgetful, lasting, named = in_memory(), Copilot(), Copilot(state_dir="elsewhere")
+    for copilot in (forgetful, lasting, named):
+        async with copilot.opened():
+            await ask(copilot, "Hi")
 
-    assert files(tmp_path) == ["state"]
-    assert "rightseat.db" in files(tmp_path / "state")
+    assert sorted(files(tmp_path)) == [".rightseat", "elsewhere"]
+    assert "rightseat.db" in files(tmp_path / ".rightseat")
+
+
+async def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    copilot = Copilot(state_dir=tmp_path / "file" / "state")
+
+    with pytest.raises(ConfigError, match=r"cannot be written. Set `state_dir=` .* or `database=`"):
+        async with copilot.opened():
+            pass
 
 
 def test_an_invalid_file_is_reported(tmp_path: Path) -> None:
@@ -105,7 +122,7 @@ def test_an_invalid_file_is_reported(tmp_path: Path) -> None:
 
 
 async def test_a_function_becomes_a_tool_and_stays_a_function() -> None:
-    copilot = Copilot(ScriptedModel([calls("get_weather", '{"city": "Bonn"}'), says("Clear.")]))
+    copilot = in_memory(ScriptedModel([calls("get_weather", '{"city": "Bonn"}'), says("Clear.")]))
 
     @copilot.tool
     async def get_weather(city: str) -> dict[str, str]:
@@ -120,7 +137,7 @@ async def test_a_function_becomes_a_tool_and_stays_a_function() -> None:
 
 async def test_a_tool_can_have_another_name_and_description() -> None:
     model = ScriptedModel([says("Hi")])
-    copilot = Copilot(model, tools=[add])
+    copilot = in_memory(model, tools=[add])
 
     @copilot.tool(name="getWeather", description="Weather!")
     def get_weather(city: str) -> str:
@@ -137,7 +154,7 @@ async def test_a_tool_can_have_another_name_and_description() -> None:
 async def test_invalid_arguments_are_reported_to_the_model() -> None:
     model = ScriptedModel([calls("add", '{"a": 1}'), says("Sorry.")])
 
-    events = await ask(Copilot(model, tools=[add]), "1 + ?")
+    events = await ask(in_memory(model, tools=[add]), "1 + ?")
 
     (returned,) = [event for event in events if isinstance(event, ToolCallReturned)]
     assert returned.content == "The arguments are invalid: b is missing. The arguments are: a, b."
@@ -145,7 +162,7 @@ async def test_invalid_arguments_are_reported_to_the_model() -> None:
 
 
 async def test_what_a_function_raises_is_not_shown_to_anyone() -> None:
-    copilot = Copilot(ScriptedModel([calls("explode"), says("Sorry.")]))
+    copilot = in_memory(ScriptedModel([calls("explode"), says("Sorry.")]))
 
     @copilot.tool
     def explode() -> None:
@@ -155,7 +172,7 @@ async def test_what_a_function_raises_is_not_shown_to_anyone() -> None:
 
 
 def test_a_tool_for_agents_that_take_none_is_refused() -> None:
-    copilot = Copilot(agents={"other": Loop(ScriptedModel([]))})
+    copilot = in_memory(agents={"other": Loop(ScriptedModel([]))})
 
     with pytest.raises(ConfigError, match="tools of their own"):
         copilot.tool(lambda: None)
@@ -165,7 +182,7 @@ def test_a_tool_for_agents_that_take_none_is_refused() -> None:
 
 
 async def test_hooks_are_called_around_a_run() -> None:
-    copilot = Copilot(ScriptedModel([says("Hi"), [NotConfigured("Not today.")]]))
+    copilot = in_memory(ScriptedModel([says("Hi"), [NotConfigured("Not today.")]]))
     seen: list[object] = []
 
     @copilot.before_request
@@ -190,7 +207,7 @@ async def test_hooks_are_called_around_a_run() -> None:
 
 
 async def test_a_hook_may_refuse() -> None:
-    copilot = Copilot(ScriptedModel([says("Hi")]))
+    copilot = in_memory(ScriptedModel([says("Hi")]))
 
     @copilot.before_request
     async def refuse(ask: Ask) -> None:
@@ -202,7 +219,7 @@ async def test_a_hook_may_refuse() -> None:
 
 def test_a_hook_that_cannot_be_awaited_is_refused() -> None:
     with pytest.raises(ConfigError, match="The hook 'print' should be an async function"):
-        Copilot().before_request(print)  # type: ignore[type-var]  # the type checker says so too
+        in_memory().before_request(print)  # type: ignore[type-var]  # the type checker says so too
 
 
 # In an application
@@ -222,7 +239,7 @@ def mounted(copilot: Copilot, steps: list[str]) -> FastAPI:
 
 async def test_the_router_answers_inside_another_application(serve: Serve) -> None:
     app = FastAPI()
-    app.include_router(Copilot(path="/pilot").router(), prefix="/api")
+    app.include_router(in_memory(path="/pilot").router(), prefix="/api")
 
     async with serve(app) as url, httpx2.AsyncClient(base_url=url) as client:
         answer = await client.post("/api/pilot", json={"query": "{ hello }"})
@@ -233,7 +250,7 @@ async def test_the_router_answers_inside_another_application(serve: Serve) -> No
 async def test_the_lifespan_of_the_router_and_of_the_application_both_run(serve: Serve) -> None:
     steps: list[str] = []
 
-    async with serve(mounted(Copilot(Diarist("model", steps)), steps)):
+    async with serve(mounted(in_memory(Diarist("model", steps)), steps)):
         assert sorted(steps) == ["application started", "model opened"]
 
     assert sorted(steps) == ["application started", "application stopped", "model closed", "model opened"]
@@ -242,7 +259,7 @@ async def test_the_lifespan_of_the_router_and_of_the_application_both_run(serve:
 async def test_the_end_of_the_application_cancels_running_runs(serve: Serve) -> None:
     steps: list[str] = []
     model = Diarist("model", steps)
-    copilot = Copilot(model)
+    copilot = in_memory(model)
 
     async with asyncio.timeout(30):
         async with serve(mounted(copilot, steps)):
@@ -255,7 +272,7 @@ async def test_the_end_of_the_application_cancels_running_runs(serve: Serve) -> 
 
 
 async def test_a_copilot_may_ask_for_keys_in_any_application(serve: Serve) -> None:
-    copilot = Copilot(access={"keys": [{"name": "alice", "key": "key-alice"}], "cookie": "session"})
+    copilot = in_memory(access={"keys": [{"name": "alice", "key": "key-alice"}], "cookie": "session"})
     somebodys = FastAPI()
     somebodys.include_router(copilot.router())
 
@@ -272,7 +289,7 @@ async def test_a_copilot_may_ask_for_keys_in_any_application(serve: Serve) -> No
 
 
 async def test_a_ready_application_accepts_the_given_hosts(serve: Serve) -> None:
-    async with serve(Copilot().app(hosts=["testserver"])) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serve(in_memory().app(hosts=["testserver"])) as url, httpx2.AsyncClient(base_url=url) as client:
         hosts = ["testserver", "localhost", "evil.com"]
         answers = [await client.get("/health", headers={"host": host}) for host in hosts]
 
@@ -280,7 +297,7 @@ async def test_a_ready_application_accepts_the_given_hosts(serve: Serve) -> None
 
 
 async def test_a_ready_application_can_be_had_too(serve: Serve) -> None:
-    app = Copilot(ScriptedModel([says("Hi")])).app(origins=["https://shop.test"])
+    app = in_memory(ScriptedModel([says("Hi")])).app(origins=["https://shop.test"])
 
     async with serve(app) as url, httpx2.AsyncClient(base_url=url) as client:
         health = await client.get("/health", headers={"origin": "https://shop.test"})
@@ -310,7 +327,9 @@ def from_file(folder: Path) -> Copilot:
     return Copilot.from_file(folder / "rightseat.yaml")
 
 
-@pytest.mark.parametrize("build", [lambda _: Copilot(), lambda folder: Copilot(state_dir=folder / "state"), from_file])
+@pytest.mark.parametrize(
+    "build", [lambda _: in_memory(), lambda folder: Copilot(state_dir=folder / "state"), from_file]
+)
 def test_a_copilot_answers_after_every_start_in_an_event_loop_of_its_own(
     build: Callable[[Path], Copilot], tmp_path: Path
 ) -> None:
@@ -339,7 +358,7 @@ async def test_asks_wait_for_a_limit_after_a_second_start_too(tmp_path: Path) ->
 
 
 async def test_a_copilot_is_not_open_twice_at_once() -> None:
-    copilot = Copilot()
+    copilot = in_memory()
 
     async with copilot.opened():
         with pytest.raises(ConfigError, match="already open"):
@@ -352,11 +371,6 @@ async def test_a_copilot_is_not_open_twice_at_once() -> None:
 
 
 # The public names
-
-
-def test_the_public_names_are_there() -> None:
-    for name in rightseat.__all__:
-        assert getattr(rightseat, name).__name__ == name
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

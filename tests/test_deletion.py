@@ -7,7 +7,8 @@ import asyncio
 import json
 import secrets
 import sys
-from collections.abc import AsyncIterator, Sequence
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,16 @@ ROOT = Path(__file__).parent.parent
 ALICE = Principal("alice")
 PLACES = ("question", "answer", "argument", "result", "state", "name", "file")
 WITHIN_S = 5.0
+MAX_OUTPUT_BYTES = 1_000_000
+RUN_COMMANDS = """
+import json, sys
+from rightseat.cli import main
+for line in sys.stdin:
+    main(json.loads(line), standalone_mode=False)
+    print(end="\\0", flush=True)
+"""
+Command = Callable[..., Awaitable[str]]
+"""Runs the command with these arguments and returns what it prints. One that fails ends the process."""
 LIST_TABLES = """
 SELECT schemaname, tablename FROM pg_tables WHERE schemaname NOT IN ('pg_catalog', 'information_schema')
 """
@@ -169,7 +180,7 @@ def durable(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "durable")
 
 
-# A command starts in two seconds of processor time. What the engine keeps is shown without commands for both.
+# Importing the command takes two seconds of processor time. What the engine keeps is shown without commands for both.
 both_at_night = pytest.mark.parametrize(
     "durable", ["durable", pytest.param("local", marks=pytest.mark.night)], indirect=True
 )
@@ -243,21 +254,37 @@ async def is_erased(kept: Kept, place: str) -> bool:
     return place not in await kept.found()
 
 
-async def rightseat(kept: Kept, *arguments: str) -> str:
-    """The command, in a process of its own beside the server."""
+@asynccontextmanager
+async def commands(kept: Kept) -> AsyncIterator[Command]:
+    """`rightseat` beside the server, in one process for all commands of a test: importing it takes two seconds."""
     file = kept.folder.parent / "rightseat.json"
     file.write_text(json.dumps(kept.configuration()))
-    command = (sys.executable, "-m", "rightseat", *arguments, "--config", str(file))
-    process = await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
-    output, _ = await process.communicate()
-    assert process.returncode == 0
-    return output.decode()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", RUN_COMMANDS, cwd=ROOT, stdin=PIPE, stdout=PIPE, limit=MAX_OUTPUT_BYTES
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    reader, writer = process.stdout, process.stdin
+
+    async def run(*arguments: str) -> str:
+        writer.write(json.dumps([*arguments, "--config", str(file)]).encode() + b"\n")
+        return (await reader.readuntil(b"\0")).removesuffix(b"\0").decode()
+
+    try:
+        yield run
+    finally:
+        writer.close()
+        assert await process.wait() == 0
 
 
 @both_at_night
 async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: Kept, durable: bool) -> None:
     export, feedback = kept.folder.parent / "alice.zip", Feedback(kept.folder / "openbb-feedback.jsonl")
-    async with asyncio.timeout(300), kept.serving(durable=durable) as runtime:
+    async with (
+        asyncio.timeout(300),
+        kept.serving(durable=durable) as runtime,
+        commands(kept) as rightseat,
+    ):
         await converse(kept, runtime)
         await ended(runtime, Ask(messages=(user("Hi"),), thread_id="bob's", principal=Principal("bob")))
         loose = Ask(messages=(), principal=ALICE, transient=True)
@@ -266,9 +293,9 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
         for name in ("alice", "bob"):
             said = {"vote": "up", "user_prompt": kept.secrets["question"] if name == "alice" else "Hi"}
             await feedback.append(msgspec.json.encode(said), user=name)
-        await rightseat(kept, "users", "export", "alice", "--output", str(export))
+        await rightseat("users", "export", "alice", "--output", str(export))
         before = await kept.found()
-        told = await rightseat(kept, "users", "forget", "alice", "--yes")
+        told = await rightseat("users", "forget", "alice", "--yes")
         after = await kept.is_gone()
         others = await runtime.thread("bob's", Principal("bob"))
 
@@ -286,15 +313,19 @@ async def test_a_user_can_be_exported_and_forgotten_while_the_server_runs(kept: 
 
 @both_at_night
 async def test_a_thread_can_be_listed_exported_and_deleted_while_the_server_runs(kept: Kept, durable: bool) -> None:
-    async with asyncio.timeout(300), kept.serving(durable=durable) as runtime:
+    async with (
+        asyncio.timeout(300),
+        kept.serving(durable=durable) as runtime,
+        commands(kept) as rightseat,
+    ):
         await converse(kept, runtime)
         await ended(runtime, Ask(messages=(user("Hi"),), thread_id="bob's", principal=Principal("bob")))
-        threads = [json.loads(line) for line in (await rightseat(kept, "threads", "list", "--json")).splitlines()]
-        runs = [json.loads(line) for line in (await rightseat(kept, "runs", "list", "--json")).splitlines()]
-        shown = await rightseat(kept, "runs", "show", runs[1]["id"])
-        exported = json.loads(await rightseat(kept, "threads", "export", "t"))
+        threads = [json.loads(line) for line in (await rightseat("threads", "list", "--json")).splitlines()]
+        runs = [json.loads(line) for line in (await rightseat("runs", "list", "--json")).splitlines()]
+        shown = await rightseat("runs", "show", runs[1]["id"])
+        exported = json.loads(await rightseat("threads", "export", "t"))
         before = await kept.found()
-        told = await rightseat(kept, "threads", "delete", "t", "--yes")
+        told = await rightseat("threads", "delete", "t", "--yes")
         after = await kept.is_gone()
         others = await runtime.thread("bob's", Principal("bob"))
 

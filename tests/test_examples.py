@@ -61,7 +61,10 @@ async def test_the_smallest_configuration_answers(serve: Serve) -> None:
     assert said.startswith("You said: “Hello?” I am the built-in demo model")
 
 
-async def test_the_to_do_list_can_be_read_and_added_to(serve: Serve) -> None:
+async def test_the_to_do_list_can_be_read_and_added_to(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     example = load(EXAMPLES / "python-app" / "app.py")
 
     async with serve(example.app) as url, httpx2.AsyncClient(base_url=url) as client:

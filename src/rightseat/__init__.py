@@ -4,20 +4,42 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rightseat.config.limits import LimitOptions as Limit
     from rightseat.copilot import Copilot
-    from rightseat.core.errors import RightseatError
+    from rightseat.copilot.agent_options import AgentOptions as Agent
+    from rightseat.copilot.result import AskResult as Result
+    from rightseat.copilot.stream import AskStream as Stream
+    from rightseat.core.ask import Principal
+    from rightseat.core.errors import ConfigError, RightseatError
     from rightseat.core.tools import Invocation
     from rightseat.toolboxes.functions import tool
 
 __version__ = "0.1.0"
 
-__all__ = ["Copilot", "Invocation", "RightseatError", "tool"]
+__all__ = [
+    "Agent",
+    "ConfigError",
+    "Copilot",
+    "Invocation",
+    "Limit",
+    "Principal",
+    "Result",
+    "RightseatError",
+    "Stream",
+    "tool",
+]
 
 _HOMES = {
-    "Copilot": "rightseat.copilot",
-    "Invocation": "rightseat.core.tools",
-    "RightseatError": "rightseat.core.errors",
-    "tool": "rightseat.toolboxes.functions",
+    "Agent": "rightseat.copilot.agent_options:AgentOptions",
+    "ConfigError": "rightseat.core.errors:ConfigError",
+    "Copilot": "rightseat.copilot:Copilot",
+    "Invocation": "rightseat.core.tools:Invocation",
+    "Limit": "rightseat.config.limits:LimitOptions",
+    "Principal": "rightseat.core.ask:Principal",
+    "Result": "rightseat.copilot.result:AskResult",
+    "RightseatError": "rightseat.core.errors:RightseatError",
+    "Stream": "rightseat.copilot.stream:AskStream",
+    "tool": "rightseat.toolboxes.functions:tool",
 }
 
 
@@ -25,4 +47,5 @@ def __getattr__(name: str) -> object:
     """Imported when first used: the command and the tests of your tools should not wait for a web framework."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    module, _, found = _HOMES[name].partition(":")
+    return getattr(import_module(module), found)

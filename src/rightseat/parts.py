@@ -311,8 +311,8 @@ def private_folder(path: Path) -> None:
         (path / ".gitignore").write_text("*\n")
     except OSError as error:
         raise ConfigError(
-            f"Cannot create the folder {path}: {error.strerror}. Make its parent writable, or set another folder in "
-            "`server.state_dir`."
+            f"Cannot create the folder {path}: {error.strerror}. Make its parent writable and free some space, or set "
+            "another folder in `server.state_dir`."
         ) from error
 
 
@@ -329,7 +329,13 @@ def private_file(path: Path) -> None:
             path.chmod(0o600)
     except PermissionError as error:
         if not path.exists():
-            raise ConfigError(f"Cannot create the file {path}: {error.strerror}.") from error
+            raise ConfigError(
+                f"Cannot create the file {path}: {error.strerror}. Free some space, or set another folder in "
+                "`server.state_dir`."
+            ) from error
         # The file belongs to another user: its permissions stay as they are.
     except OSError as error:
-        raise ConfigError(f"Cannot create the file {path}: {error.strerror}.") from error
+        raise ConfigError(
+            f"Cannot create the file {path}: {error.strerror}. Free some space, or set another folder in "
+            "`server.state_dir`."
+        ) from error

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, Self, TypeVar, final
 from weakref import WeakKeyDictionary
 
+from rightseat.core.outages import OutageLog, explain_full_storage, is_storage_full
 from rightseat.erasure import overwrite_deleted
 
 logger = logging.getLogger(__name__)
@@ -76,6 +77,7 @@ class SqliteWriter:
         self.open_logs: set[str] = set()
         """Runs whose log in this file is being written: the end of the log follows the end of the run."""
         self._path = path.resolve()
+        self._outage = OutageLog(f"the disk of {self._path}", logger)
         self._parts: set[str] = set()
         self._queue: SimpleQueue[tuple[Job, ...] | None] = SimpleQueue()
         self._loop = asyncio.get_running_loop()
@@ -165,6 +167,7 @@ class SqliteWriter:
                     self._attempt(job)
                 self._await_follow_ups(writes, reads)
             execute("COMMIT")
+            self._outage.recover()
         except Exception as error:  # whatever it is: callers must not wait for ever, and the thread must continue
             self._roll_back(writes, error)
 
@@ -209,6 +212,8 @@ class SqliteWriter:
     def _roll_back(self, writes: Sequence[Job], error: Exception) -> None:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
+        if is_storage_full(error):
+            self._outage.fail(error)
         for job in writes:
             job.result = error
             if job.undone is not None:
@@ -229,7 +234,8 @@ def deliver(jobs: Sequence[Job]) -> None:
     """Called in the event loop."""
     for job in jobs:
         if not job.is_delivered:
-            job.done(job.result)
+            is_error = isinstance(job.result, Exception)
+            job.done(explain_full_storage(job.result) if is_error else job.result)
 
 
 def settle(future: "asyncio.Future[Any]", result: Any) -> None:

@@ -1,7 +1,8 @@
 """Helpers for tests: a model with scripted responses, and checks of the order of events."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from rightseat.core.events import (
     Event,
@@ -24,6 +25,9 @@ from rightseat.core.events import (
     ToolCallStarted,
 )
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.model_doubles import PROCESS_DOUBLES
+
+__all__ = ["ScriptedModel", "ScriptedResponse", "calls", "check_order", "check_pairs", "forbid_models", "says"]
 
 ScriptedResponse = Sequence[Chunk | Exception]
 
@@ -34,9 +38,17 @@ class ScriptedModel:
     An exception in a response is raised at its position. After the last response, the first one follows again.
     """
 
+    is_double = True
+
     def __init__(self, responses: Iterable[ScriptedResponse] | Callable[[Prompt], ScriptedResponse]) -> None:
         self.prompts: list[Prompt] = []
+        self._first = 0
         self._responses = responses if callable(responses) else list(responses)
+
+    def responses(self, *responses: ScriptedResponse) -> None:
+        """Return these responses from now on, beginning with the first."""
+        self._responses = list(responses)
+        self._first = len(self.prompts)
 
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         self.prompts.append(prompt)
@@ -48,7 +60,7 @@ class ScriptedModel:
     def _respond(self, prompt: Prompt) -> ScriptedResponse:
         if callable(self._responses):
             return self._responses(prompt)
-        return self._responses[(len(self.prompts) - 1) % len(self._responses)]
+        return self._responses[(len(self.prompts) - 1 - self._first) % len(self._responses)]
 
 
 def says(*pieces: str) -> ScriptedResponse:
@@ -59,6 +71,16 @@ def says(*pieces: str) -> ScriptedResponse:
 def calls(name: str, arguments: str = "{}", *, id: str = "call_1") -> ScriptedResponse:
     """A response that calls one tool."""
     return [CallChunk(0, "", id, name), CallChunk(0, arguments), StopChunk("tool_calls")]
+
+
+@contextmanager
+def forbid_models() -> Iterator[None]:
+    """Let every call of a model fail at once that is neither a `ScriptedModel` nor an override, in all copilots."""
+    before, PROCESS_DOUBLES.is_forbidden = PROCESS_DOUBLES.is_forbidden, True
+    try:
+        yield
+    finally:
+        PROCESS_DOUBLES.is_forbidden = before
 
 
 def check_order(events: Iterable[Event]) -> None:

@@ -15,7 +15,7 @@ from rightseat.access.jwks import Jwks
 from rightseat.access.keys import AccessKey, Keys
 from rightseat.access.tokens import Rules, Tokens
 from rightseat.core.ask import ANYONE, Principal
-from rightseat.core.errors import ConfigError, InsufficientScope, IssuerUnavailable, Unauthenticated
+from rightseat.core.errors import ConfigError, InsufficientScope, IssuerUnavailable, RightseatError, Unauthenticated
 from tests.access.credentials import AUDIENCE, ISSUER, RSA, jwks, token
 
 MADE = keys.generate()
@@ -184,7 +184,7 @@ async def test_a_protected_route_is_called_only_after_authorization(auth: RouteA
     async def greet(request: Request, principal: Principal) -> Response:
         return PlainTextResponse(f"Hello {principal.id}")
 
-    def refuse(error: Unauthenticated) -> Response:
+    def refuse(error: RightseatError) -> Response:
         return PlainTextResponse(f"Sorry: {error.code}", error.status)
 
     endpoint = auth.protect(greet, refuse)

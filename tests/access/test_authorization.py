@@ -24,7 +24,7 @@ from rightseat.access.sessions import SECURE_COOKIE, Sessions
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.core.api_keys import KeySecret, StoredKey
 from rightseat.core.ask import Principal
-from rightseat.core.errors import Unauthenticated
+from rightseat.core.errors import RightseatError
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import Paced, until
@@ -52,7 +52,7 @@ async def work_forever(request: Request, principal: Principal) -> Response:
     return Response()
 
 
-def refuse(error: Unauthenticated) -> Response:
+def refuse(error: RightseatError) -> Response:
     return Response(error.message, error.status)
 
 

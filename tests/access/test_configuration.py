@@ -194,10 +194,10 @@ access:
     assert second == "http://copilot.example.com is not encrypted: an attacker could take over sign-ins. Use https."
 
 
-def test_a_copilot_in_python_has_no_console_to_sign_in_to() -> None:
+def test_a_copilot_in_python_has_the_rules_of_a_file() -> None:
     oidc = {"issuer": "https://login.example.com", "client_id": "c", "grants": [{"scopes": ["*"]}]}
 
-    with pytest.raises(ConfigError, match=r"use `Copilot\.from_file`"):
+    with pytest.raises(ConfigError, match=r"Copilot: access\.oidc: set `server\.public_url`"):
         Copilot(access={"oidc": oidc})
 
 

@@ -7,7 +7,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.errors import Unauthenticated
+from rightseat.core.errors import RightseatError
 from rightseat.core.events import RunFailed, TextDelta
 from rightseat.core.messages import user
 from rightseat.core.runtime import Runtime
@@ -42,5 +42,5 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
     return router
 
 
-def refuse(error: Unauthenticated) -> Response:
+def refuse(error: RightseatError) -> Response:
     return PlainTextResponse(error.message, error.status)

@@ -27,6 +27,7 @@ class Shelf:
         self.models = {"default": ScriptedModel([says("Hi")]), "other": ScriptedModel([says("Ho")])}
         self.artifacts = MemoryArtifacts()
         self.pins = None
+        self.secret_uses = None
         self.boxes = {"m:a": FunctionToolbox(), "m:b": FunctionToolbox(), "ops": FunctionToolbox()}
 
     def model(self, name: str) -> Model:

@@ -1,6 +1,6 @@
 """Dependencies of an application that includes the copilot's router: they protect every route, in every form."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Annotated
 
 import pytest
@@ -76,13 +76,12 @@ def concrete(path: str) -> str:
 
 def run_input(text: str = "Hi") -> dict[str, object]:
     messages = [{"id": "m-1", "role": "user", "content": text}]
-    return {"threadId": "t1", "runId": "r1", "messages": messages, "tools": [], "context": [], "state": {}} | {
-        "forwardedProps": {}
-    }
+    ids: dict[str, object] = {"threadId": "t1", "runId": "r1"}
+    return ids | {"messages": messages, "tools": [], "context": [], "state": {}, "forwardedProps": {}}
 
 
 def copilot_of(build: Build) -> FastAPI:
-    return build(Copilot(ScriptedModel([says("Hi ", "there")])).router())
+    return build(Copilot(ScriptedModel([says("Hi ", "there")]), database="memory").router())
 
 
 # Every route
@@ -161,7 +160,7 @@ def test_dependencies_run_once_and_stay_open_until_the_stream_has_ended() -> Non
         tasks.add_task(steps.append, "task")
 
     host = FastAPI(dependencies=[Depends(session)])
-    copilot = Copilot(ScriptedModel([says("Hi ", "there")]))
+    copilot = Copilot(ScriptedModel([says("Hi ", "there")]), database="memory")
     copilot.runtime.hooks.after_request.append(note_end(steps))
     host.include_router(copilot.router(), dependencies=[Depends(transaction), Depends(add_task)])
 
@@ -173,7 +172,7 @@ def test_dependencies_run_once_and_stay_open_until_the_stream_has_ended() -> Non
     assert steps == ["open", "transaction of session", "run ended", "task", "close"]
 
 
-def note_end(steps: list[str]) -> Callable[..., object]:
+def note_end(steps: list[str]) -> Callable[..., Awaitable[None]]:
     async def note(*_: object) -> None:
         steps.append("run ended")
 
@@ -190,7 +189,7 @@ def test_security_scopes_and_overrides_reach_the_dependency() -> None:
             raise HTTPException(403, scopes.scope_str)
 
     host = FastAPI()
-    host.include_router(Copilot().router(), dependencies=[Security(check, scopes=["chat"])])
+    host.include_router(Copilot(database="memory").router(), dependencies=[Security(check, scopes=["chat"])])
 
     with TestClient(host) as client:
         refused = client.get("/copilotkit/info")
@@ -210,7 +209,9 @@ def test_a_dependency_may_read_the_body_and_parameters_of_the_path() -> None:
 
     host = FastAPI()
     host.include_router(
-        Copilot(ScriptedModel([says("Hi")])).router(), prefix="/tenants/{tenant}", dependencies=[Depends(look)]
+        Copilot(ScriptedModel([says("Hi")]), database="memory").router(),
+        prefix="/tenants/{tenant}",
+        dependencies=[Depends(look)],
     )
 
     with TestClient(host) as client:
@@ -225,7 +226,7 @@ def test_what_a_dependency_cannot_read_is_422() -> None:
         raise AssertionError("must not be called")
 
     host = FastAPI(dependencies=[Depends(look)])
-    host.include_router(Copilot().router())
+    host.include_router(Copilot(database="memory").router())
 
     with TestClient(host) as client:
         assert client.get("/copilotkit/info").status_code == 422
@@ -250,7 +251,7 @@ def test_head_requests_get_what_they_get_without_fastapis_routes() -> None:
 
 
 def test_a_preflight_is_answered_by_the_application_without_the_dependency() -> None:
-    host = where_it_is_included(Copilot().router())
+    host = where_it_is_included(Copilot(database="memory").router())
     host.add_middleware(CORSMiddleware, allow_origins=["https://shop.test"], allow_methods=["POST"])
     asked = {"origin": "https://shop.test", "access-control-request-method": "POST"}
 
@@ -275,13 +276,13 @@ def test_the_openapi_document_of_the_application_stays_as_it_is() -> None:
         return host
 
     alone, together = build(), build()
-    together.include_router(Copilot().router(), dependencies=[Depends(refuse)])
+    together.include_router(Copilot(database="memory").router(), dependencies=[Depends(refuse)])
 
     assert together.openapi() == alone.openapi()
 
 
 def test_a_router_may_be_included_twice() -> None:
-    router, host = Copilot(ScriptedModel([says("Hi"), says("Hi")])).router(), FastAPI()
+    router, host = Copilot(ScriptedModel([says("Hi"), says("Hi")]), database="memory").router(), FastAPI()
     host.include_router(router, prefix="/open")
     host.include_router(router, prefix="/closed", dependencies=[Depends(refuse)])
 
@@ -296,8 +297,8 @@ def test_a_router_may_be_included_twice() -> None:
 
 def test_a_mounted_router_or_copied_routes_are_refused_if_dependencies_would_not_run() -> None:
     mounted, copied = FastAPI(dependencies=[Depends(refuse)]), FastAPI(dependencies=[Depends(refuse)])
-    mounted.mount("/ai", Copilot().router())
-    copied.router.routes.extend(Copilot().router().routes)
+    mounted.mount("/ai", Copilot(database="memory").router())
+    copied.router.routes.extend(Copilot(database="memory").router().routes)
 
     for host, path in ((mounted, "/ai/copilotkit/info"), (copied, "/copilotkit/info")):
         with pytest.raises(ConfigError, match="would not run"):
@@ -305,7 +306,7 @@ def test_a_mounted_router_or_copied_routes_are_refused_if_dependencies_would_not
 
 
 def test_a_router_works_in_an_application_of_starlette() -> None:
-    router = Copilot(ScriptedModel([says("Hi")])).router()
+    router = Copilot(ScriptedModel([says("Hi")]), database="memory").router()
     host = Starlette(routes=[Mount("/ai", app=router)], lifespan=router.lifespan_context)
 
     with TestClient(host) as client:

@@ -35,7 +35,9 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     os.umask(umask)
     root.handlers[:] = handlers
     for logger in loggers():
-        logger.setLevel(levels.get(logger, logging.NOTSET))
+        level = levels.get(logger, logging.NOTSET)
+        if logger.level != level:  # `setLevel` clears what every logger has cached
+            logger.setLevel(level)
 
 
 @pytest.fixture

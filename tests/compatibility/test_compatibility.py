@@ -99,6 +99,25 @@ def test_a_suite_is_locked_to_the_newest_of_those_that_it_follows(tmp_path: Path
     }
 
 
+def test_a_version_that_npm_cannot_install_changes_nothing_and_npm_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "package.json"
+    file.write_text(json.dumps({"dependencies": {"missing": "file:missing.tgz"}}))
+    content = file.read_bytes()
+
+    with pytest.raises(newest.Uninstallable, match=r"missing\.tgz"):
+        newest.update([(file, ())])
+
+    assert file.read_bytes() == content
+
+
+def test_the_reason_of_npm_is_the_line_that_names_the_package() -> None:
+    printed = (
+        "npm warn old\nnpm error code ETARGET\nnpm error notarget No matching version found for @a/core@^0.3.21.\n"
+    )
+
+    assert newest.find_reason(printed) == "No matching version found for @a/core@^0.3.21."
+
+
 def test_requirements_of_a_suite_lose_only_the_versions_that_are_followed() -> None:
     assert newest.unpin("httpx>=0.27,<1\nopenbb-ai==2.2.0\n", ("openbb-ai",)) == "httpx>=0.27,<1\nopenbb-ai\n"
 

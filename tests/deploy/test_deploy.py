@@ -13,7 +13,7 @@ import yaml
 
 from rightseat import __version__, app, config
 from rightseat.cli.server import SHUTDOWN_MARGIN_S
-from rightseat.health.readiness import CHECK_TIMEOUT
+from rightseat.health.probes import CHECK_TIMEOUT
 from rightseat.health.warnings import explain_missing_auth
 from tests.deploy.charts import render
 

@@ -23,7 +23,7 @@ from rightseat.faces.openai import errors, fields
 from rightseat.faces.openai.decoder import KNOWN
 from rightseat.faces.openai.errors import ErrorResponse, ModelNotFound
 from rightseat.faces.openai.responses.conversation_store import ConversationNotFound
-from rightseat.faces.openai.responses.response_history import ItemNotFound
+from rightseat.faces.openai.responses.item_references import ItemNotFound
 from rightseat.faces.openai.responses.response_store import ResponseNotFound
 from tests.conftest import Serve
 

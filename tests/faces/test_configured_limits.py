@@ -184,11 +184,11 @@ async def test_every_face_ends_a_run_at_the_call_that_does_not_fit_in_its_own_fo
     part = {"id": "m1", "role": "user", "parts": [{"type": "text", "text": "add"}]}
     said = [{"id": "m1", "role": "user", "content": "add"}]
     asks: dict[str, tuple[str, Any, int]] = {
-        "completions": ("/v1/chat/completions", PLAIN | {"messages": said, "stream": True}, 250),
-        "responses": ("/v1/responses", {"model": "default", "input": "add", "stream": True}, 250),
-        "ai_sdk": ("/api/chat", {"id": "c1", "messages": [part], "trigger": "submit-message"}, 250),
-        "agui": ("/copilotkit/agent/default/run", run_input() | {"messages": said}, 250),
-        "openbb": ("/openbb/v1/query", {"messages": [{"role": "human", "content": "add"}]}, 600),
+        "completions": ("/v1/chat/completions", PLAIN | {"messages": said, "stream": True}, 300),
+        "responses": ("/v1/responses", {"model": "default", "input": "add", "stream": True}, 300),
+        "ai_sdk": ("/api/chat", {"id": "c1", "messages": [part], "trigger": "submit-message"}, 300),
+        "agui": ("/copilotkit/agent/default/run", run_input() | {"messages": said}, 300),
+        "openbb": ("/openbb/v1/query", {"messages": [{"role": "human", "content": "add"}]}, 650),
     }
     ends: dict[str, Any] = {}
     for name, (path, body, most) in asks.items():

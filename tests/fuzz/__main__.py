@@ -46,7 +46,7 @@ def report(chosen: list[Target], seed: int, count: int, minutes: float | None) -
         every.append(figures)
         show(figures)
     cases, failed = sum(one.cases for one in every), sum(one.failed for one in every)
-    say(f"{cases - failed} passed, {failed} failed")
+    say(f"fuzz: {cases - failed:,} passed, {failed:,} failed")
     return bool(failed)
 
 

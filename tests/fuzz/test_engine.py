@@ -48,11 +48,16 @@ async def test_a_crash_is_minimized_and_reported_with_its_seed(check: Any) -> No
     assert "ValueError: an x" in str(failure)
 
 
+async def test_a_case_runs_even_where_no_time_is_left() -> None:
+    figures = await run(Target("sample", make, plain(crash_at_x)), range(100), until=time.monotonic())
+
+    assert figures.cases == 1
+
+
 async def test_a_stall_is_found_with_the_place_where_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "STALL_S", 0.05)
     monkeypatch.setattr(reduction, "TRIES", 3)
 
-    figures = await run(Target("sample", make, plain(stall_at_x)), range(2))
+    figures = await run(Target("sample", make, plain(stall_at_x), stall_s=0.05), range(2))
 
     assert figures.stalls > 0
     assert figures.slowest_s >= 0.1
@@ -60,11 +65,10 @@ async def test_a_stall_is_found_with_the_place_where_it_was(monkeypatch: pytest.
 
 
 async def test_waiting_is_no_stall_but_a_case_without_an_end_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "STALL_S", 0.05)
     monkeypatch.setattr(engine, "HANG_S", 0.3)
 
     async def wait(case: float) -> None:
         await asyncio.sleep(case)  # it takes time, but none of the processor
 
-    assert (await engine.judge(wait, 0.1)).kind is None
+    assert (await engine.judge(wait, 0.1, stall_s=0.05)).kind is None
     assert (await engine.judge(wait, 60.0)).kind == "stall"

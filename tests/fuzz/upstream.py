@@ -34,7 +34,7 @@ from rightseat.models.google import Google
 from rightseat.models.openai import OpenAI
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import check_order
-from rightseat.toolboxes.functions import FunctionToolbox, tool
+from rightseat.toolboxes.functions import FunctionToolbox, ToolOptions, make_tool
 from rightseat.wire import eventstream
 from tests.contracts.test_models import HERMES
 from tests.fuzz.engine import Check, Target
@@ -184,7 +184,7 @@ def is_earlier(event: Event, events: Iterable[Event]) -> bool:
 
 
 def loop(model: Model) -> Agent:
-    return Loop(model, [FunctionToolbox([tool(name=name)(echo) for name in NAMES])], max_turns=2)
+    return Loop(model, [FunctionToolbox([make_tool(echo, ToolOptions(name)) for name in NAMES])], max_turns=2)
 
 
 @asynccontextmanager

@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import logging
+import shutil
+import tempfile
 import time
 from pathlib import Path
 
+import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 import httpx2
 import pytest
 from fastapi import FastAPI
@@ -12,8 +16,9 @@ from fastapi import FastAPI
 from rightseat import app, config
 from rightseat.app import Assembly
 from rightseat.config import Server
-from rightseat.health import readiness
-from rightseat.health.readiness import Dependency, Readiness, address_of, check, probe_of
+from rightseat.health import probes, readiness
+from rightseat.health.probes import FolderProbe
+from rightseat.health.readiness import Condition, Dependency, Readiness, address_of, check, probe_of
 from tests.conditions import settle, until
 from tests.conftest import Serve
 from tests.databases import migrated_database
@@ -91,7 +96,7 @@ async def test_a_server_that_shuts_down_is_not_ready(serve: Serve, tmp_path: Pat
         told, alive = await client.get("/ready"), await client.get("/health")
 
     assert told.status_code == 503
-    assert told.json()["problems"] == [{"dependency": "server", "address": "", "cause": "shutting down"}]
+    assert told.json()["problems"] == [{"dependency": "shutdown", "address": "", "cause": "shutting down"}]
     assert alive.status_code == 200
 
 
@@ -141,3 +146,137 @@ async def test_a_refused_login_is_reported_without_the_servers_text() -> None:
     assert problem is not None
     assert problem.cause.endswith("Error")
     assert "no-such-user" not in str(problem)
+
+
+async def test_a_database_that_refuses_writes_is_named_until_it_takes_them() -> None:
+    async with migrated_database() as database:
+        name = database.rpartition("/")[2].partition("?")[0]
+        probe = probe_of(database)
+        assert probe is not None
+        dependency = Dependency("threads", address_of(database), probe)
+        connection = await asyncpg.connect(database)
+        try:
+            await connection.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+            await probe.close()
+            refused = await dependency.find_cause()
+            await connection.execute("SET default_transaction_read_only = off")
+            await connection.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+            again = await dependency.find_cause()
+        finally:
+            await connection.close()
+            await probe.close()
+
+    assert refused == "read-only: the database refuses writes"
+    assert again is None  # on a new connection: the session before stays read-only
+
+
+async def test_a_redis_that_is_a_replica_is_named(tmp_path: Path) -> None:
+    async with own_redis(tmp_path / "redis") as redis, own_redis(tmp_path / "replica", redis) as replica:
+        causes = []
+        for url in (redis.url, replica.url):
+            probe = probe_of(url)
+            assert probe is not None
+            causes.append(await Dependency("log", url, probe).find_cause())
+            await probe.close()
+
+    assert causes == [None, "read-only: a replica, not the master"]
+
+
+async def test_a_state_folder_that_is_gone_or_another_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "TRIAL_INTERVAL_S", 0.0)
+    folder, away = tmp_path / "state", tmp_path / "away"
+    folder.mkdir()
+    file = folder / "rightseat.db"
+    file.touch()
+    probe = FolderProbe([file])
+    causes = [await probe.find_cause()]
+    folder.rename(away)
+    causes.append(await probe.find_cause())
+    folder.mkdir()
+    causes.append(await probe.find_cause())
+    file.touch()
+    causes.append(await probe.find_cause())
+    shutil.rmtree(folder)
+    away.rename(folder)
+    causes.append(await probe.find_cause())
+
+    replaced = "the file rightseat.db was replaced: restart the server"
+    assert causes == [None, "the folder is gone", "the file rightseat.db is gone", replaced, None]
+    assert list(folder.iterdir()) == [file]  # trial writes leave nothing behind
+
+
+async def test_a_folder_is_not_written_with_each_request(tmp_path: Path) -> None:
+    (tmp_path / "rightseat.db").touch()
+    probe = FolderProbe([tmp_path / "rightseat.db"])
+    first = await probe.find_cause()
+    (tmp_path / "rightseat.db").unlink()
+
+    assert (first, await probe.find_cause()) == (None, None)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+async def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "rightseat.db").touch()
+    with Path("/dev/full").open("wb", buffering=0) as full:  # noqa: ASYNC230  # nothing is read or waited for
+        monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
+        cause = await FolderProbe([tmp_path / "rightseat.db"]).find_cause()
+
+    assert cause == "no space left on device"
+
+
+async def test_readiness_changes_are_one_line_each(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    causes: list[str | None] = [None, "gone", "gone", None, None]
+
+    async def find_cause() -> str | None:
+        return causes.pop(0)
+
+    shared = Readiness(conditions=[Condition("state_dir", find_cause)])
+    told = []
+    while causes:
+        shared._checked_at = -readiness.CACHE_SECONDS
+        told.append([one.cause for one in await shared.problems()])
+
+    assert told == [[], ["gone"], ["gone"], [], []]
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first == "this server is not ready: state_dir: gone"
+    assert second.startswith("this server is ready again after ")
+
+
+@pytest.mark.parametrize(
+    ("request_head", "status"),
+    [
+        ("GET /ready HTTP/1.0\r\n\r\n", 200),
+        ("GET /health HTTP/1.0\r\n\r\n", 200),
+        ("GET /copilotkit/info HTTP/1.0\r\n\r\n", 400),
+        ("GET /ready HTTP/1.0\r\nHost:\r\n\r\n", 400),
+        ("GET /ready HTTP/1.0\r\nHost: a.test\r\nHost: b.test\r\n\r\n", 400),
+        ("GET /ready HTTP/1.0\r\nHost: evil.test\r\n\r\n", 421),
+        ("GET /ready HTTP/1.1\r\nConnection: close\r\n\r\n", 400),
+    ],
+    ids=["ready", "health", "other path", "empty host", "two hosts", "foreign host", "HTTP/1.1"],
+)
+async def test_a_load_balancer_without_a_host_gets_one_word(
+    serve: Serve, tmp_path: Path, request_head: str, status: int
+) -> None:
+    assembly, built = fleet(tmp_path)
+    async with asyncio.timeout(20), serve(built) as url:
+        ready = await exchange(url, request_head)
+        assembly.runtime.is_shutting_down = True
+        unready = await exchange(url, request_head)
+
+    assert int(ready.split()[1]) == status
+    if status == 200:
+        is_health = "/health" in request_head
+        assert ready.rpartition("\r\n")[2] == ("ok" if is_health else "ready")
+        assert (unready.split()[1], unready.rpartition("\r\n")[2]) == (
+            ("200", "ok") if is_health else ("503", "unavailable")
+        )
+
+
+async def exchange(url: str, head: str) -> str:
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+    writer.write(head.encode())
+    answer = (await reader.read()).decode()
+    writer.close()
+    return answer

@@ -1,7 +1,7 @@
 """Record what every test and every fixture costs: `pytest -p tests.measure.durations --costs=FOLDER`.
 
 Each process of pytest-xdist writes a file of its own. `python -m tests.measure.durations FOLDER` prints the sums by
-file and by fixture, which docs/explanation/testing.md has.
+file and by fixture, which docs/explanation/testing.md has. `.ci/run` prints them after its tests.
 """
 
 import json
@@ -82,28 +82,30 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def print_sums(folder: Path) -> None:
-    """Print the most expensive files, fixtures and tests."""
+    """Print the most expensive files, fixtures and tests, and how long each process of pytest had tests to run."""
     by_file: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     by_folder: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     by_fixture: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     by_test: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    by_process: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for path in sorted(folder.glob("*.jsonl")):
         for line in path.read_text().splitlines():
             kind, name, file, wall, cpu = json.loads(line)
             tables = [(by_fixture, name)] if kind == "fixture" else [(by_file, file), (by_test, name)]
             if kind != "fixture":
-                tables.append((by_folder, "/".join(file.split("/")[:2])))
+                tables += [(by_folder, "/".join(file.split("/")[:2])), (by_process, path.stem)]
             for table, key in tables:
                 row = table[key]
                 row[0] += wall
                 row[1] += cpu
                 row[2] += kind in ("fixture", "call")
-    for title, table in (("folder", by_folder), ("file", by_file), ("fixture", by_fixture), ("test", by_test)):
-        total = sum(row[0] for row in table.values())
+    tables_shown = {"process": by_process, "folder": by_folder, "file": by_file, "fixture": by_fixture, "test": by_test}
+    for title, table in tables_shown.items():
+        total, cpu_total = (sum(row[column] for row in table.values()) for column in (0, 1))
         print(f"\n| {title} | s | CPU s | times |\n|---|---|---|---|")
         for key, row in sorted(table.items(), key=lambda item: -item[1][0])[: SHOWN if title != "folder" else 40]:
             print(f"| {key} | {row[0]:.1f} | {row[1]:.1f} | {row[2]:.0f} |")
-        print(f"| all {len(table)} | {total:.1f} | | |")
+        print(f"| all {len(table)} | {total:.1f} | {cpu_total:.1f} | |")
 
 
 if __name__ == "__main__":

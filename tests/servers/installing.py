@@ -21,6 +21,10 @@ REQUIREMENTS = Path(__file__).parent.parent.parent / "requirements"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rightseat" / "servers"
 UV = (sys.executable, "-m", "uv", "pip")
 MOST = 1800  # seconds
+VLLM_CURE = (
+    " If torch's CPU build is what is missing: UV_EXTRA_INDEX_URL or UV_FIND_LINKS must name a place that has it; "
+    "uv does not read pip's configuration."
+)
 
 
 def install(name: str) -> Path:
@@ -60,6 +64,17 @@ def run(command: Sequence[Path | str]) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def main(names: Sequence[str]) -> int:
+    failed = False
+    for name in names or ["base", *sorted(file.stem for file in (REQUIREMENTS / "servers").glob("*.txt"))]:
+        try:
+            install(name)
+        except AssertionError as error:
+            failed = True
+            cure = VLLM_CURE if name == "vllm" else ""
+            sys.stderr.write(f"Cannot install {name} on this machine: {' '.join(str(error).split())}{cure}\n")
+    return 1 if failed else 0
+
+
 if __name__ == "__main__":
-    for chosen in sys.argv[1:] or ["base", *sorted(file.stem for file in (REQUIREMENTS / "servers").glob("*.txt"))]:
-        install(chosen)
+    sys.exit(main(sys.argv[1:]))

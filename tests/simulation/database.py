@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 from sqlalchemy import Connection, create_engine
 
 from rightseat.core.ask import Ask
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import StoreUnreachable
 from rightseat.core.leases import HeldLease
 from rightseat.stores import process_queries
@@ -144,12 +145,16 @@ class Connected:
         open_judge: OpenJudge = by_the_rule,
     ) -> None:
         self.process_id = process
+        self.observe_operation: ObserveOperation = ignore_operation
         self.server = server
         self._link = link
         self._judge = open_judge(server)
         self._is_connected = False  # what renews the lease
         self._buries_first = buries_first
         self._buried: set[int] = set()
+
+    def pool_states(self) -> Sequence[PoolState]:
+        return ()
 
     async def open(self) -> None:
         began_at = self._monotonic()

@@ -797,3 +797,24 @@ async def test_a_poll_of_postgresql_is_one_statement_and_survives_a_lost_connect
 
         assert [before, await threads.expire_questions()] == [(), ()]
         assert sent == ["SELECT"]
+
+
+async def test_sessions_from_the_time_when_the_database_refused_writes_are_replaced() -> None:
+    said = Ask(messages=(user("Hello"),), thread_id="t", principal=Principal("anna"))
+    async with asyncio.timeout(HANGS_AFTER_S), migrated_database() as where:
+        name = where.rpartition("/")[2].partition("?")[0]
+        async with SqlThreads(connect(where)) as threads:
+            operator = await asyncpg.connect(where)
+            try:
+                await operator.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+                await threads._database._engine.dispose()  # type: ignore[attr-defined]  # as after a failover
+                with pytest.raises(StoreUnreachable):
+                    await threads.append_messages(said)
+                await operator.execute("SET default_transaction_read_only = off")
+                await operator.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only')
+            finally:
+                await operator.close()
+            await threads.append_messages(said)
+            found = await threads.load("t", Principal("anna"))
+
+    assert found is not None

@@ -7,8 +7,9 @@ import httpx2
 import pytest
 
 from rightseat import app, config
-from rightseat.core.tracing import LOG_CONTEXT
-from rightseat.telemetry.logs import ContextFilter, JsonFormatter
+from rightseat.core.errors import StoreUnreachable
+from rightseat.core.tracing import LOG_CONTEXT, LogContext
+from rightseat.telemetry.logs import FORMATTERS, ContextFilter, JsonFormatter, OutageFilter
 from tests.conftest import serving
 
 
@@ -76,3 +77,47 @@ def test_a_traceback_is_inside_the_object() -> None:
 
 def test_nothing_is_said_outside_of_a_request() -> None:
     assert LOG_CONTEXT.get() == ("", "", "")
+
+
+def record(
+    message: str, error: Exception | None = None, name: str = "rightseat.core", line: int = 1
+) -> logging.LogRecord:
+    info = (type(error), error, None) if error else None
+    return logging.LogRecord(name, logging.ERROR, "/somewhere/file.py", line, message, (), info)
+
+
+def test_a_known_outage_has_no_traceback_and_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    limiting = OutageFilter(lambda: now)
+    first = record("housekeeping failed", StoreUnreachable())
+    passed = [limiting.filter(first)]
+    passed += [limiting.filter(record("housekeeping failed", StoreUnreachable())) for _ in range(9)]
+    elsewhere = limiting.filter(record("a hook failed", StoreUnreachable(), line=2))
+    defect = record("housekeeping failed", ValueError("no"))
+    defects = [limiting.filter(defect) for _ in range(9)]
+    now = 31.0
+    again = limiting.filter(record("housekeeping failed", StoreUnreachable()))
+
+    assert first.getMessage() == f"housekeeping failed: {StoreUnreachable()}"
+    assert (first.exc_info, bool(defect.exc_info)) == (None, True)
+    assert passed == [True] * 3 + [False] * 7
+    assert all((elsewhere, again, *defects))
+    assert caplog.messages == ["7 more lines like those of file.py:1 were left out in 30 s"]
+
+
+def test_the_attempts_of_dbos_to_reach_its_database_are_limited() -> None:
+    limiting = OutageFilter()
+    passed = [limiting.filter(record("100 % failed", name="dbos")) for _ in range(5)]
+
+    assert passed == [True] * 3 + [False] * 2
+
+
+def test_a_plain_line_that_a_run_has_caused_has_its_id() -> None:
+    context = LOG_CONTEXT.set(LogContext("req_1", "run_7", "thread_1"))
+    try:
+        lines = [FORMATTERS["plain"].format(record(text)) for text in ("it is slow", "run run_7 failed")]
+    finally:
+        LOG_CONTEXT.reset(context)
+
+    assert lines[0].endswith("ERROR rightseat.core: it is slow (run run_7)")
+    assert lines[1].endswith("ERROR rightseat.core: run run_7 failed")

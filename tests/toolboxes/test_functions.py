@@ -1,6 +1,7 @@
 """Python functions as tools."""
 
 import asyncio
+import inspect
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +15,17 @@ from pydantic import BaseModel, Field, JsonValue
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError
 from rightseat.core.messages import user
-from rightseat.core.tools import Invocation, Tool
-from rightseat.toolboxes.functions import BadArguments, FunctionToolbox, as_toolbox, tool
+from rightseat.core.tools import Approval, Invocation
+from rightseat.toolboxes.functions import BadArguments, FunctionToolbox, ToolTimeout, as_toolbox, make_tool, tool
 from tests.acme import tools as acme
 
 ASK = Ask(messages=(user("Hi"),))
 
 
-async def call(tool: Tool, **arguments: JsonValue) -> str:
-    assert tool.run is not None
-    return await tool.run(Invocation("call_1", arguments, ASK, "key"))
+async def call(function: Callable[..., object], **arguments: JsonValue) -> str:
+    made = make_tool(function)
+    assert made.run is not None
+    return await made.run(Invocation("call_1", arguments, ASK, "key"))
 
 
 class Unit(Enum):
@@ -49,8 +51,9 @@ def test_the_signature_is_the_schema() -> None:
         """What the weather will be."""
         return ""
 
-    assert (forecast.name, forecast.description) == ("forecast", "What the weather will be.")
-    assert forecast.parameters == {
+    made = make_tool(forecast)
+    assert (made.name, made.description) == ("forecast", "What the weather will be.")
+    assert made.parameters == {
         "type": "object",
         "properties": {
             "city": {"type": "string", "description": "A city, in English"},
@@ -67,8 +70,9 @@ def test_a_function_without_parameters_has_an_empty_schema() -> None:
     def now() -> str:
         return ""
 
-    assert now.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
-    assert now.description == ""
+    made = make_tool(now)
+    assert made.parameters == {"type": "object", "properties": {}, "additionalProperties": False}
+    assert made.description == ""
 
 
 def test_name_and_description_can_be_given() -> None:
@@ -77,7 +81,7 @@ def test_name_and_description_can_be_given() -> None:
         """Not this."""
         return city
 
-    assert (weather.name, weather.description) == ("getWeather", "Weather!")
+    assert (make_tool(weather).name, make_tool(weather).description) == ("getWeather", "Weather!")
 
 
 def test_the_invocation_is_not_part_of_the_schema() -> None:
@@ -85,7 +89,7 @@ def test_the_invocation_is_not_part_of_the_schema() -> None:
     def whoami(invocation: Invocation, loud: bool = False) -> str:
         return ""
 
-    assert list(whoami.parameters["properties"]) == ["loud"]  # type: ignore[arg-type]  # a JsonValue
+    assert list(make_tool(whoami).parameters["properties"]) == ["loud"]  # type: ignore[arg-type]  # a JsonValue
 
 
 @pytest.mark.parametrize("name", ["<lambda>", "two words", "x" * 65, "ä"])
@@ -143,7 +147,7 @@ async def test_a_default_may_be_a_field() -> None:
         return [city, days]
 
     assert await call(forecast, city="Bonn") == '["Bonn",3]'
-    assert forecast.parameters["required"] == ["city"]
+    assert make_tool(forecast).parameters["required"] == ["city"]
     with pytest.raises(BadArguments, match="days: should be less than or equal to 10"):
         await call(forecast, city="Bonn", days=11)
 
@@ -274,7 +278,60 @@ def test_a_reference_to_something_else_is_refused(value: object) -> None:
         as_toolbox(value, "m:x")
 
 
-def test_a_decorated_function_is_a_tool_for_the_type_checker_too() -> None:
-    decorate: Callable[[Callable[..., Any]], Tool] = tool(name="x")
+# The function itself
 
-    assert isinstance(decorate(plain), Tool)
+
+def test_a_decorated_function_stays_a_function() -> None:
+    @tool(approval="Sure?", effect="write", timeout=5)
+    def double(number: int) -> int:
+        """Twice as much."""
+        return 2 * number
+
+    assert inspect.isfunction(double)
+    assert double(4) == 8
+    assert double.__doc__ == "Twice as much."
+    made = make_tool(double)
+    assert (made.approval, made.effect) == (Approval("Sure?"), "write")
+
+
+def test_a_function_is_declared_once() -> None:
+    @tool(name="one")
+    def number() -> int:
+        return 1
+
+    with pytest.raises(ConfigError, match="'number' is a tool already"):
+        tool(name="two")(number)
+
+
+# Timeouts
+
+
+async def test_a_tool_that_takes_too_long_is_cancelled_and_reported() -> None:
+    ended: list[str] = []
+
+    @tool(timeout=0.01)
+    async def slow() -> str:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+        return ""
+
+    with pytest.raises(ToolTimeout, match=r"The tool slow took longer than 0\.01 s"):
+        await call(slow)
+
+    assert ended == ["cancelled"]
+
+
+async def test_a_timeout_inside_of_a_tool_is_its_own() -> None:
+    @tool(timeout=60)
+    async def impatient() -> str:
+        raise TimeoutError("the database")
+
+    with pytest.raises(TimeoutError, match="the database"):
+        await call(impatient)
+
+
+def test_a_timeout_of_nothing_is_refused() -> None:
+    with pytest.raises(ConfigError, match="The tool 'plain' has a timeout of 0 s"):
+        tool(timeout=0)(plain)

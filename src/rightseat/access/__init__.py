@@ -16,3 +16,32 @@ hosts           the host names that a server responds to
 origins         the web pages that may call a face
 request_limits  the size of a request's head
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rightseat.config.access import Access, ApiKey, Jwt
+    from rightseat.core.ask import Principal
+
+__all__ = [
+    "Access",
+    "ApiKey",
+    "Jwt",
+    "Principal",
+]
+
+_HOMES = {
+    "Access": "rightseat.config.access:Access",
+    "ApiKey": "rightseat.config.access:ApiKey",
+    "Jwt": "rightseat.config.access:Jwt",
+    "Principal": "rightseat.core.ask:Principal",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imported when first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, found = _HOMES[name].partition(":")
+    return getattr(import_module(module), found)

@@ -18,7 +18,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanag
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MethodType, TracebackType
-from typing import NoReturn, Protocol, Self
+from typing import NoReturn, Protocol, Self, runtime_checkable
 
 import msgspec
 from starlette.datastructures import Headers
@@ -39,6 +39,7 @@ from rightseat.access.authorization import (
 from rightseat.access.client_networks import find_client_network
 from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.held_response import HeldResponse, is_event_stream, is_short
+from rightseat.access.host_login import HostLogin
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import AuthenticatedUser, OperatorRights, read_rights
@@ -89,7 +90,8 @@ class TokenExpired(Unauthenticated):
 class Authenticator:
     """Knows every key and token that this server accepts. `stored` are the keys of the store.
 
-    Sessions of sign-ins are valid under these `sign_in_rules`; empty if no identity provider is configured.
+    Sessions of sign-ins are valid under these `sign_in_rules`; empty if no identity provider is configured. Without
+    `has_credentials` all users are those of the application around a copilot, and no credential of ours is looked for.
     """
 
     def __init__(
@@ -101,7 +103,10 @@ class Authenticator:
         attempts: WrongKeyLimit | None = None,
         sign_in_rules: str = "",
         ended_sessions: EndedSessions | None = None,
+        *,
+        has_credentials: bool = True,
     ) -> None:
+        self.has_credentials = has_credentials
         self._sign_in_rules = sign_in_rules
         self.ended_sessions = ended_sessions or EndedSessions()
         self.open_requests = OpenRequests()
@@ -185,6 +190,10 @@ class Authenticator:
         finally:
             self._keys.remove(lent)
 
+    def is_given(self, headers: Headers) -> bool:
+        """Whether a request has a credential that this server judges, right or wrong."""
+        return credentials.is_given(headers, self._cookie)
+
     async def open_session(self, headers: Headers, sessions: Sessions) -> str:
         """The cookie of a new session for the key or token of this request. Raises `Unauthenticated`."""
         user = await self.authenticate(headers)
@@ -216,7 +225,8 @@ class RouteAuth:
     `route_authenticator` serves those routes of an open face that require a credential all the same, see
     `require_credential`. `allowed_origins` are those that may call this face, beside those of the server. With
     `sessions` a cookie counts where a request has no other credential, and a credential that has a right of an operator
-    needs no agent of this face. `face_auth` is the `RouteAuth` of the face that this one was derived from.
+    needs no agent of this face. `face_auth` is the `RouteAuth` of the face that this one was derived from. `host` is
+    the login of the application around a copilot; a face that `is_open` on purpose needs it for single routes only.
     """
 
     def __init__(
@@ -229,8 +239,12 @@ class RouteAuth:
         sessions: Sessions | None = None,
         face_auth: "RouteAuth | None" = None,
         reads: ReadLimits | None = None,
+        host: HostLogin | None = None,
+        is_open: bool = False,
     ) -> None:
         self.face = face
+        self._host = host if authenticator is not None or not is_open else None
+        self._route_host = host
         self.reads = reads or ReadLimits()
         """Those of the face; routes that derive their `RouteAuth` from it count together."""
         self._face_auth = face_auth or self
@@ -249,7 +263,9 @@ class RouteAuth:
             raise ConfigError(
                 f"The face {self.face!r} requires keys, but none are configured. `rightseat keys new NAME` makes one."
             )
-        return RouteAuth(self.face, self._route_authenticator, allowed_origins=self.allowed_origins)
+        return RouteAuth(
+            self.face, self._route_authenticator, allowed_origins=self.allowed_origins, host=self._route_host
+        )
 
     async def authorize(
         self, headers: Headers, agent: str | None = None, address: str | None = None, *, cookie: str | None = None
@@ -259,9 +275,35 @@ class RouteAuth:
 
     async def authorize_request(self, request: Request) -> Authorization:
         address: str | None = client[0] if (client := request.scope.get("client")) else None
-        authorization = await self._authorize(request.headers, None, address, self._find_cookie(request))
+        authorization = None if self._host is None else await self._authorize_host(request, self._host)
+        if authorization is None:
+            authorization = await self._authorize(request.headers, None, address, self._find_cookie(request))
         request.scope[AUTHORIZATION] = authorization
         return authorization
+
+    async def _authorize_host(self, request: Request, host: HostLogin) -> Authorization | None:
+        """The user of the application; None if a credential of ours decides, or if users are not known.
+
+        A request with a credential of ours is judged by that alone, right or wrong.
+        """
+        host.check_local(request, self.allowed_origins)
+        if host.principal is None and self._has_own_credential(request):
+            return None
+        user = await self._find_host_user(request, host)
+        return None if user is None else Authorization(self._admit(user, None), user)
+
+    def _has_own_credential(self, request: Request) -> bool:
+        authenticator = self._authenticator
+        if authenticator is None or not authenticator.has_credentials:
+            return False
+        return authenticator.is_given(request.headers) or self._find_cookie(request) is not None
+
+    async def _find_host_user(self, request: Request, host: HostLogin) -> AuthenticatedUser | None:
+        try:
+            return await host.find_user(request)
+        except Unauthenticated as error:
+            audit.info("%s refused a request: %s", self.face, error, extra={ROUTINE: True})
+            raise
 
     async def _authorize(
         self, headers: Headers, agent: str | None, address: str | None, cookie: str | None
@@ -275,17 +317,24 @@ class RouteAuth:
             set_caller_token(ANYONE.id, None)
             return Authorization(ANYONE)
         user = await self._authenticate(self._authenticator, headers, address, cookie)
-        principal = Principal(user.id, scopes.agents(user.scopes, self.face))
-        if principal.agents == () and (self._sessions is None or read_rights(user.scopes).is_empty):
-            self._forbid(principal, agent)
-        self.check_agent(principal, agent)
-        set_caller_token(user.id, user.token)
+        principal = self._admit(user, agent)
         CALLER.set(msgspec.structs.replace(CALLER.get(), key=user.key))
         routine: dict[str, object] = {ROUTINE: True}
         if self._authenticator.first_uses.is_first(user.credential):
             routine |= {KIND: "key_use", USER: user.id}
         audit.info("%s was used with %s", self.face, user.credential, extra=routine)
         return Authorization(principal, user, self._find_check(self._authenticator, headers, cookie, user))
+
+    def _admit(self, user: AuthenticatedUser, agent: str | None) -> Principal:
+        """Raises `InsufficientScope`."""
+        principal = Principal(user.id, scopes.agents(user.scopes, self.face))
+        if user.claims is not None:
+            principal = msgspec.structs.replace(principal, claims=user.claims, scopes=user.scopes)
+        if principal.agents == () and (self._sessions is None or read_rights(user.scopes).is_empty):
+            self._forbid(principal, agent)
+        self.check_agent(principal, agent)
+        set_caller_token(user.id, user.token)
+        return principal
 
     def rights_of(self, request: HTTPConnection) -> OperatorRights:
         """The rights of a request that was authorized; all of them without an authenticator."""
@@ -397,6 +446,7 @@ class RouteAuth:
             allowed_origins=self.allowed_origins,
             sessions=sessions,
             face_auth=self,
+            host=self._host,
         )
 
 
@@ -463,6 +513,14 @@ class ProtectedEndpoint:
         return WatchedResponse(response, watch, self.refuse)
 
 
+@runtime_checkable
+class ForwardingEndpoint(Protocol):
+    """An endpoint that calls another one, which may change."""
+
+    @property
+    def target(self) -> RouteEndpoint: ...
+
+
 def find_authorization(request: HTTPConnection) -> Authorization:
     found: Authorization = request.scope[AUTHORIZATION]
     return found
@@ -478,6 +536,7 @@ def refuse_plainly(error: RightseatError) -> Response:
 
 def find_route_auth(endpoint: object) -> RouteAuth | None:
     """The `RouteAuth` of the face that protects this endpoint."""
-    if isinstance(endpoint, MethodType) and isinstance(endpoint.__self__, ProtectedEndpoint):
-        return endpoint.__self__.face_auth
-    return None
+    owner = endpoint.__self__ if isinstance(endpoint, MethodType) else None
+    if isinstance(owner, ForwardingEndpoint):
+        return find_route_auth(owner.target)
+    return owner.face_auth if isinstance(owner, ProtectedEndpoint) else None

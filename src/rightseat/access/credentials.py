@@ -24,9 +24,9 @@ def read(headers: Headers, cookie: str | None) -> str:
     return credential
 
 
-def is_given(headers: Headers) -> bool:
-    """Whether the request has a credential in a header of its own."""
-    return any(_find_all(headers, None))
+def is_given(headers: Headers, cookie: str | None = None) -> bool:
+    """Whether the request has a credential in a header of its own, or in the cookie of that name."""
+    return any(_find_all(headers, cookie))
 
 
 def _find_all(headers: Headers, cookie: str | None) -> list[str]:

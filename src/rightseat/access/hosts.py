@@ -12,11 +12,18 @@ from starlette.types import Scope
 from rightseat.core.errors import BadRequest, HostNotAllowed
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+STATUS_PATHS = ("/health", "/ready")
+WITHOUT_HOST = "rightseat.without_host"
+"""The key in the scope of a request of HTTP/1.0 that has no Host header."""
 _HOST_PATTERN = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9A-Za-z_.-]+))(?::[0-9]{1,5})?")
 
 
 class Hosts:
-    """`names` are allowed beside those of this machine, with any port; `*` allows every name."""
+    """`names` are allowed beside those of this machine, with any port; `*` allows every name.
+
+    Load balancers check `/health` and `/ready` by HTTP/1.0 without a host. Such a request is marked in its scope, so
+    that the response has one word: no browser sends one, and nothing in it depends on the name of the server.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = {normalize(name) for name in (*LOCAL_NAMES, *names)}
@@ -27,6 +34,9 @@ class Hosts:
         The address that the connection came to is always allowed: a page's host name cannot be an IP address.
         """
         hosts = [value for key, value in scope["headers"] if key == b"host"]
+        if not hosts and scope.get("http_version") == "1.0" and scope["path"] in STATUS_PATHS:
+            scope[WITHOUT_HOST] = True
+            return
         match = _HOST_PATTERN.fullmatch(hosts[0].decode("latin-1")) if len(hosts) == 1 else None
         if match is None:
             raise BadRequest("The request should have exactly one Host header, with a name or an address.")

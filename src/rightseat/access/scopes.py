@@ -3,10 +3,11 @@
 The rights of operators are scopes too, and no other scope includes them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rightseat.core.ask import AgentNames
+from rightseat.core.types import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class AuthenticatedUser:
     """The name of the API key; empty for a token."""
     expires_at: float | None = field(default=None, compare=False)
     """When the token expires, in seconds since 1970."""
+    claims: Mapping[str, JsonValue] | None = field(default=None, compare=False)
+    """What the application around a copilot knows about its user; None for a user of ours."""
 
 
 def agents(scopes: Iterable[str], face: str) -> AgentNames:

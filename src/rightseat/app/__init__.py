@@ -3,14 +3,16 @@
 config → Assembly (built, not opened) → router (routes and lifespan) → FastAPI application
 """
 
-from fastapi import FastAPI
-from starlette.responses import Response
+from fastapi import APIRouter, FastAPI
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from rightseat.access.authenticator import RouteAuth
+from rightseat.access.hosts import WITHOUT_HOST
 from rightseat.app import docs, home
 from rightseat.app.application import Application
 from rightseat.app.authentication import api_keys_of, build_authenticator
-from rightseat.app.builder import Assembly, artifacts_of, assemble, pins_of
+from rightseat.app.builder import Assembly, artifacts_of, assemble, load_hooks, pins_of
 from rightseat.app.included_routes import build_included_router
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.routing import build_route_auth, build_router
@@ -30,6 +32,7 @@ __all__ = [
     "build_included_router",
     "build_route_auth",
     "build_router",
+    "load_hooks",
     "pins_of",
 ]
 
@@ -38,23 +41,30 @@ def build(config: Config) -> FastAPI:
     return application(assemble(config), config.server)
 
 
-def application(assembly: Assembly, server: Server) -> FastAPI:
-    """The router with what a server of its own adds: checks of hosts and origins, `/`, `/health` and `/ready`."""
-    app = Application(server)
+def application(assembly: Assembly, server: Server, faces: APIRouter | None = None) -> FastAPI:
+    """The router with what a server of its own adds: checks of hosts and origins, `/`, `/health` and `/ready`.
+
+    `faces` are the routes and the lifespan, if they are made already.
+    """
+    app = Application(server, assembly.observe_request)
 
     @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok", "version": app.version}
+    async def health(request: Request) -> Response:
+        if WITHOUT_HOST in request.scope:
+            return PlainTextResponse("ok")
+        return json_response({"status": "ok", "version": app.version})
 
     @app.get("/ready")
-    async def ready() -> Response:
+    async def ready(request: Request) -> Response:
         problems = [problem._asdict() for problem in await assembly.readiness.problems()]
         if assembly.runtime.is_shutting_down:
-            problems.append({"dependency": "server", "address": "", "cause": "shutting down"})
+            problems.append({"dependency": "shutdown", "address": "", "cause": "shutting down"})
+        if WITHOUT_HOST in request.scope:
+            return PlainTextResponse("unavailable" if problems else "ready", 503 if problems else 200)
         body = {"status": "not ready", "problems": problems} if problems else {"status": "ready"}
         return json_response(body, 503 if problems else 200)
 
-    faces = build_router(assembly)
+    faces = faces or build_router(assembly)
     if server.docs:
         app.routes.extend(docs.routes(app, faces.routes, RouteAuth("docs", assembly.authenticator)))
     has_keys = assembly.authenticator is not None

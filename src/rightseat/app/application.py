@@ -13,7 +13,7 @@ from rightseat.access.hosts import Hosts
 from rightseat.access.origins import AllowedOrigins
 from rightseat.access.request_limits import check_head
 from rightseat.app.cors import RefusedOrigins, cors_options
-from rightseat.app.request_id import RequestIdSend, find_header
+from rightseat.app.request_id import FACELESS, ObserveRequest, RequestIdSend, find_header
 from rightseat.config import Server
 from rightseat.core.errors import OriginNotAllowed, RightseatError
 from rightseat.faces._shared.base_url import PUBLIC_URL
@@ -29,7 +29,7 @@ class Application(FastAPI):
     middleware of its own, all routes take the usual path.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, observe: ObserveRequest | None = None) -> None:
         super().__init__(
             title="rightseat",
             version=version("rightseat"),
@@ -41,6 +41,7 @@ class Application(FastAPI):
         self._own_paths: set[str] = set()  # of the application; a parametrized route of a face never shadows them
         self._hosts = Hosts(server.names)
         self._server = server
+        self._observe = observe
         self._refused_origins = RefusedOrigins(server)
         self._cors = CORSMiddleware(self._handle, **cors_options(server))
         self._closed_cors = CORSMiddleware(self._handle)  # of faces that no page of another origin may call
@@ -93,13 +94,15 @@ class Application(FastAPI):
                 self._check_origin(scope, cors, origin)
             except RightseatError as error:
                 refusal = json_response({"error": error.code, "message": error.message}, error.status)
+                if self._observe is not None:
+                    self._observe(scope["method"], error.status, FACELESS, 0.0)
                 return await refusal(scope, receive, send)
             if self._server.public_url:
                 scope[PUBLIC_URL] = self._server.public_url
             if not self.user_middleware:  # no middleware, neither around nor inside
                 scope[RAW_SEND] = send
         plain = self._find(scope) if origin is None and RAW_SEND in scope else None
-        send = RequestIdSend(scope, send, varies_by_origin=plain is not None)
+        send = RequestIdSend(scope, send, self._observe, varies_by_origin=plain is not None)
         if plain is None:
             await cors(scope, receive, send)
         else:
@@ -130,6 +133,7 @@ class Application(FastAPI):
     def _find(self, scope: Scope) -> Route | None:
         path = scope["path"]
         if plain := self._plain_routes.get((path, scope["method"])):
+            scope["endpoint"] = plain.endpoint
             return plain
         for prefix, route in self._parametrized_routes:
             if not path.startswith(prefix) or path in self._own_paths:

@@ -6,6 +6,7 @@ from types import ModuleType
 from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, TokenVerifier
 from rightseat.access.ended_sessions import EndedSessions
+from rightseat.access.host_login import HostLogin
 from rightseat.access.keys import AccessKey, Keys, digest, prefix_of
 from rightseat.access.sessions import Sessions, load_secret
 from rightseat.access.sign_in.service import IdentityProvider, SignIn, SignInAddresses
@@ -18,14 +19,19 @@ from rightseat.core.threads import Threads
 
 
 def build_authenticator(
-    access: Access, store: ApiKeyStore | None = None, ended_sessions: EndedSessionStore | None = None
+    access: Access,
+    store: ApiKeyStore | None = None,
+    ended_sessions: EndedSessionStore | None = None,
+    host: HostLogin | None = None,
 ) -> Authenticator | None:
     """None if requests need no credential. `store` has further keys, and says which keys are revoked.
 
-    Without a store of `ended_sessions` each process knows those that ended there.
+    Without a store of `ended_sessions` each process knows those that ended there. `host` is the login of the
+    application around a copilot.
     """
     if not access.is_set:
-        return None
+        has_users = host is not None and host.has_users
+        return Authenticator(Keys([]), has_credentials=False) if has_users else None
     if store is None and not access.keys and access.jwt is None and access.oidc is None:
         raise ConfigError("`access.required` needs keys, but `threads` stores none. Use `threads: {type: sql}`.")
     names = [key.name for key in access.keys]

@@ -1,13 +1,15 @@
 """Builds every part that the configuration names into one `Assembly`; nothing is opened yet."""
 
 import inspect
-from collections.abc import AsyncIterator, Container, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
+from rightseat.access.host_login import HostLogin
 from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
 from rightseat.app.authentication import (
@@ -17,22 +19,27 @@ from rightseat.app.authentication import (
     ended_sessions_of,
 )
 from rightseat.app.fingerprint import fingerprint_of
-from rightseat.app.observers import build_limit_observer, build_observers, combine_observers
+from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
 from rightseat.app.part_registry import PartRegistry
+from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.limits import build_limits
 from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.audit import StoresAudit
+from rightseat.core.database_metrics import ReportsDatabase
 from rightseat.core.errors import ConfigError
 from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
+from rightseat.core.leases import HoldsLease
 from rightseat.core.limits.ledger import Ledger
 from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.metered_model import CallCounter, meter_model
 from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
+from rightseat.core.model_doubles import ModelDoubles
+from rightseat.core.outages import is_storage_full
 from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.prices import Price, Prices
 from rightseat.core.read_limits import ReadLimits
@@ -47,7 +54,7 @@ from rightseat.core.workbench import SupportsWorkbench
 from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
-from rightseat.health.readiness import Readiness, dependencies_of
+from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.telemetry.budget_webhook import BudgetWebhook
 from rightseat.telemetry.recent import RecentMetrics
@@ -63,7 +70,8 @@ class Assembly:
     Without an `authenticator` every face is open. `face_toolboxes` are the toolboxes that faces offer to all agents, by
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
-    With an `identity_provider` people can sign in to the console. `reads` are shared by all faces.
+    With an `identity_provider` people can sign in to the console. `reads` are shared by all faces. `host` is the login
+    of the application around a copilot.
     """
 
     runtime: Runtime
@@ -78,6 +86,9 @@ class Assembly:
     identity_provider: IdentityProvider | None = None
     opening: Opening = field(default_factory=Opening)
     reads: ReadLimits = field(default_factory=ReadLimits)
+    host: HostLogin | None = None
+    state_dir: Path = Path()
+    observe_request: ObserveRequest | None = None
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -88,18 +99,28 @@ class Assembly:
         async with AsyncExitStack() as stack:
             stack.enter_context(self.opening.hold(application))
             stack.enter_context(redact_logs(self.redactor))
-            for part in self.owned:
-                if isinstance(part, AbstractAsyncContextManager):
-                    await stack.enter_async_context(part)
-            stack.push_async_callback(self.runtime.close)
-            await self.runtime.open()
+            with explaining_full_storage(self.state_dir):
+                for part in self.owned:
+                    if isinstance(part, AbstractAsyncContextManager):
+                        await stack.enter_async_context(part)
+                stack.push_async_callback(self.runtime.close)
+                await self.runtime.open()
             yield
 
 
-def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = False) -> Assembly:
+def assemble(
+    config: Config,
+    own: Sequence[Toolbox] = (),
+    *,
+    is_worker: bool = False,
+    host: HostLogin | None = None,
+    hooks: Hooks | None = None,
+    doubles: ModelDoubles | None = None,
+) -> Assembly:
     """Build every part. `own` are toolboxes that all agents get, beside those that they name.
 
-    `is_worker`: other processes use the same files at the same time.
+    `is_worker`: other processes use the same files at the same time. `host` is the login of the application around a
+    copilot, `hooks` are those of the configuration if they are loaded already, and `doubles` replace models in tests.
     """
     log, threads, engine = (_build(part) for part in (config.log, config.threads, config.engine))
     if is_worker:
@@ -109,19 +130,23 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
     face_toolboxes = build_face_toolboxes(config.faces)
     toolboxes = (*own, *face_toolboxes.values())
     registry = PartRegistry({}, toolboxes, artifacts_of(threads), pins_of(threads), secret_uses_of(threads))
-    counter = CallCounter()
+    counter = CallCounter(doubles=doubles)
     registry.models = build_models(config.models, registry, counter)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     guards = [part.module.build(part.options, registry) for part in config.guards]
-    hooks = load_hooks(config.hooks)
+    hooks = hooks or load_hooks(config.hooks)
     has_operators = any(face.type == "operator" for face in config.faces)
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads))
+    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads), host)
     webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
     metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
+    lease = threads.lease if isinstance(threads, HoldsLease) else None
+    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, lease))
+    databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
+    server_observers = observe_server(config, readiness, databases, lease)
     runtime = Runtime(
         agents,
         log=log,
@@ -142,6 +167,7 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         audit=threads.audit if isinstance(threads, StoresAudit) else None,
         transient_runs=TransientRuns() if has_operators else None,
         stops=threads.stops if isinstance(threads, StoresStops) else None,
+        count_takeover=server_observers.count_takeover,
     )
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
@@ -154,9 +180,9 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         *guards,
         *observers,
     )
-    readiness = Readiness(dependencies_of(config))
     ledger = metering.ledger if metering else None
-    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness)
+    sampler = server_observers.sampler
+    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness, sampler)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -173,7 +199,24 @@ def assemble(config: Config, own: Sequence[Toolbox] = (), *, is_worker: bool = F
         own_server,
         identity_provider,
         reads=ReadLimits(config.server.max_concurrent_reads_per_user, config.server.max_concurrent_streams_per_user),
+        host=host,
+        state_dir=config.server.state_dir,
+        observe_request=server_observers.observe_request,
     )
+
+
+@contextmanager
+def explaining_full_storage(folder: Path) -> Iterator[None]:
+    """Raises `ConfigError` for a full disk, whichever part finds it."""
+    try:
+        yield
+    except Exception as error:
+        if not is_storage_full(error):
+            raise
+        raise ConfigError(
+            f"Nothing can be written to {folder}: the disk is full, or fails. Free some space (`df -h {folder}` shows "
+            "it), or set another folder in `server.state_dir`."
+        ) from error
 
 
 def build_metering(

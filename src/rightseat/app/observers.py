@@ -3,13 +3,20 @@
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config
+from rightseat.core.database_metrics import ReportsDatabase
 from rightseat.core.errors import ConfigError
+from rightseat.core.leases import CountTakeover, HeldLease, ignore_takeover
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.core.tracing import NO_OBSERVER, Observer
+from rightseat.health.readiness import Readiness
 from rightseat.telemetry.composite import CompositeObserver
+
+if TYPE_CHECKING:
+    from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 
 
 def build_observers(config: Config) -> list[Observer]:
@@ -28,8 +35,34 @@ def build_observers(config: Config) -> list[Observer]:
 def build_limit_observer(config: Config) -> LimitObserver:
     if not has_metrics(config):
         return NO_LIMIT_OBSERVER
-    observer: LimitObserver = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
-    return observer
+    observer = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
+    observer.expect(limit.name for limit in config.limits)
+    found: LimitObserver = observer
+    return found
+
+
+def observe_server(
+    config: Config, readiness: Readiness, databases: Sequence[ReportsDatabase], lease: HeldLease | None
+) -> "ServerObservers":
+    """For the metrics of the server itself; they do nothing if the configuration has no metrics."""
+    if not has_metrics(config):
+        return ServerObservers()
+    module = _import_package("rightseat.telemetry.metrics", "Metrics")
+    metrics: ServerMetrics = module.SERVER.server
+    for database in databases:
+        database.observe_operations(metrics.observe_operation)
+    sampler = import_module("rightseat.telemetry.server_metrics").Sampler(
+        metrics, module.SERVER.samplers, readiness.states, databases, lease, has_workers=module.HAS_WORKERS
+    )
+    return ServerObservers(metrics.observe_request, metrics.count_takeover, sampler)
+
+
+class ServerObservers(NamedTuple):
+    """`sampler` is opened with the server."""
+
+    observe_request: ObserveRequest | None = None
+    count_takeover: CountTakeover = ignore_takeover
+    sampler: "Sampler | None" = None
 
 
 def has_metrics(config: Config) -> bool:

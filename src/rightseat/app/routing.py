@@ -8,6 +8,7 @@ from fastapi import APIRouter
 
 from rightseat.access.attempts import WrongKeyLimit
 from rightseat.access.authenticator import Authenticator, RouteAuth, find_route_auth
+from rightseat.access.host_login import HostLogin
 from rightseat.app.authentication import build_sign_in
 from rightseat.app.builder import Assembly
 from rightseat.app.sign_in import sign_in_routes
@@ -33,7 +34,7 @@ def build_router(assembly: Assembly) -> APIRouter:
         attempts = assembly.authenticator.attempts if assembly.authenticator else WrongKeyLimit()
         router.routes.extend(sign_in_routes(sign_in, attempts))
     for index, face in enumerate(assembly.faces):
-        auth = build_route_auth(face, assembly.authenticator, assembly.reads)
+        auth = build_route_auth(face, assembly.authenticator, assembly.reads, assembly.host)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []
         described = {"own_server": assembly.own_server} if takes_own_server(face) else {}
         for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **described).routes:
@@ -49,7 +50,10 @@ def takes_own_server(face: ConfiguredPart) -> bool:
 
 
 def build_route_auth(
-    face: ConfiguredPart, authenticator: Authenticator | None, reads: ReadLimits | None = None
+    face: ConfiguredPart,
+    authenticator: Authenticator | None,
+    reads: ReadLimits | None = None,
+    host: HostLogin | None = None,
 ) -> RouteAuth:
     if face.access == "keys" and authenticator is None:
         raise ConfigError(
@@ -62,4 +66,6 @@ def build_route_auth(
         route_authenticator=authenticator,
         allowed_origins=None if allowed_origins is None else allowed_origins(face.options),
         reads=reads,
+        host=host,
+        is_open=face.access == "open",
     )

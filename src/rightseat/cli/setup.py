@@ -11,7 +11,7 @@ import click
 from rightseat import config
 from rightseat.config import Config, ConfiguredPart
 from rightseat.core.errors import ConfigError
-from rightseat.telemetry.logs import FORMATTERS, ContextFilter
+from rightseat.telemetry.logs import FORMATTERS, ContextFilter, OutageFilter
 
 file_option = click.option(
     "-c", "--config", "path", type=click.Path(path_type=Path), help=f"The configuration file.  [default: {config.FILE}]"
@@ -49,7 +49,9 @@ def set_up_logging(
     handler = logging.StreamHandler()
     if form == "json":  # plain lines do not show the context
         handler.addFilter(ContextFilter())
+    handler.addFilter(OutageFilter())
     handler.setFormatter(FORMATTERS[form])
+    logging.getLogger("dbos").addHandler(logging.NullHandler())  # it would add one with a format of its own
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("rightseat").setLevel(level.upper())
     logging.getLogger("rightseat.audit").setLevel(logging.INFO)  # independent of `level`

@@ -9,6 +9,8 @@ urls         validated URLs of servers
 telemetry    the keys of the section `telemetry`
 problems     validation errors → messages with file, line and column
 loader       a file → Config, or every problem at once
+live         parts that are objects in Python
+model_names  `openai:gpt-4o-mini`
 deprecation  warnings about deprecated keys
 append       adds an API key to the text of the file
 starter      the text of a first file, for `rightseat init` and the console
@@ -16,9 +18,11 @@ schema       JSON Schema of the file, for editors
 """
 
 from rightseat.config.access import Access, ApiKey, FaceAccess, Jwt, Oidc
+from rightseat.config.live import LivePart
 from rightseat.config.loader import (
     FILE,
     IN_MEMORY,
+    build,
     find,
     has_openai_key,
     in_memory,
@@ -27,6 +31,7 @@ from rightseat.config.loader import (
     read_server,
     written_value,
 )
+from rightseat.config.model_names import NamedModel, read_model_name
 from rightseat.config.shape import Config, ConfiguredPart, HookNames, Origin, Server
 
 __all__ = [
@@ -39,14 +44,18 @@ __all__ = [
     "FaceAccess",
     "HookNames",
     "Jwt",
+    "LivePart",
+    "NamedModel",
     "Oidc",
     "Origin",
     "Server",
+    "build",
     "find",
     "has_openai_key",
     "in_memory",
     "parse",
     "read",
+    "read_model_name",
     "read_server",
     "written_value",
 ]

@@ -34,6 +34,10 @@ class Place(NamedTuple):
     column: int
 
 
+ARGUMENT = Place(0, 0)
+"""The position of a value that is not in a file, but an argument in Python."""
+
+
 class Problem(NamedTuple):
     place: Place
     text: str
@@ -59,6 +63,29 @@ class YamlDocument:
     values: dict[KeyPath, Place] = field(default_factory=dict)
     written: dict[KeyPath, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    arguments: frozenset[str] = frozenset()
+    """The top-level keys whose values are arguments in Python."""
+
+    def replace_keys(self, arguments: Mapping[str, Any]) -> None:
+        """Set top-level keys to values that have no position."""
+        if self.value is not None and not isinstance(self.value, dict):
+            return  # reported by whoever reads the file
+        self.value = {**(self.value or {}), **arguments}
+        self.arguments = frozenset(arguments)
+        for places in (self.keys, self.values, self.written):
+            for path in [path for path in places if path and path[0] in arguments]:
+                del places[path]
+        for name, value in arguments.items():
+            self._place(value, (name,))
+        self.problems = [problem for problem in self.problems if not problem.path or problem.path[0] not in arguments]
+
+    def _place(self, value: Any, path: KeyPath) -> None:
+        self.values[path] = ARGUMENT
+        items = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else ()
+        )
+        for step, one in items:
+            self._place(one, (*path, step))
 
 
 class UnreadableDocument(Exception):

@@ -15,6 +15,7 @@ from rightseat.config import problems
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.document import KeyPath, Problem, YamlDocument
 from rightseat.config.limits import LimitOptions
+from rightseat.config.live import LIVE_TYPE, LiveOptions, LivePart, describe_live, make_module
 from rightseat.config.shape import (
     DEFAULT_TYPES,
     Config,
@@ -26,6 +27,7 @@ from rightseat.config.shape import (
     default_models,
 )
 from rightseat.core.errors import ConfigError
+from rightseat.core.model import model_name
 from rightseat.parts import PartKind
 
 FILE = "rightseat.yaml"
@@ -41,20 +43,39 @@ def find(path: Path | None, environ: Mapping[str, str] | None = None) -> Config:
 
 
 def read(path: Path, environ: Mapping[str, str] | None = None) -> Config:
+    return parse(read_text(path), path, environ)
+
+
+def read_text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ConfigError(f"There is no file {path}. `rightseat init` writes a {FILE}.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"Cannot read {path}: {error}") from error
-    return parse(text, path, environ)
 
 
-def parse(text: str, path: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+def build(arguments: Mapping[str, Any], path: Path | None = None, environ: Mapping[str, str] | None = None) -> Config:
+    """The configuration of Python code: its `arguments` have the names and the shapes of the keys of a file.
+
+    With `path` they are added to that file; an argument replaces the key. A part may be a `LivePart`. A `${NAME}` is
+    expanded in the file only. Raises `ConfigError`, with `Copilot: message` for each problem of an argument.
+    """
+    return parse("" if path is None else read_text(path), path, environ, arguments)
+
+
+def parse(
+    text: str,
+    path: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    arguments: Mapping[str, Any] | None = None,
+) -> Config:
     """Raises `ConfigError` with a line for each problem: `file:line:column: message`."""
     environ = os.environ if environ is None else environ
     try:
         document = documents.load(text, environ)
+        if arguments:
+            document.replace_keys(arguments)
         config = _ConfigLoader(document, environ).config(path)
     except documents.UnreadableDocument as refused:
         raise ConfigError(_line(path, refused.problem)) from refused
@@ -103,13 +124,26 @@ def resolve_jwks(access: Access, path: Path | None) -> Access:
 
 
 def _line(path: Path | None, problem: Problem) -> str:
+    if problem.place == documents.ARGUMENT:
+        return f"Copilot: {problem.text}"
     return f"{path or FILE}:{problem.place.line}:{problem.place.column}: {problem.text}"
 
 
 def find_unpriced(models: Mapping[str, Any], prices: Collection[str]) -> list[str]:
     """The models without a price. A model that is composed of others needs none: each of them is counted."""
-    leaves = {name: spec for name, spec in models.items() if isinstance(spec, dict) and "models" not in spec}
-    return [name for name, spec in leaves.items() if name not in prices and spec.get("model") not in prices]
+    leaves = {
+        name: spec
+        for name, spec in models.items()
+        if isinstance(spec, LivePart) or (isinstance(spec, dict) and "models" not in spec)
+    }
+    return [name for name, spec in leaves.items() if name not in prices and find_provider_name(spec) not in prices]
+
+
+def find_provider_name(spec: Any) -> str | None:
+    """The provider's name of a model."""
+    if isinstance(spec, LivePart):
+        return model_name(spec.value)
+    return spec.get("model") if isinstance(spec, dict) else None
 
 
 def find_model_name(agent: str, agents: Mapping[str, Any]) -> str | None:
@@ -190,6 +224,9 @@ class _ConfigLoader:
             ), broken
 
     def _part(self, kind: PartKind, spec: Any, path: KeyPath) -> ConfiguredPart:
+        if isinstance(spec, LivePart):
+            options = LiveOptions(python=describe_live(spec.value))
+            return ConfiguredPart(kind, LIVE_TYPE, make_module(kind, spec.value), options)
         spec = {} if spec is None else spec
         if not isinstance(spec, dict):
             self._report(path, f"{problems.name(path)} should be a mapping like {{type: …}}.")
@@ -197,13 +234,13 @@ class _ConfigLoader:
         module = self._module(kind, spec.get("type", DEFAULT_TYPES.get(kind)), path)
         if module is None:
             return INVALID_PART
-        options = parts.options(module)
+        kept = parts.options(module)
         try:
             shared_keys = ("type", "access") if kind == "faces" else ("type",)
             given = {key: value for key, value in spec.items() if key not in shared_keys}
-            checked = options.model_validate(given, context=self._context())
+            checked = kept.model_validate(given, context=self._context())
         except ValidationError as error:
-            self._explain(error, options, path)
+            self._explain(error, kept, path)
             return INVALID_PART
         access = spec.get("access") if kind == "faces" else None
         return ConfiguredPart(kind, spec.get("type") or DEFAULT_TYPES[kind], module, checked, access)

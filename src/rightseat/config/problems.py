@@ -7,7 +7,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_core.core_schema import ErrorType
 
-from rightseat.config.document import KeyPath, Place, Problem, YamlDocument
+from rightseat.config.document import ARGUMENT, KeyPath, Place, Problem, YamlDocument
 from rightseat.parts import hint
 
 _PYDANTIC_TYPES = frozenset(get_args(ErrorType))  # any other error type comes from a check of our own
@@ -39,6 +39,8 @@ def name(path: KeyPath) -> str:
 
 def nearest(document: YamlDocument, path: KeyPath) -> Place:
     """The position of the path, or of its nearest existing parent."""
+    if path and path[0] in document.arguments:
+        return ARGUMENT
     while path and path not in document.keys and path not in document.values:
         path = path[:-1]
     return document.keys.get(path) or document.values.get(path) or Place(1, 1)

@@ -1,6 +1,6 @@
 """The ask: a client's request to an agent, independent of the client's protocol, with the user who sent it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -19,14 +19,21 @@ def includes_agent(agents: AgentNames, agent: str) -> bool:
     return agents is None or agent in agents or agent.partition("/")[0] in agents
 
 
-class Principal(msgspec.Struct, frozen=True):
+class Principal(msgspec.Struct, frozen=True, omit_defaults=True):
     """The user or service that sent an ask. All stored data of a run belongs to its principal.
 
-    `agents` are the agents that it may use and whose threads it may read; None means all of them.
+    `agents` are the agents that it may use and whose threads it may read; None means all of them. `claims` are what the
+    application knows about the user, for its tools: JSON of at most 4 KB, which is stored with durable runs. `scopes`
+    are what the user of an application may use, as `face:agent`; the default is every face and agent, without the
+    rights of an operator.
+
+        Principal(str(user.id), claims={"tenant": user.tenant})
     """
 
     id: str
     agents: AgentNames = None
+    claims: Mapping[str, JsonValue] = {}
+    scopes: Sequence[str] = ("*",)
 
     def may_use(self, agent: str) -> bool:
         return includes_agent(self.agents, agent)

@@ -11,6 +11,7 @@
     │   ├── InsufficientScope          403  the credential is valid, but not for this face or agent
     │   ├── IssuerUnavailable          503  the signing keys of the token's issuer cannot be fetched
     │   ├── KeysUnconfirmed            503  the store of API keys has not been reached for too long
+    │   ├── SessionsUnconfirmed        503  the store of signed-out sessions has not been reached for too long
     │   └── TooManyAttempts            429  this client address sent too many wrong keys
     ├── LimitExceeded                  429  a configured limit refuses the ask for now
     │   ├── ConcurrencyLimitExceeded   429  the maximum of concurrent runs is reached
@@ -19,6 +20,7 @@
     │   ├── QueueTimeout               429  the request waited for the limit as long as it may
     │   ├── BudgetExceeded             429  the requests, tokens or cost of a longer window are used
     │   └── RequestTooLarge            413  one request may need more than the whole limit
+    ├── QuotaExceeded                  413  what the user stores without runs would be larger than the quota
     ├── AgentNotFound                  404  no agent has this name
     ├── RunNotFound                    404  the run does not exist, or its log has expired
     ├── RunExists                      409  a run with this id was already started
@@ -27,7 +29,8 @@
     ├── StaleWriter                    409  another process owns the run now
     ├── SlotLost                       503  the run's slot was given back before the run was stored
     ├── ShuttingDown                   503  this server is shutting down
-    ├── LogWriteFailed                 500  events cannot be stored: the disk is full, or the log server is down
+    ├── LogWriteFailed                 500  events cannot be stored: the log server is down
+    ├── StorageFull                    507  nothing can be stored: the disk is full, or fails
     ├── LogUnreachable                 503  the log server does not respond
     ├── StoreUnreachable               503  the database of threads does not respond
     ├── LogDataLost                    500  stored events of a run in progress were lost
@@ -176,21 +179,6 @@ class LimitExceeded(RightseatError):
         self.counted = type(self).counted if counted is None else counted
 
 
-class QuotaExceeded(RightseatError):
-    """What a user stores without runs is larger than the quota, with what would be added. All are bytes."""
-
-    code = "quota_exceeded"
-    status = 413
-
-    def __init__(self, used: int, added: int, quota: int) -> None:
-        stored, more, most = (f"{size / 2**20:,.2f} MB" for size in (used, added, quota))
-        super().__init__(
-            f"You store {stored} in conversations, and this request would add {more}. The quota of each user is "
-            f"{most}. Delete conversations that you do not need. The operator of this server sets the quota with "
-            "`conversation_quota_mb` of the face."
-        )
-
-
 class ConcurrencyLimitExceeded(LimitExceeded):
     code = "concurrency_limit_exceeded"
 
@@ -215,6 +203,21 @@ class RequestTooLarge(LimitExceeded):
     code = "request_too_large"
     status = 413
     counted = "tokens"
+
+
+class QuotaExceeded(RightseatError):
+    """What a user stores without runs is larger than the quota, with what would be added. All are bytes."""
+
+    code = "quota_exceeded"
+    status = 413
+
+    def __init__(self, used: int, added: int, quota: int) -> None:
+        stored, more, most = (f"{size / 2**20:,.2f} MB" for size in (used, added, quota))
+        super().__init__(
+            f"You store {stored} in conversations, and this request would add {more}. The quota of each user is "
+            f"{most}. Delete conversations that you do not need. The operator of this server sets the quota with "
+            "`conversation_quota_mb` of the face."
+        )
 
 
 class AgentNotFound(RightseatError):
@@ -293,6 +296,17 @@ class LogWriteFailed(RightseatError):
 
     def __init__(self, problem: str) -> None:
         super().__init__(f"The run was stopped because its events cannot be stored: {problem}.")
+
+
+class StorageFull(RightseatError):
+    code = "storage_full"
+    status = 507
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This server cannot store anything: its disk is full, or fails. Stored conversations can still be read. "
+            "The operator has to free some space."
+        )
 
 
 class LogUnreachable(RightseatError):

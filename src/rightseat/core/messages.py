@@ -98,12 +98,15 @@ def truncate_messages(messages: tuple[Message, ...], at: str | None) -> tuple[Me
 
 
 def user(text: str) -> Message:
+    """A message of the user."""
     return Message("user", (Text(text),))
 
 
 def assistant(text: str) -> Message:
+    """A message of a model."""
     return Message("assistant", (Text(text),))
 
 
 def system(text: str) -> Message:
+    """Instructions for a model."""
     return Message("system", (Text(text),))

@@ -135,6 +135,15 @@ class SupportsReadiness(Protocol):
 
 
 @runtime_checkable
+class SupervisesServer(Protocol):
+    """A model whose server this process may start, and start again when it exits."""
+
+    def find_crash_loop(self) -> str | None:
+        """Why the model is not available until its server starts again; None while it is, or may soon be."""
+        ...
+
+
+@runtime_checkable
 class Embedder(Protocol):
     """A model that can also embed texts. It raises a `ModelError` if the provider fails or has no embeddings."""
 

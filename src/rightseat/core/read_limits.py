@@ -9,6 +9,7 @@ import asyncio
 from contextvars import ContextVar
 
 from rightseat.core.ask import ANYONE
+from rightseat.core.body_pace import BodyPace, TooManyLargeRequests
 from rightseat.core.errors import ConcurrencyLimitExceeded
 
 MAX_CONCURRENT_READS_PER_USER = 4
@@ -55,8 +56,8 @@ class _UserPlaces:
 
 
 class ReadLimits:
-    """The places of all users of this process. None and 0 mean no limit; `ANYONE` has none, because unauthenticated
-    clients share that user."""
+    """The places of all users of this process, and the pace of their large requests. None and 0 mean no limit; `ANYONE`
+    has none, because unauthenticated clients share that user."""
 
     def __init__(
         self,
@@ -68,6 +69,7 @@ class ReadLimits:
         self._max_reads = max_reads or None
         self._max_streams = max_streams or None
         self._users: dict[str, _UserPlaces] = {}
+        self.pace = BodyPace()
 
     def open_request(self, user: str) -> "RequestReads":
         return RequestReads(self, user)
@@ -135,7 +137,15 @@ class RequestReads:
         self.has_left = False
         self._has_stream = False
         self.is_holding = False
-        self.refusal: TooManyReads | None = None
+        self.refusal: ConcurrencyLimitExceeded | None = None
+
+    async def pace(self, containers: int) -> None:
+        """Wait for the turn of a body with so many objects and arrays. Raises `TooManyLargeRequests`."""
+        try:
+            await self._limits.pace.wait(self._user, containers)
+        except TooManyLargeRequests as error:
+            self.refusal = error
+            raise
 
     async def hold(self, *, is_patient: bool = False) -> None:
         """Take a place, unless this request has one or needs none any more. Raises `TooManyReads`."""
@@ -191,6 +201,12 @@ async def hold_read() -> None:
     """Called by whatever reads what is stored, before it does. Raises `TooManyReads`."""
     if (reads := REQUEST_READS.get()) is not None:
         await reads.hold()
+
+
+async def pace_body(containers: int) -> None:
+    """Called by whatever decodes a body, before it does. Raises `TooManyLargeRequests`."""
+    if (reads := REQUEST_READS.get()) is not None:
+        await reads.pace(containers)
 
 
 def leave_reads() -> None:

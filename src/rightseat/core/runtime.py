@@ -19,7 +19,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.audit import AuditStore, AuditTrail
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
-from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StoreUnreachable
+from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
 from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
@@ -379,6 +379,8 @@ class Runtime:
             delay = seconds
             try:
                 await do()
+            except (StoreUnreachable, StorageFull):
+                pass  # logged where it was found, once for all
             except Exception:
                 logger.exception("housekeeping failed, retrying in %g s", seconds)
 

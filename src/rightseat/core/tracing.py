@@ -24,7 +24,7 @@ class Span(Protocol):
         ...
 
     def mark_first_chunk(self) -> None:
-        """The first chunk of a model response has arrived. Called at most once."""
+        """The first chunk of a model response has arrived, or the first text of a run. Called at most once."""
         ...
 
     def end(self, error: str | None = None) -> None:
@@ -69,6 +69,15 @@ class LogContext(NamedTuple):
 
 
 LOG_CONTEXT: ContextVar[LogContext] = ContextVar("about", default=LogContext())  # noqa: B039  # it is immutable
+
+
+REQUEST_BEGAN: ContextVar[float | None] = ContextVar("request_began", default=None)
+"""When the request of the current task came, by `time.perf_counter`; None if nothing measures requests."""
+
+
+def current_span() -> Span | None:
+    """The innermost span."""
+    return _span.get()
 
 
 def start_span(kind: TraceKind, name: str, **attributes: AttributeValue) -> Span:

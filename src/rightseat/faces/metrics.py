@@ -25,6 +25,6 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         return json_response({"error": error.code, "message": error.message}, error.status)
 
     async def show(request: Request, principal: Principal) -> Response:
-        return Response(SERVER.text(), headers={"content-type": CONTENT_TYPE})
+        return Response(await SERVER.read(), headers={"content-type": CONTENT_TYPE})
 
     return APIRouter(routes=[Route(options.path, auth.protect(show, refuse), methods=["GET"])])

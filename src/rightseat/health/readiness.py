@@ -1,21 +1,36 @@
-"""Readiness of the server: its PostgreSQL and its Redis can be reached, and it is not shutting down.
+"""Readiness of the server: it can start a run and keep it.
 
-`GET /ready` is for load balancers and may be polled by many: a result is cached for a second, and a check takes at most
-another. Each dependency has one connection for it, so that an exhausted pool does not count as an unreachable server.
+What it depends on can be reached and written, its lease is renewed, no model server crashes in a loop, and it is not
+shutting down. `GET /ready` is for load balancers and may be polled by many: a result is cached for a second, and a
+check takes at most another. Each dependency has one connection for it, so that an exhausted pool does not count as an
+unreachable server.
 """
 
 import asyncio
+import logging
 import os
 import socket
 import time
-from collections.abc import Sequence
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol, Self
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from rightseat.config import Config
+from rightseat.core.leases import HeldLease
+from rightseat.core.model import Model, SupervisesServer
+from rightseat.health.probes import (
+    CHECK_TIMEOUT,
+    FolderProbe,
+    LeaseProbe,
+    NotWritable,
+    PostgresProbe,
+    Probe,
+    RedisProbe,
+)
 
-CHECK_TIMEOUT = 1.0
+logger = logging.getLogger(__name__)
+
 CACHE_SECONDS = 1.0
 
 
@@ -25,28 +40,33 @@ class DependencyProblem(NamedTuple):
     cause: str
 
 
-class Probe(Protocol):
-    async def check(self) -> None:
-        """Raises whatever the driver raises."""
-
-    async def read_clock(self) -> float:
-        """The time of the server, in seconds since 1970. Raises whatever the driver raises."""
-        ...
-
-    async def close(self) -> None: ...
-
-
 class Dependency(NamedTuple):
     name: str
     address: str
     probe: Probe
 
+    async def find_cause(self) -> str | None:
+        problem = await check(self)
+        return problem and problem.cause
+
+
+class Condition(NamedTuple):
+    """Something else that must hold. `find_cause` returns why it does not, and within about a second."""
+
+    name: str
+    find_cause: Callable[[], Awaitable[str | None]]
+    address: str = ""
+
 
 class Readiness:
-    def __init__(self, dependencies: Sequence[Dependency] = ()) -> None:
+    """Its checks are the dependencies first, then the conditions."""
+
+    def __init__(self, dependencies: Sequence[Dependency] = (), conditions: Sequence[Condition] = ()) -> None:
         self._dependencies = dependencies
+        self._checks: list[Dependency | Condition] = [*dependencies, *conditions]
         self._problems: list[DependencyProblem] = []
         self._checked_at = -CACHE_SECONDS
+        self._failing_since: float | None = None
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -56,13 +76,35 @@ class Readiness:
         for dependency in self._dependencies:
             await dependency.probe.close()
 
+    async def states(self) -> dict[str, bool]:
+        """All that is checked, with whether it is ready."""
+        failed = {one.dependency for one in await self.problems()}
+        return {one.name: one.name not in failed for one in self._checks}
+
     async def problems(self) -> list[DependencyProblem]:
         async with self._lock:
             if time.monotonic() - self._checked_at >= CACHE_SECONDS:
-                found = await asyncio.gather(*map(check, self._dependencies))
-                self._problems = [problem for problem in found if problem]
+                causes = await asyncio.gather(*(one.find_cause() for one in self._checks))
+                found = zip(self._checks, causes, strict=True)
+                before, self._problems = (
+                    self._problems,
+                    [DependencyProblem(one.name, one.address, cause) for one, cause in found if cause],
+                )
                 self._checked_at = time.monotonic()
+                self._log_change({one.dependency for one in before})
         return self._problems
+
+    def _log_change(self, before: set[str]) -> None:
+        """One line when other dependencies fail than before, one when all is well again."""
+        if {one.dependency for one in self._problems} == before:
+            return
+        if self._problems:
+            self._failing_since = self._failing_since or self._checked_at
+            causes = "; ".join(f"{one.dependency}: {one.cause}" for one in self._problems)
+            logger.warning("this server is not ready: %s", causes)
+        elif self._failing_since is not None:
+            logger.info("this server is ready again after %.1f s", self._checked_at - self._failing_since)
+            self._failing_since = None
 
 
 async def check(dependency: Dependency) -> DependencyProblem | None:
@@ -84,6 +126,8 @@ def cause_of(error: BaseException) -> str:
     root = error
     link: BaseException | None = error
     while link is not None:
+        if isinstance(link, NotWritable):
+            return str(link)
         if isinstance(link, TimeoutError):
             return f"no response within {CHECK_TIMEOUT:g} s"
         if isinstance(link, socket.gaierror):
@@ -120,45 +164,30 @@ def address_of(url: str) -> str:
     return url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-class PostgresProbe:
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._connection: Any = None
-
-    async def check(self) -> None:
-        await self._query("SELECT 1")
-
-    async def read_clock(self) -> float:
-        return float(await self._query("SELECT extract(epoch FROM clock_timestamp())"))
-
-    async def _query(self, sql: str) -> Any:
-        if self._connection is None or self._connection.is_closed():
-            self._connection = await import_module("asyncpg").connect(self._url)
-        return await self._connection.fetchval(sql)
-
-    async def close(self) -> None:
-        if self._connection is not None:
-            self._connection.terminate()
-            self._connection = None
+def conditions_of(config: Config, models: Mapping[str, Model], lease: HeldLease | None) -> list[Condition]:
+    """Those of model servers that rightseat starts, of the folder of SQLite files, and of the lease."""
+    found = [
+        supervised(f"model {name}", model) for name, model in models.items() if isinstance(model, SupervisesServer)
+    ]
+    if files := state_files(config):
+        found.append(Condition("state_dir", FolderProbe(files).find_cause))
+    if lease is not None:
+        found.append(Condition("lease", LeaseProbe(lease).find_cause))
+    return found
 
 
-class RedisProbe:
-    def __init__(self, url: str) -> None:
-        redis = import_module("rightseat.logs.redis.connection")
-        self._connection = redis.RedisConnection(redis.build_pool(url))
+def supervised(name: str, model: SupervisesServer) -> Condition:
+    async def find_cause() -> str | None:
+        return model.find_crash_loop()
 
-    async def check(self) -> None:
-        await self._query(b"PING")
+    return Condition(name, find_cause)
 
-    async def read_clock(self) -> float:
-        seconds, microseconds = await self._query(b"TIME")
-        return int(seconds) + int(microseconds) / 1e6
 
-    async def _query(self, command: bytes) -> Any:
-        (reply,) = await self._connection.send((command,))
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
-
-    async def close(self) -> None:
-        await self._connection.close()
+def state_files(config: Config) -> list[Path]:
+    """The SQLite files of threads, log and engine."""
+    found: dict[Path, None] = {}
+    for part in (config.threads, config.log, config.engine):
+        path = getattr(part.options, "path", None)
+        if isinstance(path, Path) and not getattr(part.options, "url", None):
+            found[path] = None
+    return list(found)

@@ -1,5 +1,43 @@
 """Adapters of language models. A module's name is the `type:` of a model in the configuration."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rightseat.core.model import CallChunk, Model, Prompt, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+    from rightseat.models.anthropic import Anthropic
+    from rightseat.models.google import Google
+    from rightseat.models.openai import OpenAI
+    from rightseat.models.scripted import Scripted as Demo
+
+__all__ = [
+    "Anthropic",
+    "CallChunk",
+    "Demo",
+    "Google",
+    "Model",
+    "OpenAI",
+    "Prompt",
+    "ReasoningChunk",
+    "StopChunk",
+    "TextChunk",
+    "UsageChunk",
+]
+
+_HOMES = {
+    "Anthropic": "rightseat.models.anthropic:Anthropic",
+    "CallChunk": "rightseat.core.model:CallChunk",
+    "Demo": "rightseat.models.scripted:Scripted",
+    "Google": "rightseat.models.google:Google",
+    "Model": "rightseat.core.model:Model",
+    "OpenAI": "rightseat.models.openai:OpenAI",
+    "Prompt": "rightseat.core.model:Prompt",
+    "ReasoningChunk": "rightseat.core.model:ReasoningChunk",
+    "StopChunk": "rightseat.core.model:StopChunk",
+    "TextChunk": "rightseat.core.model:TextChunk",
+    "UsageChunk": "rightseat.core.model:UsageChunk",
+}
+
 _OPENAI_SERVERS = {
     "deepseek": "model: deepseek-chat, base_url: https://api.deepseek.com, api_key: '${DEEPSEEK_API_KEY}'",
     "groq": ("model: llama-3.3-70b-versatile, base_url: https://api.groq.com/openai/v1, api_key: '${GROQ_API_KEY}'"),
@@ -29,3 +67,11 @@ EXAMPLES = {name: f"{{type: openai, {options}}}" for name, options in _OPENAI_SE
     "vertex": "{type: google, platform: vertex, project: my-project, region: global, model: gemini-3.8-flash}",
 }
 """Models of providers whose name is not a type, as a configuration writes them. `parts.find` shows them."""
+
+
+def __getattr__(name: str) -> object:
+    """Imported when first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, found = _HOMES[name].partition(":")
+    return getattr(import_module(module), found)

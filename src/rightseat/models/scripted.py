@@ -30,6 +30,8 @@ def build(options: Options) -> Model:
 
 
 class Scripted:
+    """`Demo()` in Python: repeats the question, or calls the tool that it names."""
+
     def __init__(self, chunk_delay: float = 0.03) -> None:
         self._chunk_delay = chunk_delay
 

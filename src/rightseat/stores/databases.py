@@ -10,13 +10,16 @@ import glob
 import importlib
 import secrets
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError
 from rightseat.core.leases import HeldLease
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
@@ -47,6 +50,7 @@ class StoreDatabase(Protocol):
     """Unique to this process, for ever."""
     reap_every: float | None
     """Seconds between two searches for dead processes; None if there can be no other process."""
+    observe_operation: ObserveOperation
     on_lost_scripts: Callable[[], None]
     """Called when the connection of the scripts is lost: the last commits of `run_statements` may be."""
 
@@ -58,6 +62,8 @@ class StoreDatabase(Protocol):
     async def open(self) -> None: ...
 
     async def close(self) -> None: ...
+
+    def pool_states(self) -> Sequence[PoolState]: ...
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `work` with a connection, in a transaction of its own."""
@@ -141,6 +147,7 @@ class Sqlite:
         self._path = path
         self._is_owner = is_owner
         self._is_shared = False
+        self.observe_operation: ObserveOperation = ignore_operation
 
     def share_file(self) -> None:
         self._is_shared = True
@@ -206,12 +213,25 @@ class Sqlite:
         elif self._lock is not None:
             self._lock.close()
 
+    def pool_states(self) -> Sequence[PoolState]:
+        return ()  # each thread has the connection that it needs
+
+    @contextmanager
+    def _measured(self, operation: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.observe_operation(self.dialect, operation, time.perf_counter() - began)
+
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._writer.write(lambda: work(self._writing, *args, **kwargs))
+        with self._measured("write"):
+            return await self._writer.write(lambda: work(self._writing, *args, **kwargs))
 
     async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         is_early = run_id in self._writer.open_logs
-        return await self._writer.write(lambda: work(self._writing, *args, **kwargs), is_early=is_early)
+        with self._measured("write"):
+            return await self._writer.write(lambda: work(self._writing, *args, **kwargs), is_early=is_early)
 
     async def run_script(self, script: Script[T]) -> T:
         return await self.write(run_script, script)
@@ -224,14 +244,16 @@ class Sqlite:
             with self._reader.begin():
                 return work(self._reader, *args, **kwargs)
 
-        return await self._writer.read(read)
+        with self._measured("read"):
+            return await self._writer.read(read)
 
     async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def read() -> T:
             with self._reading.begin() as connection:
                 return work(connection, *args, **kwargs)
 
-        return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
+        with self._measured("scan"):
+            return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)

@@ -14,12 +14,11 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
+from rightseat.core.outages import OutageLog
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, CONNECT_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
 logger = logging.getLogger(__name__)
-
-OUTAGE_LOG_INTERVAL_S = 30.0  # between two lines about the same outage
 
 RENEW = """
 INSERT INTO processes (id, expires_at, suspect_after, backend_pid, database_started_at)
@@ -65,8 +64,7 @@ class Lease:
         self._url = url
         self._process_id = process_id
         self._renewed_at = time.monotonic()
-        self._failures = 0  # since the last renewal
-        self._reported_at = 0.0
+        self._outage = OutageLog("the database to renew the lease of this server", logger)
         self._connection: asyncpg.Connection | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="rightseat lease", daemon=True)
@@ -106,7 +104,7 @@ class Lease:
         try:
             began_at = await self._execute(RENEW, self._process_id, self.seconds, True)
         except ERRORS as error:
-            self._report(error)
+            self._outage.fail(str(error) or type(error).__name__)
             return False
         self._record_renewal(began_at)
         return True
@@ -147,18 +145,7 @@ class Lease:
     def _record_renewal(self, began_at: float) -> None:
         self._renewed_at = time.monotonic()
         self.judge.record_renewal(began_at, self._renewed_at)
-        if self._failures:
-            logger.info("the lease of this server is renewed again, after %d failures", self._failures)
-        self._failures = 0
-
-    def _report(self, error: Exception) -> None:
-        now = time.monotonic()
-        self._failures += 1
-        if self._failures == 1 or now - self._reported_at >= OUTAGE_LOG_INTERVAL_S:
-            problem = str(error) or type(error).__name__
-            text = "cannot renew the lease of this server since %.0f s, retrying (%d failures): %s"
-            logger.warning(text, now - self._renewed_at, self._failures, problem)
-            self._reported_at = now
+        self._outage.recover()
 
 
 def read_leases(process_ids: Sequence[int], found: Sequence[Sequence[Any]]) -> Mapping[int, LeaseRow | None]:

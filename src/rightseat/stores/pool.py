@@ -12,15 +12,17 @@ from functools import partial
 from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
-from sqlalchemy import event
+from sqlalchemy import ExceptionContext, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+POOL_SIZE, POOL_OVERFLOW = 5, 10  # connections that stay open, and those that are closed after their use
 CONNECT_TIMEOUT_S = 10.0
 STATEMENT_TIMEOUT_S = 30.0
 PING_TIMEOUT_S = 10.0
 CLOSE_TIMEOUT_S = 2.0
 IDLE_TRANSACTION_TIMEOUT_S = 5.0
+READ_ONLY_SQLSTATE = "25006"
 
 
 def create_pool(url: str, *, statement_timeout: float | None) -> AsyncEngine:
@@ -28,9 +30,12 @@ def create_pool(url: str, *, statement_timeout: float | None) -> AsyncEngine:
     connect = partial(asyncpg.connect, url, timeout=CONNECT_TIMEOUT_S)
     if statement_timeout is not None:
         connect = partial(connect_limited, url, statement_timeout)
-    engine = create_async_engine("postgresql+asyncpg://", async_creator=connect)
+    engine = create_async_engine(
+        "postgresql+asyncpg://", async_creator=connect, pool_size=POOL_SIZE, max_overflow=POOL_OVERFLOW
+    )
     event.listen(engine.sync_engine, "connect", mark_new)
     event.listen(engine.sync_engine, "checkout", check)
+    event.listen(engine.sync_engine, "handle_error", drop_read_only)
     return engine
 
 
@@ -44,6 +49,12 @@ async def connect_limited(url: str, statement_timeout: float) -> asyncpg.Connect
         connection.terminate()
         raise
     return connection
+
+
+def drop_read_only(context: ExceptionContext) -> None:
+    """A session that began while the database refused writes, or on a standby, would refuse them for ever."""
+    if getattr(context.original_exception, "sqlstate", None) == READ_ONLY_SQLSTATE:
+        context.is_disconnect = True
 
 
 def mark_new(connection: Any, record: Any) -> None:

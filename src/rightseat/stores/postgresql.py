@@ -8,17 +8,19 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from typing import ParamSpec, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, QueuePool, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from rightseat.core.errors import ConfigError, StoreUnreachable
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
+from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
+from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
-from rightseat.stores.pool import STATEMENT_TIMEOUT_S, create_pool
+from rightseat.stores.pool import POOL_OVERFLOW, POOL_SIZE, STATEMENT_TIMEOUT_S, create_pool
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
@@ -41,6 +43,7 @@ CONNECTION_ERRORS = (
     asyncpg.AdminShutdownError,
     asyncpg.CrashShutdownError,
     asyncpg.CannotConnectNowError,
+    asyncpg.ReadOnlySQLTransactionError,
 )
 SCHEMES = ("postgresql", "postgres", "postgresql+asyncpg")
 
@@ -51,6 +54,10 @@ def original_message(error: Exception) -> str:
     return str(error if original is None else original.__cause__ or original)
 
 
+def first_line(error: Exception) -> str:
+    return (original_message(error).strip() or type(error).__name__).splitlines()[0]
+
+
 class Postgres:
     dialect = "postgresql"
 
@@ -58,6 +65,8 @@ class Postgres:
         """`timeout`: for how many seconds after a failed attempt to connect another one is made."""
         self.process_id = new_process_id()
         self._address = address_of(url)
+        self.observe_operation: ObserveOperation = ignore_operation
+        self._outage = OutageLog("the database of threads", logger)
         self._url = read_url(url)
         self._timeout = timeout
         self._engine = create_pool(self._url, statement_timeout=STATEMENT_TIMEOUT_S)
@@ -103,8 +112,32 @@ class Postgres:
         await self._scripts.close()
         await self._engine.dispose()
 
+    def pool_states(self) -> Sequence[PoolState]:
+        pool = self._engine.pool
+        if not isinstance(pool, QueuePool):
+            return ()
+        return (PoolState("threads", pool.checkedout(), pool.checkedin(), POOL_SIZE + POOL_OVERFLOW),)
+
+    @contextmanager
+    def _operation(self, name: str) -> Iterator[None]:
+        """Measures an operation, and raises `StoreUnreachable` if the database is away."""
+        began = time.perf_counter()
+        try:
+            yield
+            self._outage.recover()
+        except Exception as error:
+            if is_storage_full(error):
+                self._outage.fail(original_message(error))
+                raise StorageFull from error
+            if not is_connection_error(error):
+                raise
+            self._outage.fail(first_line(error))
+            raise StoreUnreachable from error
+        finally:
+            self.observe_operation("postgresql", name, time.perf_counter() - began)
+
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("write"):
             return await self._transact(work, *args, **kwargs)
 
     async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -134,25 +167,25 @@ class Postgres:
             yield connection
 
     async def run_script(self, script: Script[T]) -> T:
-        with reporting_outages():
+        with self._operation("script"):
             return await self._scripts.run(script)
 
     async def run_statements(self, script: Script[T]) -> T:
-        with reporting_outages():
+        with self._operation("script"):
             return await self._scripts.run(script, is_transaction=False)
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("read"):
             async with self._connected(self._reading.connect) as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with reporting_outages():
+        with self._operation("query"):
             async with self._connected(self._autocommit.connect) as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
-        with reporting_outages():
+        with self._operation("poll"):
             found = await self._scripts.fetch(*statement.bind_numbered(parameters))
         return [tuple(row) for row in found]
 
@@ -164,7 +197,7 @@ class Postgres:
 
     async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
         asked_at = time.monotonic()
-        with reporting_outages():
+        with self._operation("poll"):
             found = await self._scripts.fetch(LEASES, [list(process_ids)])
         return self.lease.judge.find_suspects(read_leases(process_ids, found), asked_at, time.monotonic())
 
@@ -177,17 +210,6 @@ class Postgres:
 
     def erase(self) -> None:
         """Does nothing: PostgreSQL's own VACUUM erases deleted rows, as the operator has configured it."""
-
-
-@contextmanager
-def reporting_outages() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if not is_connection_error(error):
-            raise
-        logger.warning("cannot reach the database of threads: %s", error)
-        raise StoreUnreachable from error
 
 
 def is_connection_error(error: BaseException | None) -> bool:

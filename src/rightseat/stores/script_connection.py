@@ -62,8 +62,9 @@ class ScriptConnection:
                 if connection.is_closed():  # then even the rollback fails, with this error
                     raise ConnectionError(str(error)) from error
                 raise
-            except TimeoutError:
-                connection.terminate()  # or the next statement would wait for the end of this one
+            except (TimeoutError, asyncpg.ReadOnlySQLTransactionError):
+                # The next statement would wait for the end of this one, or be refused in this session, too.
+                connection.terminate()
                 raise
 
     async def _connect(self) -> asyncpg.Connection:

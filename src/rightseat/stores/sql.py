@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.database_metrics import ObserveOperation, PoolState
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.leases import HeldLease
@@ -110,6 +111,12 @@ class SqlThreads:
         self._ended_slots: set[str] = set()  # own slots whose runs had ended at the last reconciliation
         self._idle: set[str] = set()  # own runs that nothing executed at the last reconciliation
         self._reconcile_at = 0.0
+
+    def observe_operations(self, observe: ObserveOperation) -> None:
+        self._database.observe_operation = observe
+
+    def pool_states(self) -> Sequence[PoolState]:
+        return self._database.pool_states()
 
     def share_file(self) -> None:
         if isinstance(self._database, Sqlite):

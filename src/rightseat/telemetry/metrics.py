@@ -4,8 +4,9 @@ With several workers, the Prometheus client keeps the values in files that all o
 metrics of the whole server.
 """
 
+import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -13,7 +14,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from rightseat.core.limits.book import HeldAmount
 from rightseat.core.limits.rules import NANO
-from rightseat.core.tracing import Attributes, AttributeValue, Span, TraceKind
+from rightseat.core.tracing import REQUEST_BEGAN, Attributes, AttributeValue, Span, TraceKind
+from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 HAS_WORKERS = "PROMETHEUS_MULTIPROC_DIR" in os.environ
@@ -43,11 +45,20 @@ class Metrics:
             registry=self.registry,
         )
         self.limits = LimitMetrics(self.registry)
+        self.server = ServerMetrics(self.registry)
+        self.samplers: set[Sampler] = set()
+        """Of the servers of this process that are open."""
 
     def start_span(self, kind: TraceKind, name: str, parent: Span | None, attributes: Attributes) -> Span:
         if kind == "run":
             self.running.inc()
-        return MetricsSpan(self, kind, name)
+        return MetricsSpan(self, kind, name, str(attributes.get("face", "")))
+
+    async def read(self) -> bytes:
+        """The metrics as text, with current values."""
+        for sampler in tuple(self.samplers):
+            await sampler.sample()
+        return await asyncio.to_thread(self.text)
 
     def text(self) -> bytes:
         return generate_latest(all_workers() if HAS_WORKERS else self.registry)
@@ -113,6 +124,11 @@ class LimitMetrics:
             "rightseat_downgraded", "Asks that a limit made run with another model.", ("limit",), registry=registry
         )
 
+    def expect(self, limits: Iterable[str]) -> None:
+        """Their queues are 0 before the first ask waits."""
+        for limit in limits:
+            self._queued.labels(limit)
+
     def admit(self, seconds: float) -> None:
         self._admission_seconds.observe(seconds)
 
@@ -153,8 +169,10 @@ SERVER = Metrics()
 
 
 class MetricsSpan:
-    def __init__(self, metrics: Metrics, kind: TraceKind, name: str) -> None:
+    def __init__(self, metrics: Metrics, kind: TraceKind, name: str, face: str = "") -> None:
         self._metrics = metrics
+        self._face = face
+        self._request_began = REQUEST_BEGAN.get() if kind == "run" else None
         self._kind: TraceKind = kind
         self._name = name
         self._began = perf_counter()
@@ -170,7 +188,10 @@ class MetricsSpan:
                 self._metrics.tokens.labels(self._name, direction).inc(float(count))
 
     def mark_first_chunk(self) -> None:
-        """Does nothing: there is no metric for it."""
+        """Only those of runs have a metric, if their request came to this process."""
+        if self._request_began is not None:
+            seconds = perf_counter() - self._request_began
+            self._metrics.server.observe_first_chunk(self._face, self._name, seconds)
 
     def end(self, error: str | None = None) -> None:
         self._metrics.ended[self._kind].labels(self._name, error or self._outcome).inc()

@@ -5,28 +5,40 @@
         \"\"\"The weather of a city, now.\"\"\"
 
 The schema comes from the signature, the description from the docstring. Arguments from the model are validated against
-the signature. A parameter of type `Invocation` receives the call itself, and is hidden from the model. A function that
-is not `async` runs in a thread.
+the signature. The model does not see parameters of type `Invocation` (the call itself), of type `Principal` (the user),
+and those of `toolboxes.dependencies`. A function that is not `async` runs in a thread.
 """
 
 import asyncio
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_type_hints, overload
 
 import pydantic_core
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    PydanticSchemaGenerationError,
+    ValidationError,
+    create_model,
+)
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.tools import Approval, Effect, Invocation, RunTool, Tool, Toolbox
+from rightseat.core.tools import Approval, Effect, Invocation, Tool, Toolbox
+from rightseat.toolboxes.dependencies import NO_OVERRIDES, CallScope, Injected, Overrides, find_injected
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
 
+OPTIONS = "__rightseat_tool__"
+"""The attribute of a function with its `ToolOptions`."""
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # accepted by every provider
 
 
@@ -37,8 +49,29 @@ class BadArguments(RightseatError):
     status = 400
 
 
+class ToolTimeout(RightseatError):
+    """Returned to the model. The call may have taken effect."""
+
+    code = "tool_timeout"
+    status = 504
+
+    def __init__(self, name: str, timeout: float) -> None:
+        super().__init__(f"The tool {name} took longer than {timeout:g} s. Whether it took effect is unknown.")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What `@tool` declares about a function. Without a name or a description, the function's own are used."""
+
+    name: str | None = None
+    description: str | None = None
+    approval: str | None = None
+    effect: Effect = "read"
+    timeout: float | None = None
+
+
 @overload
-def tool(function: Function, /) -> Tool: ...
+def tool(function: F, /) -> F: ...
 @overload
 def tool(
     *,
@@ -46,45 +79,71 @@ def tool(
     description: str | None = None,
     approval: str | None = None,
     effect: Effect = "read",
-) -> Callable[[Function], Tool]: ...
+    timeout: float | None = None,
+) -> Callable[[F], F]: ...
 def tool(
-    function: Function | None = None,
+    function: F | None = None,
     /,
     *,
     name: str | None = None,
     description: str | None = None,
     approval: str | None = None,
     effect: Effect = "read",
-) -> Tool | Callable[[Function], Tool]:
-    """Turn a function into a tool: `@tool`, or `@tool(name=…, description=…)`.
+    timeout: float | None = None,
+) -> F | Callable[[F], F]:
+    """Declare that a model may call this function: `@tool`, or `@tool(name=…, description=…)`.
 
-    `approval` is the question to the user before each call. `effect="write"` declares that a call changes something, so
-    that the agent's policy can require an approval. If a durable run is interrupted during such a call, the call is
-    repeated only with `effect="idempotent_write"`, for example if the function passes on the key of its `Invocation`.
-    Otherwise the user decides how to continue.
+    The function itself is returned, so other code and tests call it as before. `approval` is the question to the user
+    before each call. `effect="write"` declares that a call changes something, so that the agent's policy can require an
+    approval. If a durable run is interrupted during such a call, the call is repeated only with
+    `effect="idempotent_write"`, for example if the function passes on the key of its `Invocation`. Otherwise the user
+    decides how to continue. After `timeout` seconds the model receives an error instead of the result; a function that
+    is not `async` goes on in its thread.
+
+        @tool(approval="Cancel this order?", effect="write", timeout=10)
+        def cancel_order(order_id: int, caller: Principal) -> str: ...
     """
+    options = ToolOptions(name, description, approval, effect, timeout)
 
-    def decorate(function: Function) -> Tool:
-        question = None if approval is None else Approval(approval)
-        return replace(make_tool(function, name, description), approval=question, effect=effect)
+    def decorate(function: F) -> F:
+        make_tool(function, options)  # an error in the signature is one here, and not in the first run
+        if hasattr(function, OPTIONS):
+            raise ConfigError(f"The function {function.__name__!r} is a tool already: it has two `@tool`.")
+        setattr(function, OPTIONS, options)
+        return function
 
     return decorate if function is None else decorate(function)
 
 
 class FunctionToolbox:
-    """A toolbox of functions. Added functions are available to the next run."""
+    """A toolbox of functions. Added functions are available to the next run.
 
-    def __init__(self, tools: Iterable[Tool | Function] = (), label: str = "functions") -> None:
+    `overrides` replace functions that parameters depend on; they are looked up in every call.
+    """
+
+    def __init__(
+        self, tools: Iterable[Tool | Function] = (), label: str = "functions", overrides: Overrides = NO_OVERRIDES
+    ) -> None:
         self.label = label
+        self._overrides = overrides
         self._tools: dict[str, Tool] = {}
+        self._functions: list[Function] = []
         for item in tools:
             self.add(item)
 
-    def add(self, item: Tool | Function) -> None:
-        added = item if isinstance(item, Tool) else make_tool(item)
+    @property
+    def functions(self) -> Sequence[Function]:
+        """Those that were added as functions."""
+        return self._functions
+
+    def add(self, item: Tool | Function, options: ToolOptions | None = None) -> None:
+        """Without `options` those of the function's `@tool` count."""
+        added = item if isinstance(item, Tool) else make_tool(item, options, self._overrides)
         if added.name in self._tools:
             raise ConfigError(f"There are two tools named {added.name!r}. Rename one of them.")
         self._tools[added.name] = added
+        if not isinstance(item, Tool):
+            self._functions.append(item)
 
     @property
     def names(self) -> Collection[str]:
@@ -106,17 +165,28 @@ def as_toolbox(value: object, reference: str) -> Toolbox:
     raise ConfigError(f"{reference!r} is not a tool, a list of tools or a toolbox, but {type(value).__name__}.")
 
 
-def make_tool(function: Function, name: str | None = None, description: str | None = None) -> Tool:
-    name = name or function.__name__
+def make_tool(function: Function, options: ToolOptions | None = None, overrides: Overrides = NO_OVERRIDES) -> Tool:
+    """Without `options` those of the function's `@tool` count."""
+    options = options or getattr(function, OPTIONS, None) or ToolOptions()
+    name = options.name or function.__name__
     if not _NAME.fullmatch(name):
         raise ConfigError(f"{name!r} is not a valid tool name: use up to 64 letters, digits, '_' and '-'.")
+    if options.timeout is not None and not options.timeout > 0:
+        raise ConfigError(f"The tool {name!r} has a timeout of {options.timeout:g} s. Set more than 0.")
     hints = read_hints(function, name)
-    invocation_parameters = [parameter for parameter, hint in hints.items() if hint is Invocation]
-    arguments = read_signature(function, name, hints)
-    text = inspect.getdoc(function) if description is None else description
-    run = bind(function, arguments, invocation_parameters)
-    check = partial(check_arguments, arguments)  # pydantic checks more than the schema says
-    return Tool(name, text or "", write_schema(arguments), run, checks_arguments=True, check=check)
+    injected = read_injected(function, name, hints)
+    arguments = read_signature(function, name, hints, injected)
+    text = inspect.getdoc(function) if options.description is None else options.description
+    return Tool(
+        name,
+        text or "",
+        write_schema(arguments),
+        BoundFunction(function, name, arguments, injected, options.timeout, overrides).run,
+        approval=None if options.approval is None else Approval(options.approval),
+        effect=options.effect,
+        checks_arguments=True,
+        check=partial(check_arguments, arguments),  # pydantic checks more than the schema says
+    )
 
 
 def read_hints(function: Function, name: str) -> dict[str, Any]:
@@ -127,7 +197,19 @@ def read_hints(function: Function, name: str) -> dict[str, Any]:
     return {parameter: hint for parameter, hint in hints.items() if parameter != "return"}
 
 
-def read_signature(function: Function, name: str, hints: Mapping[str, Any]) -> type[BaseModel]:
+def read_injected(function: Function, name: str, hints: Mapping[str, Any]) -> dict[str, Injected]:
+    """The parameters that the model does not see, and what each receives."""
+    found = {}
+    for parameter in inspect.signature(function).parameters.values():
+        injected = find_injected(hints.get(parameter.name, Any), parameter.default, name)
+        if injected is not None:
+            found[parameter.name] = injected
+    return found
+
+
+def read_signature(
+    function: Function, name: str, hints: Mapping[str, Any], injected: Collection[str]
+) -> type[BaseModel]:
     """The parameters for the model, as a pydantic model.
 
     Its fields have generated names and the parameters' names as aliases, because pydantic does not allow some names:
@@ -137,10 +219,17 @@ def read_signature(function: Function, name: str, hints: Mapping[str, Any]) -> t
     for index, parameter in enumerate(inspect.signature(function).parameters.values()):
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise ConfigError(f"The tool {name!r} takes {parameter}: all parameters must have names.")
-        hint = hints.get(parameter.name, Any)
-        if hint is not Invocation:
+        if parameter.name not in injected:
+            hint = hints.get(parameter.name, Any)
             fields[f"parameter_{index}"] = (Annotated[hint, Field(alias=parameter.name)], read_default(parameter))
-    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    try:
+        return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    except PydanticSchemaGenerationError as error:
+        problem = str(error).partition(". Set")[0]
+        raise ConfigError(
+            f"The tool {name!r} has a parameter that no JSON can be: {problem}. To pass it from the application, write "
+            "`Annotated[T, Depends(get_it)]`."
+        ) from error
 
 
 def read_default(parameter: inspect.Parameter) -> Any:
@@ -156,14 +245,34 @@ def write_schema(arguments: type[BaseModel]) -> dict[str, JsonValue]:
     return schema
 
 
-def bind(function: Function, arguments: type[BaseModel], invocation_parameters: Sequence[str]) -> RunTool:
-    async def run(invocation: Invocation) -> str:
-        values = check_arguments(arguments, invocation.arguments) | dict.fromkeys(invocation_parameters, invocation)
-        if inspect.iscoroutinefunction(function):
-            return write_result(await function(**values))
-        return write_result(await asyncio.to_thread(function, **values))
+@dataclass(frozen=True, slots=True)
+class BoundFunction:
+    """A function with what its parameters are: `arguments` of the model, and `injected` ones."""
 
-    return run
+    function: Function
+    name: str
+    arguments: type[BaseModel]
+    injected: Mapping[str, Injected]
+    timeout: float | None
+    overrides: Overrides
+
+    async def run(self, invocation: Invocation) -> str:
+        values = check_arguments(self.arguments, invocation.arguments)
+        try:
+            async with asyncio.timeout(self.timeout) as deadline:
+                return write_result(await self._call(invocation, values))
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            raise ToolTimeout(self.name, self.timeout or 0) from error
+
+    async def _call(self, invocation: Invocation, values: dict[str, Any]) -> object:
+        async with AsyncExitStack() as stack:
+            scope = CallScope(invocation, stack, self.overrides, self.name)
+            values |= await scope.provide(self.injected)
+            if inspect.iscoroutinefunction(self.function):
+                return await self.function(**values)
+            return await asyncio.to_thread(self.function, **values)
 
 
 def check_arguments(arguments: type[BaseModel], arguments_sent: Mapping[str, JsonValue]) -> dict[str, Any]:

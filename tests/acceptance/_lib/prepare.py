@@ -69,15 +69,21 @@ def find_cache(suite: Path) -> Path:
     return Path(home) / "rightseat" / "acceptance" / suite.name
 
 
-def find_python(suite: Path, *requirements: Path, name: str = "venv", is_hashed: bool = True) -> Path:
-    """The interpreter of a virtual environment that has these requirements; made once for each state of them."""
+def find_python(
+    suite: Path, *requirements: Path, name: str = "venv", is_hashed: bool = True, has_pip: bool = False
+) -> Path:
+    """The interpreter of a virtual environment that has these requirements; made once for each state of them.
+
+    It gets pip, whose installation takes as long as that of most requirements, only where the suite or this needs it.
+    """
     folder = find_cache(suite) / f"{name}-{digest(requirements, sys.version)}"
     python = folder / "bin" / "python"
 
     def install() -> None:
-        venv.create(folder, with_pip=True)
+        has_uv = Path(UV[0]).exists()
+        venv.create(folder, with_pip=has_pip or not has_uv)
         files = [word for file in requirements for word in ("-r", str(file))]
-        installer = [*UV, str(python)] if Path(UV[0]).exists() else [str(python), *PIP]
+        installer = [*UV, str(python)] if has_uv else [str(python), *PIP]
         check_call([*installer, *(HASHED if is_hashed else ()), *files])
 
     install_once(folder, " and ".join(str(file.relative_to(suite.parent)) for file in requirements), install)

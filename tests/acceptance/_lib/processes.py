@@ -147,6 +147,17 @@ class Server:
                 self.process.wait(patience)
         self.kill()
 
+    async def drain(self, within: float = 40) -> int | None:
+        """SIGTERM to the whole group; the exit code, or None if it was killed after so many seconds."""
+        self.signal(signal.SIGTERM)
+        deadline = time.monotonic() + within
+        while self.is_alive() and time.monotonic() < deadline:  # noqa: ASYNC110 - a process has no event
+            await asyncio.sleep(INTERVAL_S)
+        if self.is_alive():
+            self.kill()
+            return None
+        return self.process.returncode if self.process else None
+
     def _signal_group(self, number: int) -> None:
         assert self.process
         with suppress(ProcessLookupError):

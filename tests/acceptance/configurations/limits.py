@@ -3,8 +3,6 @@
 import json
 import os
 
-from rightseat import parts
-
 USERS = ("alice", "bob", "carol", *(f"u{number}" for number in range(8)))
 
 
@@ -22,9 +20,8 @@ faces = [
     {"type": "openai", "path": "/v1"},
     {"type": "openbb", "path": "/"},
     {"type": "metrics", "path": "/metrics"},
+    {"type": "usage", "path": "/usage"},
 ]
-if "usage" in parts.names("faces"):
-    faces.append({"type": "usage", "path": "/usage"})
 whole = {
     "models": {"big": model("big"), "small": model("small"), "bounded": model("big", max_tokens=100)},
     "agents": {

@@ -14,13 +14,14 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.loop.subagents import AgentToolbox
 from rightseat.core.messages import user
 from rightseat.core.tools import Approval, Invocation, Tool
+from rightseat.core.types import JsonValue
 from rightseat.testing import ScriptedModel, calls, says
-from rightseat.toolboxes.functions import tool
+from rightseat.toolboxes.functions import make_tool, tool
 from tests.core.loop.test_agent_loop import Steps
 
 INVALID = '{"line": {"sku": "nonsense", "quantity": 100}}'
 VALID = '{"line": {"sku": "AB-1", "quantity": 2}}'
-SCHEMA = {
+SCHEMA: dict[str, JsonValue] = {
     "type": "object",
     "properties": {
         "line": {
@@ -60,7 +61,7 @@ async def stream(invocation: Invocation, steps: StepsLike) -> AsyncIterator[Even
 
 
 TOOLS = {
-    "a function": place_order,
+    "a function": make_tool(place_order),
     "a tool with a schema": Tool("place_order", "", SCHEMA, run, approval=Approval("Place this order?")),
     "a streaming tool": Tool("place_order", "", SCHEMA, stream=stream, approval=Approval("Place this order?")),
     "the policy of the agent": Tool("place_order", "", SCHEMA, run, effect="write"),
@@ -118,14 +119,14 @@ async def test_arguments_that_are_no_object_ask_nobody(text: str) -> None:
 async def test_of_several_calls_only_the_valid_ones_are_asked_about() -> None:
     model = ScriptedModel([(*calls("place_order", INVALID, id="a")[:-1], *calls("place_order", VALID, id="b")[:-1])])
 
-    interrupts, returned = await outcome_of(Loop(model, [Tools(place_order)]))
+    interrupts, returned = await outcome_of(Loop(model, [Tools(make_tool(place_order))]))
 
     assert [interrupt.call_id for interrupt in interrupts] == ["b"]
     assert [(one.call_id, one.error) for one in returned] == [("a", "invalid_arguments")]
 
 
 async def test_a_check_that_fails_itself_asks_nobody_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
-    interrupts, (returned,) = await outcome_of(loop_of(place_broken_order, VALID))
+    interrupts, (returned,) = await outcome_of(loop_of(make_tool(place_broken_order), VALID))
 
     assert (interrupts, returned.error) == ((), "tool_failed")
     assert "a validator that its author did not test" in caplog.text
@@ -133,7 +134,7 @@ async def test_a_check_that_fails_itself_asks_nobody_and_is_logged(caplog: pytes
 
 
 async def test_a_call_of_the_client_with_arguments_that_it_cannot_use_asks_nobody() -> None:
-    checked = replace(place_order, run=None, checks_arguments=False)
+    checked = replace(make_tool(place_order), run=None, checks_arguments=False)
 
     interrupts, (returned,) = await outcome_of(loop_of(checked, INVALID))
 

@@ -20,14 +20,14 @@ from rightseat.core.run.durable import build_run_started
 from rightseat.core.run.spans import RecordedSpan, SpanHistory, SpanRecorder
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunClaim
-from rightseat.core.tools import Tool, Toolbox
+from rightseat.core.tools import Toolbox
 from rightseat.core.tracing import trace_span
 from rightseat.core.usage import ModelUsage, RunTotals
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.memory import MemoryThreads
 from rightseat.testing import ScriptedModel, calls, check_order, says
-from rightseat.toolboxes.functions import FunctionToolbox, tool
+from rightseat.toolboxes.functions import Function, FunctionToolbox, tool
 
 ANNA = Principal("anna")
 
@@ -63,7 +63,7 @@ def calling(*names: str) -> list[Chunk]:
     return [*chunks, UsageChunk(11, 7), StopChunk("tool_calls")]
 
 
-def toolboxes(*tools: Tool) -> list[Toolbox]:
+def toolboxes(*tools: Function) -> list[Toolbox]:
     return [FunctionToolbox(tools)]
 
 

@@ -129,8 +129,15 @@ def test_a_query_cannot_be_put_off(text: str) -> None:
     ("text", "complaint"),
     [
         (mutation(" ".join(f"a{n}: threadId" for n in range(16))), "16 aliases, at most 15"),
-        (mutation("threadId" + " @include(if: true) runId" * 51), "51 directives, at most 50"),
+        (mutation("threadId runId __typename ".replace(" ", " @include(if: true) ") * 17), "51 directives, at most 50"),
         (mutation("metaEvents { " * 12 + "name" + " }" * 12), "14 levels, at most 12"),
+        ("{" + " ...{ availableAgents { agents { id } } }" * 60 + "}", "60 repetitions, at most 20"),
+        ("{" + " availableAgents { agents { id agents: id } agents { id } }" * 15 + "}", "30 repetitions, at most 20"),
+        (
+            "{ ...A } fragment A on Query { availableAgents { agents { ...B } } } "
+            "fragment B on Agent { id agents: id name a: agents { ...B } b: agents { ...B } }",
+            "2005 selections, at most 2000",
+        ),
         ("{" + " hello" * (MAX_SELECTIONS + 1) + "}", f"{MAX_SELECTIONS + 1} selections, at most {MAX_SELECTIONS}"),
         (
             "{ hello } fragment F on Query {" + " hello" * MAX_SELECTIONS + "}",
@@ -138,7 +145,17 @@ def test_a_query_cannot_be_put_off(text: str) -> None:
         ),
         ("{ hello }" + " " * MAX_CHARACTERS, f"{MAX_CHARACTERS + 9} characters, at most {MAX_CHARACTERS}"),
     ],
-    ids=["aliases", "directives", "levels", "selections", "in a fragment", "characters"],
+    ids=[
+        "aliases",
+        "directives",
+        "levels",
+        "repeated",
+        "merged",
+        "growing",
+        "selections",
+        "in a fragment",
+        "characters",
+    ],
 )
 def test_a_document_that_is_too_large_is_refused(text: str, complaint: str) -> None:
     assert complaints(text) == [f"The operation is too large: {complaint}."]

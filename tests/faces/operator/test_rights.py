@@ -349,15 +349,17 @@ async def test_signing_in_and_out_is_in_the_audit_log(serve: Serve, caplog: pyte
     assert texts == ["operator: olga signed out", "operator: olga signed in"]
 
 
-async def test_an_id_with_a_line_break_writes_one_audit_line(serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
+async def test_control_characters_in_an_id_are_escaped_in_the_audit_log(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO, "rightseat.audit")
     async with serving(serve, CONFIGURATION + KEYS) as server:
         bob = User(server, "bob")
-        await bob.ended(await bob.start("Hi", thread="t\noperator: eve signed in"))
-        answer = await User(server, "olga").get("threads/t%0Aoperator: eve signed in")
+        await bob.ended(await bob.start("Hi", thread="t\x9boperator: eve signed in"))
+        answer = await User(server, "olga").get("threads/t\x9boperator: eve signed in")
 
     assert answer.status_code == 200
-    assert "operator: olga read thread 't\\noperator: eve signed in' of bob" in caplog.messages
+    assert "operator: olga read thread 't\\x9boperator: eve signed in' of bob" in caplog.messages
 
 
 # Every route × every right
@@ -377,16 +379,16 @@ ANSWER = {"status": "resolved", "payload": True}
 EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     # route: its address with Bob's ids, a body, and the status for each of GRANTS
     "GET threads": ("threads?owner=bob", None, [403, 200, 200, 403, 403, 200]),
-    "GET threads/{thread}": ("threads/t1", None, [404, 200, 200, 404, 404, 404]),
-    "PATCH threads/{thread}": ("threads/t1", {"name": "mine now"}, [404] * 6),
-    "DELETE threads/{thread}": ("threads/t1", None, [404] * 6),
+    "GET threads/{thread:path}": ("threads/t1", None, [404, 200, 200, 404, 404, 404]),
+    "PATCH threads/{thread:path}": ("threads/t1", {"name": "mine now"}, [404] * 6),
+    "DELETE threads/{thread:path}": ("threads/t1", None, [404] * 6),
     "GET runs": ("runs?owner=bob", None, [403, 200, 200, 403, 403, 200]),
     "GET runs/{run}": ("runs/RUN", None, [404, 200, 200, 404, 404, 404]),
     "GET runs/{run}/entries": ("runs/RUN/entries", None, [404, 403, 200, 404, 404, 404]),
     "POST runs/{run}/stop": ("runs/RUN/stop", None, [404, 403, 403, 200, 404, 404]),
     "GET files/{file}": ("files/FILE", None, [404, 404, 200, 404, 404, 404]),
     "GET approvals": ("approvals?owner=bob", None, [403, 403, 403, 200, 403, 200]),
-    "POST approvals/{interrupt}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
+    "POST approvals/{interrupt:path}": ("approvals/QUESTION", ANSWER, [404, 403, 403, 202, 404, 404]),
     "GET audit": ("audit", None, [403, 200, 200, 403, 403, 403]),
     "GET access": ("access", None, [403, 200, 200, 403, 403, 403]),
     "POST access/keys": ("access/keys", {"name": "new"}, [403] * 6),
@@ -410,7 +412,7 @@ EXPECTED: dict[str, tuple[str, Any, list[int]]] = {
     "POST drafts/cases": ("drafts/cases", {"plugin": "steps"}, [403] * 4 + [404, 403]),
     "GET live": ("live?thread=t1", None, [200] * 6),
 }
-SHOWN = {("GET threads", "read"), ("GET threads/{thread}", "read"), ("GET runs/{run}/entries", "read")}
+SHOWN = {("GET threads", "read"), ("GET threads/{thread:path}", "read"), ("GET runs/{run}/entries", "read")}
 SHOWN |= {("GET files/{file}", "read"), ("GET approvals", "act")}
 """Where Bob's words are in the response; nowhere else. The stream has a test of its own."""
 

@@ -23,7 +23,13 @@ from tests.faces.operator.test_operator import Server, serving
 STEPS = Path(__file__).parents[2] / "acceptance" / "console" / "plugins" / "steps"
 CONFIGURATION = """
 models: {{upstream: {{type: tests.faces.operator.counting_model}}}}
-toolboxes: {{steps: {{type: plugins, model: upstream, folders: ["{folder}"], allow_private: {{steps: ["{address}"]}}}}}}
+toolboxes:
+  steps:
+    type: plugins
+    model: upstream
+    folders: ["{folder}"]
+    allow_private: {{steps: ["{address}"]}}
+    secrets: [{{name: STEPS_TOKEN, plugins: [steps], hosts: ["{address}"]}}]
 agents: {{default: {{model: upstream, toolboxes: [steps], tools: ["tests.acceptance.console_tools:get_weather"]}}}}
 prices: {{upstream: {{input: 1.0, cached_input: 0.5, output: 2.0}}}}
 currency: EUR

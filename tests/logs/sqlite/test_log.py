@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rightseat.core.errors import ConfigError, LogWriteFailed, RunNotFound, StaleWriter, UnreadableEvent
+from rightseat.core.errors import ConfigError, RunNotFound, StaleWriter, StorageFull, UnreadableEvent
 from rightseat.core.events import (
     Custom,
     Event,
@@ -240,14 +240,14 @@ async def test_a_run_that_cannot_be_stored_ends_with_an_error(path: Path) -> Non
             await log.read("r")
             following = asyncio.create_task(events_of(log, "r"))
             await log._commits.execute(lambda database: database.execute("PRAGMA max_page_count = 1"))
-            with pytest.raises(LogWriteFailed, match="full"):
+            with pytest.raises(StorageFull, match="full"):
                 await write_on(writer, "x" * 100_000)
             await writer.append(TextEnded("m", complete=False))
-            await writer.append(RunFailed("log_write_failed", "The disk is full."))
+            await writer.append(RunFailed("storage_full", "The disk is full."))
         seen = await following
         kept = [entry.event for entry in await log.read("r")]
 
-    assert seen == [*kept, TextEnded("m", complete=False), RunFailed("log_write_failed", "The disk is full.")]
+    assert seen == [*kept, TextEnded("m", complete=False), RunFailed("storage_full", "The disk is full.")]
     assert kept[0] == TextDelta("m", "kept")
 
 

@@ -97,6 +97,13 @@ def test_R_14_a_nul_in_a_name_is_refused(tmp_path: Path) -> None:
     assert refused(path) == "nul"
 
 
+def test_R_14_a_name_that_begins_with_a_nul_is_refused(tmp_path: Path) -> None:
+    path = pack_zip(tmp_path, [*GOOD, ("qqq", b"x")])
+    path.write_bytes(path.read_bytes().replace(b"qqq", b"\0qq"))
+
+    assert refused(path) == "nul"
+
+
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
 def test_R_17_10_links_in_a_tar_are_refused(tmp_path: Path, kind: bytes) -> None:
     path = tmp_path / "p.tar.gz"

@@ -60,7 +60,8 @@ def texts_in(event: Event) -> Iterator[str]:
         case MessagesReplaced(earlier=earlier, messages=messages):
             for message in (*earlier, *messages):
                 yield from (*readable_id(message.id), *message_texts(message), *strings_in(message.extra))
-        case RunFinished(interrupts=interrupts, result=result):
+        case RunFinished(interrupts=interrupts, result=result, reason=reason):
+            yield reason
             for one in interrupts:
                 yield from (*readable_id(one.id), one.reason, one.message, *strings_in(one.schema))
             yield from strings_in(result)

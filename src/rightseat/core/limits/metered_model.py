@@ -19,17 +19,22 @@ from rightseat.core.limits.meter_context import Metering
 from rightseat.core.limits.metered_calls import reserve_call
 from rightseat.core.limits.model_charge import key_of, provider_name
 from rightseat.core.limits.single_call import TokenCounts
-from rightseat.core.model import MODEL_KEY, Chunk, Model, PartialOutput, Prompt, Vectors
+from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, PartialOutput, Prompt, Vectors
+from rightseat.core.model_doubles import ModelDoubles, check_forbidden, find_double
 
 SERVER = "server"
 """The purpose of calls outside of runs and requests. They have no user, so limits of users do not count them."""
 
 
 class CallCounter:
-    """Finds the meter of a call. `metering` is set when it is built, after the models; None if nothing is counted."""
+    """Finds the meter of a call. `metering` is set when it is built, after the models; None if nothing is counted.
 
-    def __init__(self, metering: Metering | None = None) -> None:
+    `doubles` are those of tests, for all models that share the counter.
+    """
+
+    def __init__(self, metering: Metering | None = None, doubles: ModelDoubles | None = None) -> None:
         self.metering = metering
+        self.doubles = doubles or ModelDoubles()
 
     def find_meter(self) -> RunMeter | None:
         meter = METER.get()
@@ -52,6 +57,7 @@ class MeteredModel:
         self._counter = counter
         self._has_models = has_models
         self._is_composed = bool(getattr(model, "is_composed", False))
+        self._is_open = False
         setattr(self, MODEL_KEY, key or key_of(model))
 
     def __getattr__(self, name: str) -> Any:
@@ -65,23 +71,35 @@ class MeteredModel:
         return found
 
     async def __aenter__(self) -> Self:
-        if isinstance(self._model, AbstractAsyncContextManager):
+        """A model that is replaced is not opened: it may need a key, or a server that a test does not have."""
+        if isinstance(self._model, AbstractAsyncContextManager) and find_double(self._counter.doubles) is None:
             await self._model.__aenter__()
+            self._is_open = True
         return self
 
     async def __aexit__(self, *raised: Any) -> None:
-        if isinstance(self._model, AbstractAsyncContextManager):
+        if self._is_open and isinstance(self._model, AbstractAsyncContextManager):
+            self._is_open = False
             await self._model.__aexit__(*raised)
+
+    def _choose(self) -> Model:
+        """The model that answers now. Raises `ModelForbidden`."""
+        double = find_double(self._counter.doubles)
+        if double is None:
+            check_forbidden(self._counter.doubles, self._model, key_of(self))
+        return double or self._model
 
     @property  # type: ignore[misc]  # as proxies do: `isinstance` asks the object for it
     def __class__(self) -> type[Any]:
         return type(self._model)
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
-        return self._open(prompt, self._model.stream)
+        return self._open(prompt, self._choose().stream)
 
     def _continue_stream(self, prompt: Prompt, partial: PartialOutput) -> AsyncIterator[Chunk]:
         """Never with another model, which does not know the beginning."""
+        if self._choose() is not self._model:
+            raise CannotContinue
         model: Any = self._model
         return self._open(prompt, lambda bounded: model.continue_stream(bounded, partial), is_selected=True)
 
@@ -103,7 +121,7 @@ class MeteredModel:
         return meter.stream(self, prompt, labels, open_stream)
 
     async def _embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors:
-        model: Any = self._model
+        model: Any = self._choose()
         size = TokenCounts(sum(map(estimate_tokens, texts)))
         meter = self._counter.find_meter()
         async with reserve_call(key_of(self), provider_name(self), size, size, "embeddings", meter=meter) as call:

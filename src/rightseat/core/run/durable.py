@@ -26,6 +26,7 @@ from rightseat.core.errors import (
     RunExists,
     RunNotFound,
     StaleWriter,
+    StorageFull,
     StoreUnreachable,
     ThreadBusy,
     ThreadNotFound,
@@ -204,6 +205,9 @@ class DurableRun:
                 return await self._writer.flush()
             except LogDataLost as lost:
                 await self._recreate_log(lost)
+            except StorageFull as full:
+                await self._writer.append(self._failures.read(full))  # for followers: it is stored nowhere
+                raise
 
     async def _finish(self, last: LastEvent) -> None:
         ask, messages, state = (
@@ -255,7 +259,8 @@ async def retry_store(
             is_final = is_outage_only or isinstance(error, RightseatError)
             if clock() > until or (is_final and not isinstance(error, StoreUnreachable)):
                 raise
-            logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
+            if pause == FIRST_RETRY_DELAY_S:
+                logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)
         await asyncio.sleep(pause)
         pause = min(2 * pause, MAX_RETRY_DELAY_S)
 

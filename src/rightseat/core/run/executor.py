@@ -28,7 +28,7 @@ from rightseat.core.run.spans import SpanRecorder
 from rightseat.core.run.transient import TransientRuns
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
-from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, trace_span
+from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
 from rightseat.core.usage import start_count
 
 END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
@@ -138,7 +138,8 @@ class RunExecutor:
     async def _observed(
         self, ask: Ask, steps: Steps, observer: Observer, recorder: SpanRecorder | None = None
     ) -> LastEvent | None:
-        with trace_span("run", ask.agent, observer, run=ask.run_id, thread=ask.thread_id) as span:
+        about = {"run": ask.run_id, "thread": ask.thread_id, "face": ask.face}
+        with trace_span("run", ask.agent, observer, **about) as span:
             last = await self._carry_out(ask, steps, recorder)
             if isinstance(last, RunFailed):
                 span.note(outcome="failed", error=last.code)
@@ -159,7 +160,8 @@ class RunExecutor:
             if key := ask.caller.key or CALLER.get().key:
                 self._keys[ask.run_id] = key
                 task.add_done_callback(lambda _: self._keys.pop(ask.run_id, None))
-        reducer = Reducer(ask.state)
+        span = current_span()  # of the run, if it is observed
+        reducer = Reducer(ask.state, span.mark_first_chunk if span else None)
         failures = FailureRecorder(ask, reducer, lambda: self._reasons.get(ask.run_id, ""))
         begun = self.begun.pop(ask.run_id, None)
         is_new = begun is not None

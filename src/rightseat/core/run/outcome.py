@@ -23,6 +23,7 @@ from rightseat.core.errors import (
     TooManyToolCalls,
 )
 from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.outages import explain_full_storage
 from rightseat.core.stream.reducer import Reducer
 
 logger = logging.getLogger(__name__)
@@ -129,6 +130,7 @@ class FailureRecorder:
                 logger.warning("run %s failed while it was cancelled", run_id, exc_info=error)
             return RunFinished("cancelled", reason=self._explain_end())
         origin = getattr(error, ORIGIN, None) or FailureOrigin(operation, "")
+        error = explain_full_storage(error) if isinstance(error, Exception) else error
         source = source_of(error, origin.operation)
         if isinstance(error, RightseatError):
             extra = self._note(RunFailed(error.code, error.message), source, origin)

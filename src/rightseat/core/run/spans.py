@@ -241,6 +241,8 @@ class RecordedSpan:
 
     def mark_first_chunk(self) -> None:
         self.inner.mark_first_chunk()
+        if self.kind == "run":
+            return  # the log has the texts themselves
         self._first = self._recorder.now()
 
     def end(self, error: str | None = None) -> None:

@@ -18,6 +18,7 @@ from rightseat.core.errors import (
     InternalError,
     RightseatError,
     RunNotFound,
+    StorageFull,
     StoreUnreachable,
     ThreadBusy,
 )
@@ -26,6 +27,7 @@ from rightseat.core.log import Log
 from rightseat.core.loop.history import has_tool_results, restore_provider_data
 from rightseat.core.loop.tool_calls import calls_in
 from rightseat.core.messages import Message, truncate_messages
+from rightseat.core.outages import is_storage_full
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.outcome import LastEvent
@@ -80,6 +82,8 @@ class RunStarter:
             await run_to_completion(self._abandon(ask, artifact, claim, error))
             if isinstance(error, RightseatError) or not isinstance(error, Exception):
                 raise
+            if is_storage_full(error):
+                raise StorageFull from error
             logger.exception("run %s could not be started", ask.run_id)
             raise InternalError(ask.run_id) from error
         return ask

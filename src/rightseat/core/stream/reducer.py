@@ -1,6 +1,6 @@
 """Reduces the events of a run to the current messages and state of its thread."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -37,11 +37,13 @@ from rightseat.core.messages import Call, Message, Part, Result, Text
 class Reducer:
     """Turns events into messages: one for each text with its calls, and one for each result.
 
-    `state` is the state at the start of the run until an event changes it.
+    `state` is the state at the start of the run until an event changes it. `on_first_text` is called once, when the
+    first text starts.
     """
 
-    def __init__(self, state: JsonValue = None) -> None:
+    def __init__(self, state: JsonValue = None, on_first_text: Callable[[], None] | None = None) -> None:
         self.state = state
+        self._on_first_text = on_first_text
         self.is_denied = False
         """Whether a guard denied the question."""
         self.agents: list[str] = []
@@ -63,6 +65,9 @@ class Reducer:
         elif type(event) is ReasoningDelta:
             pass  # reasoning is not part of a message
         elif type(event) is TextStarted:
+            if self._on_first_text is not None:
+                self._on_first_text()
+                self._on_first_text = None
             if event.message_id not in self._texts:
                 self._texts[event.message_id] = draft = _Draft(event.message_id)
                 self._order.append(draft)

@@ -12,7 +12,7 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import AgentNotFound, RightseatError
 from rightseat.core.ids import new_id
 from rightseat.faces._shared.artifact_links import files_url
-from rightseat.faces._shared.base_url import base_url
+from rightseat.faces._shared.base_url import base_path, base_url
 from rightseat.faces._shared.responses import BodyTooLarge, json_response, read_body
 from rightseat.faces.openbb.descriptors import Offer, write_agent, write_copilot
 from rightseat.faces.openbb.feedback import Feedback
@@ -48,8 +48,10 @@ class AgentsEndpoint:
         self._feedback = feedback
 
     async def __call__(self, request: Request, principal: Principal) -> Response:
-        listed = [one for one in self._agents if self._auth.may_use(principal, one.name)]
-        return json_response({one.name: write_agent(*one, self._feedback) for one in listed})
+        root = base_path(request)
+        listed = [one._replace(path=root + one.path) for one in self._agents if self._auth.may_use(principal, one.name)]
+        feedback = None if self._feedback is None else root + self._feedback
+        return json_response({one.name: write_agent(*one, feedback) for one in listed})
 
 
 class CopilotsEndpoint:

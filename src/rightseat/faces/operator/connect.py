@@ -14,7 +14,7 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
 from rightseat.core.faces import ServedFace
 from rightseat.core.runtime import Runtime
-from rightseat.faces._shared.base_url import PUBLIC_URL, base_url
+from rightseat.faces._shared.base_url import BASE_PATH, PUBLIC_URL, base_url
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator import snippets
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
@@ -98,6 +98,8 @@ class ConnectRoutes:
     def _find_mount(self, request: OperatorRequest) -> str:
         """The path below which another application serves this router, as this very request shows it."""
         scope = request.http.scope
+        if BASE_PATH in scope:
+            return ""  # is in `base_url`
         root = scope.get("app_root_path", scope.get("root_path", ""))  # is in `base_url`
         return str(scope["path"].removeprefix(root).rpartition(f"{self._path}/snippets/")[0])
 

@@ -4,12 +4,14 @@ A batch is one statement. It locks the rows of its runs (FOR SHARE) while it che
 that row: so a stale writer's records are either stored before the fence, or never.
 """
 
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.postgres.schema import upgrade
@@ -79,6 +81,14 @@ class PostgresBackend:
         self._url = read_url(url)
         self._retention_seconds = retention_seconds
         self._channel = ""
+        self._observe: ObserveOperation = ignore_operation
+
+    def observe_operations(self, observe: ObserveOperation) -> None:
+        self._observe = observe
+
+    def pool_states(self) -> Sequence[PoolState]:
+        idle = self._pool.get_idle_size()
+        return (PoolState("log", self._pool.get_size() - idle, idle, self._pool.get_max_size()),)
 
     async def open(self) -> None:
         try:
@@ -109,11 +119,14 @@ class PostgresBackend:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
+        began = time.perf_counter()
         try:
             async with self._pool.acquire(timeout=RESPONSE_TIMEOUT_S) as connection:
                 yield connection
         except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as error:
             raise BackendUnavailable(str(error) or type(error).__name__) from error
+        finally:
+            self._observe("postgresql", "log", time.perf_counter() - began)
 
     # Writing
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from redis.exceptions import AuthenticationError, ResponseError
 
 from rightseat.core.concurrency import run_or_undo
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.redis.connection import Command, RedisConnection, Reply, build_pool
@@ -32,11 +33,21 @@ class RedisBackend:
         self._prefix = prefix.encode()
         self._min_replicas = min_replicas
         self._retention_s = b"%d" % max(int(retention_seconds), 1)
+        self._observe: ObserveOperation = ignore_operation
+
+    def observe_operations(self, observe: ObserveOperation) -> None:
+        self._observe = observe
+
+    def pool_states(self) -> Sequence[PoolState]:
+        """Those of subscriptions are not counted: each waits for new entries all the time."""
+        every = (self._writing, self._control, self._reading)
+        used = sum(one.is_busy for one in every)
+        return (PoolState("log", used, len(every) - used, len(every)),)
 
     async def open(self) -> None:
-        self._writing = RedisConnection(self._pool)
-        self._control = RedisConnection(self._pool)
-        self._reading = RedisConnection(self._pool)
+        self._writing = RedisConnection(self._pool, self._observe)
+        self._control = RedisConnection(self._pool, self._observe)
+        self._reading = RedisConnection(self._pool, self._observe)
         try:
             server, memory = await self._control.send((b"INFO", b"server"), (b"INFO", b"memory"))
             check(server)

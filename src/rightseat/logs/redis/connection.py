@@ -5,12 +5,14 @@ Commands are packed here: the library's own pipelines need three times the CPU.
 
 import asyncio
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from redis import exceptions
 from redis.asyncio.connection import ConnectionPool
 
+from rightseat.core.database_metrics import ObserveOperation, ignore_operation
 from rightseat.core.errors import ConfigError
 from rightseat.logs.shared.backend import BackendUnavailable
 
@@ -20,6 +22,7 @@ Reply = Any
 
 RESPONSE_TIMEOUT_S = 5.0  # in addition to the time for which a command itself blocks
 CONNECT_TIMEOUT_S = 2.0
+WAITING_COMMANDS = (b"XREAD",)  # it waits for new entries, so its duration says nothing about Redis
 
 
 def build_pool(url: str) -> ConnectionPool:
@@ -32,15 +35,22 @@ def build_pool(url: str) -> ConnectionPool:
 class RedisConnection:
     """Replies arrive in the order of the commands, so one batch is sent at a time."""
 
-    def __init__(self, pool: ConnectionPool) -> None:
+    def __init__(self, pool: ConnectionPool, observe: ObserveOperation = ignore_operation) -> None:
+        """`observe` measures each batch by the name of its first command."""
+        self._observe = observe
         self.connects = 0  # how often it has connected
         self._connection = pool.make_connection()  # type: ignore[no-untyped-call]  # the library's own gap
         self._lock = asyncio.Lock()
+
+    @property
+    def is_busy(self) -> bool:
+        return self._lock.locked()
 
     async def send(self, *commands: Command, blocks_s: float = 0.0) -> list[Reply]:
         """Send one batch. Raises `BackendUnavailable`; a command that Redis refuses has an error as its reply."""
         packed = b"".join([pack(command) for command in commands])
         timeout = RESPONSE_TIMEOUT_S + blocks_s
+        began = time.perf_counter()
         try:
             async with self._lock, asyncio.timeout(timeout):
                 if not self._connection.is_connected:
@@ -53,6 +63,9 @@ class RedisConnection:
         except (exceptions.RedisError, OSError) as error:
             await self.close()
             raise BackendUnavailable(str(error) or type(error).__name__) from error
+        finally:
+            if commands[0][0] not in WAITING_COMMANDS:
+                self._observe("redis", commands[0][0].decode(), time.perf_counter() - began)
 
     async def _read_reply(self) -> Reply:
         try:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Self, TypeVar
 
 from rightseat.core.concurrency import aclosing, run_to_completion
+from rightseat.core.database_metrics import ObserveOperation, PoolState, ReportsDatabase
 from rightseat.core.errors import (
     LogTruncated,
     LogUnreachable,
@@ -56,6 +57,13 @@ class SharedLog:
         self._runs: dict[str, SharedRun] = {}
         self._unfinished_ends = UnfinishedEnds(backend)
         self._opened: tuple[Sender, Subscriber] | None = None
+
+    def observe_operations(self, observe: ObserveOperation) -> None:
+        if isinstance(self._backend, ReportsDatabase):
+            self._backend.observe_operations(observe)
+
+    def pool_states(self) -> Sequence[PoolState]:
+        return self._backend.pool_states() if isinstance(self._backend, ReportsDatabase) else ()
 
     async def __aenter__(self) -> Self:
         await self._backend.open()

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, final
 
 import msgspec
 
-from rightseat.core.errors import LogWriteFailed, RightseatError, RunExists, StaleWriter
+from rightseat.core.errors import LogWriteFailed, RightseatError, RunExists, StaleWriter, StorageFull
 from rightseat.core.events import Event, RunStarted, SpanEnded, SpanStarted
 from rightseat.core.log import Entry
 from rightseat.core.stream import codec
@@ -111,7 +111,7 @@ class CommitBatch:
     def deliver(self, problem: Exception | None) -> None:
         """Publish committed entries, and complete the futures of the work. With a problem nothing was committed."""
         if problem is not None:
-            error = LogWriteFailed(str(problem))
+            error = problem if isinstance(problem, StorageFull) else LogWriteFailed(str(problem))
             self.failures = dict.fromkeys((*self.new_runs, *self.entries), error)
             self.results = [error] * len(self.work)
         for writer, failure in self.failures.items():
@@ -216,7 +216,7 @@ class CommitQueue:
 
     def _deliver(self, batch: CommitBatch, result: Exception | None) -> None:
         self._in_flight -= 1
-        if result is not None:
+        if result is not None and not isinstance(result, StorageFull):  # the writer of the file has logged that
             logger.error("cannot write the log", exc_info=result)
         batch.deliver(result)
         if not self._is_empty and self._timer is None:

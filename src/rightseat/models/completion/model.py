@@ -12,7 +12,15 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.deadlines import Deadlines, Timeouts, model_timeout
 from rightseat.core.errors import ContextTooLong
 from rightseat.core.events import StopReason
-from rightseat.core.model import Chunk, NoteChunk, PartialOutput, Prompt, StopChunk, UsageChunk
+from rightseat.core.model import (
+    Chunk,
+    NoteChunk,
+    PartialOutput,
+    Prompt,
+    StopChunk,
+    SupervisesServer,
+    UsageChunk,
+)
 from rightseat.models.completion import continuation
 from rightseat.models.completion import plan as plans
 from rightseat.models.completion.backend import Backend, CompletionRequest, Constraint, Description, End, TextPiece
@@ -71,6 +79,9 @@ class Completion:
         """Wait until a backend that rightseat starts is ready. Raises a `ModelError` if it fails."""
         if wait := getattr(self._backend, "wait", None):
             await wait()
+
+    def find_crash_loop(self) -> str | None:
+        return self._backend.find_crash_loop() if isinstance(self._backend, SupervisesServer) else None
 
     def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         return self._answer(prompt)

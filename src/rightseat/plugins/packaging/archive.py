@@ -104,7 +104,7 @@ def _zip_entries(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
         name = info.orig_filename
         if info.flag_bits & 1:
             raise PackageRefused("encrypted", f"{name!r} is encrypted.")
-        is_folder = info.is_dir() or stat.S_ISDIR(mode)
+        is_folder = info.filename.endswith("/") or stat.S_ISDIR(mode)  # `is_dir` fails for a file without a name
         is_file = stat.S_IFMT(mode) in (0, stat.S_IFREG)
         kind = "folder" if is_folder else "file" if is_file else "link" if stat.S_ISLNK(mode) else "special"
         yield ArchiveEntry(name, kind, info.file_size, info.compress_size, partial(archive.open, info))

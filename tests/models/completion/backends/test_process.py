@@ -241,3 +241,37 @@ def _every_line(caplog: pytest.LogCaptureFixture) -> None:
 def test_an_option_is_not_repeated_as_an_argument(argument: str, option: str) -> None:
     with pytest.raises(ValidationError, match=f"in `arguments`: the option for it is {option}"):
         LlamaCppOptions(model=Path("m.gguf"), arguments=("-ngl", "99", argument, "4"))
+
+
+async def test_a_crash_loop_is_named_until_the_server_starts(
+    options: LlamaCppOptions, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As with a build for another processor."""
+    monkeypatch.setattr(process, "RESTART_DELAYS_S", (0.01,))
+    assert options.binary is not None
+    working = options.binary.read_text()
+    replace_program(options.binary, "#!/bin/sh\nkill -ILL $$\n")
+    unneeded = server_process(options.model_copy(update={"ready": False}))
+    async with asyncio.timeout(30), server_process(options) as backend, unneeded:
+        early = backend.find_crash_loop()
+        await until(lambda: backend.find_crash_loop() is not None)
+        found = backend.find_crash_loop()
+        await until(lambda: unneeded._exits > process.CRASH_LOOP_EXITS)
+        ignored = unneeded.find_crash_loop()
+        replace_program(options.binary, working)
+        await backend.ready.wait()
+        again = backend.find_crash_loop()
+
+    assert (early, ignored, again) == (None, None, None)
+    assert found is not None
+    assert found.startswith("its server crashed ")
+    assert found.endswith(f" times in a row and was killed by SIGILL: {process.ILLEGAL_INSTRUCTION}")
+    assert f"m.gguf: {process.ILLEGAL_INSTRUCTION}" in caplog.messages
+
+
+def replace_program(path: Path, text: str) -> None:
+    """By another file: one that is being executed cannot be written."""
+    new = path.with_suffix(".new")
+    new.write_text(text)
+    new.chmod(0o755)
+    new.replace(path)

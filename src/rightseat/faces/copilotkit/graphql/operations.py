@@ -17,6 +17,7 @@ from rightseat.core.ask import Ask, Principal, Topics
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
 from rightseat.core.log import Entry
+from rightseat.core.read_limits import pace_body
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.queued_start import start_connected, stream_started
@@ -43,6 +44,8 @@ from rightseat.faces.copilotkit.graphql.schema import schema
 from rightseat.faces.copilotkit.graphql.values import Value
 from rightseat.wire import multipart
 
+CHARACTERS_PER_CONTAINER = 2
+"""Parsing and validating two characters of a document takes up to 20 us, as an object of a body does."""
 CLOUD_KEY = "x-copilotcloud-public-api-key"
 MULTIPART = {"content-type": multipart.CONTENT_TYPE, "cache-control": "no-cache", "x-accel-buffering": "no"}
 EVENTS = {"content-type": "text/event-stream", "cache-control": "no-cache", "x-accel-buffering": "no"}
@@ -69,6 +72,8 @@ class GraphQL:
     async def answer(
         self, operation: GraphQLRequest, request: Request, principal: Principal, *, only_queries: bool = False
     ) -> Response:
+        if not self._documents.has_mutation(operation.query, operation.operationName):
+            await pace_body(len(operation.query) // CHARACTERS_PER_CONTAINER)
         try:
             document = self._documents.read(operation.query, operation.operationName)
             if not document.is_mutation:

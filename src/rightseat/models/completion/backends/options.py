@@ -63,7 +63,7 @@ RESERVED_ARGUMENTS = {
 }
 """llama-server arguments that have an option of their own: set twice, our picture of the server would be wrong."""
 
-MANAGED_ONLY = {"arguments", "binary", "context_window", "port", "prompt_cache", "slots", "threads"}
+MANAGED_ONLY = {"arguments", "binary", "context_window", "port", "prompt_cache", "ready", "slots", "threads"}
 
 
 class LlamaCppOptions(NetworkOptions):
@@ -98,6 +98,9 @@ class LlamaCppOptions(NetworkOptions):
     """How many conversations are processed concurrently. Each takes memory for a whole context window."""
     arguments: tuple[str, ...] = ()
     """More arguments of llama-server, such as `["-ngl", "99"]`. Arguments that have an option here are rejected."""
+    ready: bool = True
+    """`GET /ready` is 503 while a server that rightseat starts crashes again and again. With `false` it does not depend
+    on this model."""
     prompt_cache: PromptCacheOptions = PromptCacheOptions()
     """Saved prompt caches, so that a server that rightseat starts need not read conversations again after a restart."""
 

@@ -34,8 +34,10 @@ HEALTH_INTERVAL_S = 0.1  # between two health checks while it loads
 PROGRESS_INTERVAL_S = 2.0  # between two log lines while it loads
 RESTART_DELAYS_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 STABLE_S = 60.0  # uptime after which the restart delay is reset
+CRASH_LOOP_EXITS = 3  # in a row, until it is reported as a loop
 STOP_TIMEOUT_S = 5.0  # before it is killed
 MAX_OUTPUT_LINES = 8  # of its output, logged when it exits
+ILLEGAL_INSTRUCTION = "this build needs instructions that this processor lacks; install another in `binary`"
 
 
 class ServerProcess:
@@ -55,6 +57,7 @@ class ServerProcess:
         self._header = gguf.Header()
         self._started_at = 0.0
         self._exit_reason = ""
+        self._exits = 0  # in a row
         self._lines: deque[str] = deque(maxlen=MAX_OUTPUT_LINES)
 
     async def __aenter__(self) -> Self:
@@ -141,6 +144,12 @@ class ServerProcess:
         size = self._header.size / 1e6
         return f"The model {self.model.name} ({size:,.0f} MB) is being loaded: {seconds:.0f} s so far{progress}."
 
+    def find_crash_loop(self) -> str | None:
+        if self._exits < CRASH_LOOP_EXITS or self.ready.is_set() or not self.options.ready:
+            return None
+        advice = f": {ILLEGAL_INSTRUCTION}" if self._exit_reason.endswith("SIGILL") else ""
+        return f"its server crashed {self._exits} times in a row and {self._exit_reason}{advice}"
+
     def _ready_server(self) -> LlamaCpp:
         if self._server is None or not self.ready.is_set():
             raise ModelLoading(f"{self.status()} Try again in a moment.")
@@ -148,7 +157,6 @@ class ServerProcess:
 
     async def _supervise(self, command: list[str]) -> None:
         """Wait until the server exits and restart it, until cancelled."""
-        exits = 0
         while True:
             started_at = time.monotonic()
             reading = asyncio.create_task(self._read_lines())
@@ -159,9 +167,9 @@ class ServerProcess:
                 loading.cancel()
                 await asyncio.wait([loading, reading], timeout=1.0)
                 reading.cancel()
+            self._exits = 1 if time.monotonic() - started_at > STABLE_S else self._exits + 1
             self._fail(code)
-            exits = 1 if time.monotonic() - started_at > STABLE_S else exits + 1
-            await asyncio.sleep(RESTART_DELAYS_S[min(exits, len(RESTART_DELAYS_S)) - 1])
+            await asyncio.sleep(RESTART_DELAYS_S[min(self._exits, len(RESTART_DELAYS_S)) - 1])
             with contextlib.suppress(ConfigError):  # the next iteration finds no process, and waits longer
                 await self._start(command)
 
@@ -175,6 +183,8 @@ class ServerProcess:
         logger.error("the llama-server of %s %s and is restarted. Its last output:", self.model.name, self._exit_reason)
         for line in self._lines:
             logger.error("  %s", line)
+        if code == -signal.SIGILL and self._exits == 1:
+            logger.error("%s: %s", self.model.name, ILLEGAL_INSTRUCTION)
 
     async def _start(self, command: list[str]) -> None:
         self._lines.clear()

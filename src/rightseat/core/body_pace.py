@@ -1,0 +1,48 @@
+"""Spreads the large requests of one user over time, so that the event loop has time for everyone else.
+
+Requests are decoded and prepared in the event loop. What that takes grows with the objects in the body, and with its
+bytes: a kilobyte counts as an object. Each user may send so many a second; a request that comes earlier waits, and one
+that would wait too long is refused. Ordinary requests are not counted.
+"""
+
+import asyncio
+
+from rightseat.core.ask import ANYONE
+from rightseat.core.errors import ConcurrencyLimitExceeded
+
+CONTAINERS_PER_S = 10_000
+"""Each takes 10 to 30 us, so one user uses at most a third of the time of the event loop."""
+FREE_CONTAINERS = 1_000
+"""A request with up to so many does not wait."""
+MAX_WAIT_S = 10.0
+MAX_IDLE_USERS = 1_000
+
+
+class TooManyLargeRequests(ConcurrencyLimitExceeded):
+    def __init__(self, wait: float) -> None:
+        super().__init__(
+            f"Your large requests hold more than {CONTAINERS_PER_S:,} JSON objects, arrays and kilobytes a second. "
+            "Retry later, or send smaller requests.",
+            retry_after=int(wait) + 1,
+        )
+
+
+class BodyPace:
+    """When each user may send the next large request. `ANYONE` has no limit: unauthenticated clients share that
+    user."""
+
+    def __init__(self) -> None:
+        self._free_at: dict[str, float] = {}
+
+    async def wait(self, user: str, containers: int) -> None:
+        """Raises `TooManyLargeRequests`."""
+        if containers <= FREE_CONTAINERS or user == ANYONE.id:
+            return
+        now = asyncio.get_running_loop().time()
+        begins = max(now, self._free_at.get(user, now))
+        if begins - now > MAX_WAIT_S:
+            raise TooManyLargeRequests(begins - now)
+        if len(self._free_at) > MAX_IDLE_USERS:
+            self._free_at = {one: free_at for one, free_at in self._free_at.items() if free_at > now}
+        self._free_at[user] = begins + containers / CONTAINERS_PER_S
+        await asyncio.sleep(begins - now)

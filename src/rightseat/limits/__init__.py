@@ -1,0 +1,34 @@
+"""Limits and budgets: the public names.
+
+`Limit(name="free", subject="user", requests_per_minute=20)` in `Copilot(limits=[…])` has the keys of the section
+`limits`.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rightseat.config.limits import CostWindow, CountWindow, QueueOptions
+    from rightseat.config.limits import LimitOptions as Limit
+
+__all__ = [
+    "CostWindow",
+    "CountWindow",
+    "Limit",
+    "QueueOptions",
+]
+
+_HOMES = {
+    "CostWindow": "rightseat.config.limits:CostWindow",
+    "CountWindow": "rightseat.config.limits:CountWindow",
+    "Limit": "rightseat.config.limits:LimitOptions",
+    "QueueOptions": "rightseat.config.limits:QueueOptions",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Imported when first used."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, found = _HOMES[name].partition(":")
+    return getattr(import_module(module), found)
