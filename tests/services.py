@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import socket
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -125,12 +125,14 @@ class Proxy:
         self.is_mute = False  # what the server says does not arrive
         self.mute_after: Iterable[bytes] = ()  # nor what it says once it was told one of these
         self.swallowed = asyncio.Event()  # something did not
+        self.on_refused: Callable[[], None] = lambda: None  # a connection while it is cut
         self.target = port
         self._is_cut = False
         self._streams: set[asyncio.StreamWriter] = set()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._is_cut:
+            self.on_refused()
             return writer.close()
         try:
             far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.target)

@@ -10,11 +10,20 @@ from functools import partial
 import pytest
 from sqlalchemy import Connection, text
 
+from rightseat.core.ask import Ask
 from rightseat.core.errors import StoreUnreachable
+from rightseat.core.events import RunFinished
+from rightseat.core.loop.agent_loop import Loop
+from rightseat.core.messages import user
+from rightseat.core.model import Chunk, Prompt, TextChunk
+from rightseat.core.runtime import Runtime
+from rightseat.engines.local import LocalEngine
+from rightseat.logs.memory import MemoryLog
 from rightseat.postgres import connector
 from rightseat.postgres.connector import Connector
 from rightseat.stores import pool, postgresql
 from rightseat.stores.postgresql import Postgres
+from rightseat.stores.sql import SqlThreads
 from tests.conditions import until
 from tests.databases import migrated_database
 from tests.services import Proxy, proxy, schema
@@ -39,6 +48,9 @@ async def store(way: Proxy, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Po
         yield found
         way.mend()
         await found.close()
+
+
+HANGS_AFTER_S = 60.0
 
 
 def select_one(connection: Connection) -> object:
@@ -163,3 +175,76 @@ def increment(connection: Connection) -> None:
 
 def read_counter(connection: Connection) -> object:
     return connection.execute(text("SELECT value FROM counter")).scalar()
+
+
+# An outage that is about to end
+
+
+@pytest.fixture
+async def waiting_store(way: Proxy) -> AsyncIterator[Postgres]:
+    async with migrated_database() as database:
+        found = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15, timeout=HANGS_AFTER_S)
+        await found.open()
+        await found.write(select_one)
+        yield found
+        way.mend()
+        await found.close()
+
+
+@pytest.mark.parametrize("method", ["write", "read", "query"])
+async def test_a_call_in_an_outage_waits_for_its_end(method: str, way: Proxy, waiting_store: Postgres) -> None:
+    refused = asyncio.Event()
+    async with asyncio.timeout(HANGS_AFTER_S):
+        way.cut()
+        way.on_refused = refused.set
+        waiting = asyncio.create_task(getattr(waiting_store, method)(select_one))
+        await refused.wait()
+        was_waiting = not waiting.done()
+        way.mend()
+        found = await waiting
+
+    assert was_waiting
+    assert found == 1
+
+
+async def test_a_call_waits_no_longer_than_the_timeout_of_the_store(way: Proxy) -> None:
+    async with migrated_database() as database:
+        store = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15, timeout=0.5)
+        await store.open()
+        way.cut()
+        began = time.monotonic()
+        with pytest.raises(StoreUnreachable):
+            await store.write(select_one)
+        took = time.monotonic() - began
+        way.mend()
+        await store.close()
+
+    assert 0.3 <= took < HANGS_AFTER_S
+
+
+async def test_the_end_of_a_run_waits_for_the_store(way: Proxy) -> None:
+    """Its text was sent, so that a failure would take it away."""
+    async with migrated_database() as database:
+        store = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15)
+        refused = asyncio.Event()
+        way.on_refused = refused.set
+        async with SqlThreads(store) as threads, asyncio.timeout(HANGS_AFTER_S):
+
+            class Cutting:
+                async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
+                    yield TextChunk("Hello.")
+                    way.cut()
+
+            runtime = Runtime({"default": Loop(Cutting())}, log=MemoryLog(), threads=threads, engine=LocalEngine())
+            await runtime.open()
+            asked = Ask(messages=(user("Hi"),), thread_id="t", run_id="r")
+            await runtime.start(asked)
+            await refused.wait()
+            way.mend()
+            events = [entry.event async for batch in runtime.follow("r") for entry in batch]
+            stored = await threads.load("t", asked.principal)
+            await runtime.close()
+
+    assert events[-1] == RunFinished("done")
+    assert stored is not None
+    assert [message.text for message in stored.messages] == ["Hi", "Hello."]

@@ -116,17 +116,20 @@ class StoreDatabase(Protocol):
         ...
 
 
-def connect(where: str | Path, lease_seconds: float = 5.0, *, is_owner: bool = True) -> StoreDatabase:
+def connect(
+    where: str | Path, lease_seconds: float = 5.0, *, is_owner: bool = True, timeout: float = 0.0
+) -> StoreDatabase:
     """A SQLite file, or the URL of a PostgreSQL server, whose driver is imported only then.
 
-    After `lease_seconds` without a heartbeat a process counts as dead. `is_owner` is False for a command that works on
+    After `lease_seconds` without a heartbeat a process counts as dead. `timeout` is how many seconds a call waits for a
+    PostgreSQL server that cannot be reached. `is_owner` is False for a command that works on
     a file beside the server that owns it.
     """
     if isinstance(where, Path):
         return Sqlite(where, is_owner=is_owner)
     try:
         server = importlib.import_module("rightseat.stores.postgresql")
-        found: StoreDatabase = server.Postgres(where, lease_seconds)
+        found: StoreDatabase = server.Postgres(where, lease_seconds, timeout)
     except ModuleNotFoundError as error:
         raise ConfigError(f"PostgreSQL needs {error.name!r}: pip install 'rightseat[postgres]'") from error
     return found

@@ -1,15 +1,17 @@
 """The store in PostgreSQL. Each process holds a lease, so that others can detect its death."""
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import ParamSpec, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 from sqlalchemy import Connection, QueuePool, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
@@ -34,6 +36,7 @@ MIGRATION_LOCK = 0x52534D49  # the advisory lock that a process holds while it m
 MIGRATION_LOCK_TIMEOUT_S = 3
 MIGRATION_ATTEMPTS = 20
 MAX_REAP_INTERVAL_S = 1.0  # between two searches for dead processes
+FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.1, 1.0  # between two attempts to connect
 CONNECTION_ERRORS = (
     OSError,
     PoolTimeout,
@@ -59,18 +62,20 @@ def first_line(error: Exception) -> str:
 class Postgres:
     dialect = "postgresql"
 
-    def __init__(self, url: str, lease_seconds: float) -> None:
+    def __init__(self, url: str, lease_seconds: float, timeout: float = 0.0) -> None:
+        """`timeout`: for how many seconds after a failed attempt to connect another one is made."""
         self.process_id = new_process_id()
         self._address = address_of(url)
         self.observe_operation: ObserveOperation = ignore_operation
         self._outage = OutageLog("the database of threads", logger)
         self._url = read_url(url, "threads")
+        self._timeout = timeout
         self._connector = Connector(self._url)
         self._use_pool(has_pooler=False)
         self.on_lost_scripts: Callable[[], None] = lambda: None
         self._scripts = ScriptConnection(self._connector, lambda: self.on_lost_scripts())
         self.lease = Lease(self._url, self.process_id, lease_seconds)
-        self.reap_every = min(self.lease.judge.times.interval, MAX_REAP_INTERVAL_S)
+        self.reap_every: float | None = min(self.lease.judge.times.interval, MAX_REAP_INTERVAL_S)
 
     def _use_pool(self, *, has_pooler: bool) -> None:
         self._engine = create_pool(self._connector, statement_timeout=STATEMENT_TIMEOUT_S, has_pooler=has_pooler)
@@ -148,8 +153,27 @@ class Postgres:
         return await self.write(work, *args, **kwargs)
 
     async def _transact(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        async with self._engine.begin() as connection:
+        async with self._connected(self._engine.begin) as connection:
             return await connection.run_sync(work, *args, **kwargs)
+
+    @asynccontextmanager
+    async def _connected(
+        self, connect: Callable[[], AbstractAsyncContextManager[AsyncConnection]]
+    ) -> AsyncIterator[AsyncConnection]:
+        """A request that arrives in an outage waits for its end. Nothing has been sent, so nothing is done twice."""
+        until, delay = time.monotonic() + self._timeout, FIRST_RETRY_DELAY_S
+        async with AsyncExitStack() as stack:
+            while True:
+                try:
+                    connection = await stack.enter_async_context(connect())
+                    break
+                except Exception as error:
+                    is_busy = isinstance(error, PoolTimeout)  # the database is there
+                    if is_busy or not is_connection_error(error) or time.monotonic() + delay > until:
+                        raise
+                await asyncio.sleep(delay)
+                delay = min(2 * delay, MAX_RETRY_DELAY_S)
+            yield connection
 
     async def run_script(self, script: Script[T]) -> T:
         with self._operation("script"):
@@ -161,12 +185,12 @@ class Postgres:
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with self._operation("read"):
-            async with self._reading.connect() as connection:
+            async with self._connected(self._reading.connect) as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with self._operation("query"):
-            async with self._autocommit.connect() as connection:
+            async with self._connected(self._autocommit.connect) as connection:
                 return await connection.run_sync(work, *args, **kwargs)
 
     async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:

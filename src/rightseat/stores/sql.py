@@ -68,6 +68,8 @@ class Options(BaseModel):
     """A PostgreSQL database instead, such as `postgresql://user:password@host/name`."""
     lease_seconds: float = Field(default=5.0, ge=0.2)
     """With PostgreSQL: after how many seconds without a heartbeat a server counts as dead."""
+    timeout: float = Field(default=10.0, ge=0)
+    """With PostgreSQL: how many seconds a request waits for a database that cannot be reached, until it is refused."""
     retention_days: float | None = Field(default=None, gt=0)
     """Days without use after which a thread is deleted, with all its data. Default: never."""
     audit_retention_days: float | None = Field(default=400.0, gt=0)
@@ -75,7 +77,8 @@ class Options(BaseModel):
 
 
 def build(options: Options) -> Threads:
-    database = connect(options.url.get_secret_value() if options.url else options.path, options.lease_seconds)
+    where = options.url.get_secret_value() if options.url else options.path
+    database = connect(where, options.lease_seconds, timeout=options.timeout)
     return SqlThreads(database, options.retention_days, options.audit_retention_days)
 
 

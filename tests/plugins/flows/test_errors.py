@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from rightseat.core.errors import ModelUnreachable
@@ -11,7 +12,7 @@ from rightseat.core.model import Chunk, TextChunk
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Auth, RetryPolicy, Step
 from rightseat.plugins.model_calls import ModelRequest, ModelResponse
-from rightseat.plugins.results import StepFailed
+from rightseat.plugins.results import StepFailed, StepUsage
 from rightseat.plugins.scope import Scope
 from rightseat.plugins.testing.mocks import ScriptedModelCaller
 from rightseat.testing import check_pairs
@@ -212,7 +213,7 @@ async def test_the_time_of_a_step_that_failed_counts() -> None:
     async with asyncio.timeout(30):
         await play.run()
 
-    assert play.trace.finished()["usage"]["milliseconds"] >= 200  # type: ignore[index, call-overload]
+    assert msgspec.convert(play.trace.finished()["usage"], StepUsage).milliseconds >= 200
 
 
 async def test_R_10_6_cancelling_does_not_run_on_error() -> None:

@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-STORE_RETRY_TIMEOUT_S = 60.0  # how long writes to an unreachable store are retried
+STORE_RETRY_TIMEOUT_S = 60.0  # how long writes of a durable run to an unreachable store are retried
 FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S = 0.1, 2.0  # between two attempts
 
 
@@ -244,15 +244,20 @@ async def reclaim_run(threads: Threads, ask: Ask) -> RunClaim | None:
         return None
 
 
-async def retry_store(ask: Ask, call: Callable[[], Awaitable[T]]) -> T:
-    """Call the store, and retry for `STORE_RETRY_TIMEOUT_S` while it is unreachable."""
+async def retry_store(
+    ask: Ask, call: Callable[[], Awaitable[T]], seconds: float = STORE_RETRY_TIMEOUT_S, *, is_outage_only: bool = False
+) -> T:
+    """Call the store, and retry for so long while it is unreachable; also after unexpected errors, unless
+    `is_outage_only`.
+    """
     pause, clock = FIRST_RETRY_DELAY_S, asyncio.get_running_loop().time
-    until = clock() + STORE_RETRY_TIMEOUT_S
+    until = clock() + seconds
     while True:
         try:
             return await call()
         except Exception as error:
-            if clock() > until or (isinstance(error, RightseatError) and not isinstance(error, StoreUnreachable)):
+            is_final = is_outage_only or isinstance(error, RightseatError)
+            if clock() > until or (is_final and not isinstance(error, StoreUnreachable)):
                 raise
             if pause == FIRST_RETRY_DELAY_S:
                 logger.warning("run %s: the store cannot be reached yet: %s", ask.run_id, error)

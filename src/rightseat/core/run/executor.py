@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Coroutine
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log, Writer
 from rightseat.core.model import Model
 from rightseat.core.run.activity import Activity
-from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run
+from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run, retry_store
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
@@ -29,6 +30,8 @@ from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
 from rightseat.core.usage import start_count
+
+END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
 
 
 class RunExecutor:
@@ -255,15 +258,21 @@ async def end_run(
     failures: FailureRecorder,
     recorder: SpanRecorder | None = None,
 ) -> LastEvent:
-    """End open events, save the thread, then write the last event: the run's outcome, or that the store failed."""
+    """End open events, save the thread, then write the last event: the run's outcome, or that the store failed.
+
+    An outage of the store that is shorter than `END_RETRY_TIMEOUT_S` delays the last event.
+    """
     for ending in reducer.endings():
         await writer.append(ending)
     totals = None
     if recorder is not None:
         recorder.close(last)
         totals = recorder.history.totals
+    finishing = partial(
+        threads.finish, mark_denied_question(ask, reducer), reducer.messages(), reducer.state, last, totals
+    )
     try:
-        await threads.finish(mark_denied_question(ask, reducer), reducer.messages(), reducer.state, last, totals)
+        await retry_store(ask, finishing, END_RETRY_TIMEOUT_S, is_outage_only=True)
     except StaleWriter:
         raise
     except Exception as error:
