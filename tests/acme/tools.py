@@ -1,5 +1,7 @@
 """Tools and hooks that a configuration can name."""
 
+from collections.abc import Callable
+
 from rightseat import tool
 from rightseat.core.ask import Ask
 from rightseat.core.errors import NotConfigured
@@ -20,7 +22,7 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-both = [get_weather, add]
+both: list[Callable[..., object]] = [get_weather, add]
 box = FunctionToolbox([get_weather])
 number = 7
 seen: list[str] = []

@@ -451,11 +451,14 @@ async def test_a_step_beside_an_answer_is_refused(tmp_path: Path) -> None:
 
 def rows(folder: Path, url: str | None) -> dict[str, str]:
     """The status of each run that DBOS knows of."""
-    client = DbosSystem(url or folder / "steps.db", schema_of(url))._client()
+    system = DbosSystem(url or folder / "steps.db", schema_of(url))
+    engine = system._create_engine()
+    client = system._client(engine)
     try:
         return {one.workflow_id: one.status for one in client.list_workflows()}
     finally:
         client.destroy()
+        engine.dispose()
 
 
 async def test_how_a_run_ended_is_written_before_the_server_stops(tmp_path: Path, url: str | None) -> None:

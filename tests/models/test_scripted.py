@@ -1,7 +1,7 @@
 """The built-in model of a first start."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 
 import pytest
 from pydantic import JsonValue
@@ -9,14 +9,21 @@ from pydantic import JsonValue
 from rightseat.core.ask import Parameters
 from rightseat.core.messages import Call, Message, Result, assistant, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
-from rightseat.core.tools import Tool
 from rightseat.models.scripted import Options, build
+from rightseat.toolboxes.functions import make_tool
 from tests.acme import tools as acme
 
 
-async def answer(*messages: Message, tools: Sequence[Tool] = (), parameters: Parameters | None = None) -> list[Chunk]:
+async def answer(
+    *messages: Message, tools: Iterable[Callable[..., object]] = (), parameters: Parameters | None = None
+) -> list[Chunk]:
     model = build(Options(chunk_delay=0))
-    return [chunk async for chunk in model.stream(Prompt(messages, tools, parameters or Parameters()))]
+    return [
+        chunk
+        async for chunk in model.stream(
+            Prompt(messages, [make_tool(tool) for tool in tools], parameters or Parameters())
+        )
+    ]
 
 
 def text(chunks: list[Chunk]) -> str:

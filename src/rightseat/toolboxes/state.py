@@ -3,6 +3,7 @@
 Configure them with `tools: [rightseat.toolboxes.state:tools]`.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -28,4 +29,4 @@ async def change_state(
     return "The state was changed."
 
 
-tools = [replace_state, change_state]
+tools: list[Callable[..., object]] = [replace_state, change_state]
