@@ -9,19 +9,24 @@ from pydantic import JsonValue
 from rightseat.core.ask import Parameters
 from rightseat.core.messages import Call, Message, Result, assistant, user
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
+from rightseat.core.tools import Tool
 from rightseat.models.scripted import Options, build
 from rightseat.toolboxes.functions import make_tool
 from tests.acme import tools as acme
 
 
 async def answer(
-    *messages: Message, tools: Iterable[Callable[..., object]] = (), parameters: Parameters | None = None
+    *messages: Message, tools: Iterable[Tool | Callable[..., object]] = (), parameters: Parameters | None = None
 ) -> list[Chunk]:
     model = build(Options(chunk_delay=0))
     return [
         chunk
         async for chunk in model.stream(
-            Prompt(messages, [make_tool(tool) for tool in tools], parameters or Parameters())
+            Prompt(
+                messages,
+                [tool if isinstance(tool, Tool) else make_tool(tool) for tool in tools],
+                parameters or Parameters(),
+            )
         )
     ]
 
