@@ -109,6 +109,8 @@ def agents(databases: dict[str, Any], backends: int) -> dict[str, Any]:
         "lasting": {"model": "default", "toolboxes": ["bank"], "durable": True},
         "probe": flow("probe.probe"),
         "item": flow("probe.item"),
+        "result": flow("probe.result"),
+        "costly": flow("probe.costly"),
         "payer": flow("probe.pay"),
         "filer": flow("probe.file"),
         "stranger": flow("stranger.run"),

@@ -20,6 +20,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
+from rightseat.wire.json_size import PIECE_BYTES, ContainerCounter, count_brackets
 
 SANDBOX_FOLDER = Path(__file__).parent
 PROGRAM = (
@@ -27,6 +28,8 @@ PROGRAM = (
 )
 START_TIMEOUT_S = 20.0  # on a busy machine
 DISK_CHECK_INTERVAL_S = 0.05
+MAX_CONTAINERS = 100_000
+"""Objects and arrays in a line, which take 50 ms to decode. Ten megabytes of them would take 1.6 s."""
 
 WorkerMessage = dict[str, Any]
 RequestHandler = Callable[[WorkerMessage], Awaitable[WorkerMessage]]
@@ -178,6 +181,8 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     assert process.stdout is not None  # noqa: S101  # it is a pipe
     try:
         line = await process.stdout.readuntil(b"\n")
+        if count_brackets(line) > MAX_CONTAINERS and await count_containers(line) > MAX_CONTAINERS:
+            raise StepFailed("tool_failed", f"The tool's output has more than {MAX_CONTAINERS:,} objects and arrays.")
         message = msgspec.json.decode(line)
     except asyncio.LimitOverrunError:
         raise StepFailed("tool_failed", f"The tool's output exceeds {max_bytes:,} bytes.") from None
@@ -186,6 +191,15 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     if not isinstance(message, dict):
         raise StepFailed("tool_failed", "The tool's process sent a line that is not a JSON object.")
     return message
+
+
+async def count_containers(line: bytes) -> int:
+    """Without those in strings, and without holding up the event loop."""
+    counter = ContainerCounter()
+    for start in range(0, len(line), PIECE_BYTES):
+        counter.feed(line[start : start + PIECE_BYTES])
+        await asyncio.sleep(0)
+    return counter.found
 
 
 def kill(process: Process) -> None:
