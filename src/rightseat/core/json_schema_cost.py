@@ -87,8 +87,8 @@ class SchemaCost:
         self._applied: dict[int, Applied | None] = {}
         self._anchors: dict[str, Any] | None = None
 
-    def check(self, value: Any) -> int:
-        """How many subschemas are applied to the value and its parts. Raises `SchemaTooCostly` above `MAX_VISITS`."""
+    def check(self, value: Any, most: int = MAX_VISITS) -> int:
+        """How many subschemas are applied to the value and its parts. Raises `SchemaTooCostly` above `most`."""
         visits, waiting, known = 0, [(self._root, value)], self._applied
         while waiting:
             schema, part = waiting.pop()
@@ -107,9 +107,9 @@ class SchemaCost:
             elif isinstance(part, list):
                 waiting += zip(applied.first_items, part, strict=False)
                 waiting += [(one, inner) for one in applied.items for inner in part]
-            if visits + len(waiting) > MAX_VISITS:
+            if visits + len(waiting) > most:
                 raise SchemaTooCostly(
-                    f"the validation needs more than {MAX_VISITS:,} steps: alternatives and references multiply"
+                    f"the validation needs more than {most:,} steps: alternatives and references multiply"
                 )
         return visits
 

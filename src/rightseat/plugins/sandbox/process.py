@@ -20,7 +20,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
-from rightseat.wire.json_size import PIECE_BYTES, ContainerCounter, count_brackets
+from rightseat.wire.json_size import PIECE_BYTES, ContainerCounter, count_values
 
 SANDBOX_FOLDER = Path(__file__).parent
 PROGRAM = (
@@ -28,8 +28,8 @@ PROGRAM = (
 )
 START_TIMEOUT_S = 20.0  # on a busy machine
 DISK_CHECK_INTERVAL_S = 0.05
-MAX_CONTAINERS = 100_000
-"""Objects and arrays in a line, which take 50 ms to decode. Ten megabytes of them would take 1.6 s."""
+MAX_VALUES = 100_000
+"""Objects, arrays, members and items in a line. Ten megabytes of them would hold up the event loop for 2 s and more."""
 
 WorkerMessage = dict[str, Any]
 RequestHandler = Callable[[WorkerMessage], Awaitable[WorkerMessage]]
@@ -181,8 +181,8 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     assert process.stdout is not None  # noqa: S101  # it is a pipe
     try:
         line = await process.stdout.readuntil(b"\n")
-        if count_brackets(line) > MAX_CONTAINERS and await count_containers(line) > MAX_CONTAINERS:
-            raise StepFailed("tool_failed", f"The tool's output has more than {MAX_CONTAINERS:,} objects and arrays.")
+        if count_values(line) > MAX_VALUES and await count_values_outside_strings(line) > MAX_VALUES:
+            raise StepFailed("tool_failed", f"The tool's output has more than {MAX_VALUES:,} values.")
         message = msgspec.json.decode(line)
     except asyncio.LimitOverrunError:
         raise StepFailed("tool_failed", f"The tool's output exceeds {max_bytes:,} bytes.") from None
@@ -193,9 +193,9 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     return message
 
 
-async def count_containers(line: bytes) -> int:
-    """Without those in strings, and without holding up the event loop."""
-    counter = ContainerCounter()
+async def count_values_outside_strings(line: bytes) -> int:
+    """Without holding up the event loop."""
+    counter = ContainerCounter(count_values)
     for start in range(0, len(line), PIECE_BYTES):
         counter.feed(line[start : start + PIECE_BYTES])
         await asyncio.sleep(0)
