@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 
+from rightseat.core.installation import install_command
 from rightseat.health.context import CheckContext
 from rightseat.health.finding import Check, CheckOutcome, Fix
 from rightseat.health.readiness import Dependency, cause_of, dependencies_of
@@ -23,7 +24,7 @@ async def judge_service(dependency: Dependency, service: str) -> CheckOutcome:
         await dependency.probe.check()
     except ModuleNotFoundError as error:
         extra = "redis" if service == "Redis" else "postgres"
-        fix = Fix("Install the package.", f"pip install 'rightseat[{extra}]'")
+        fix = Fix("Install the package.", install_command(extra))
         return CheckOutcome("error", f"{service} needs the package {error.name!r}, which is not installed.", fix)
     except Exception as error:  # drivers raise errors of their own
         return explain(error, dependency, service)
