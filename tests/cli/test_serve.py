@@ -273,7 +273,8 @@ def test_a_second_server_with_the_same_state_folder_is_refused_in_one_line(run: 
     assert result.exit_code == 1
     assert result.stderr == (
         "Error: .rightseat/rightseat.db is in use by another rightseat. "
-        "Stop that one, or set another folder in `server.state_dir`.\n"
+        "Stop that one, or set another folder in `server.state_dir`. "
+        "Several processes share threads with `rightseat serve --workers N`, or with PostgreSQL (`threads.url`).\n"
     )
     assert asked.exit_code == 0  # a question in the terminal keeps nothing, and needs no files
 

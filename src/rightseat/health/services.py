@@ -1,5 +1,6 @@
 """PostgreSQL and Redis respond."""
 
+import shlex
 from collections.abc import Iterator
 from functools import partial
 
@@ -37,6 +38,8 @@ def explain(error: Exception, dependency: Dependency, service: str) -> CheckOutc
     cause, text = cause_of(error), " ".join(str(error).split())
     reason = f"{cause}: {text}" if cause == type(error).__name__ and text else cause
     address = dependency.address
-    command = f"redis-cli -u {address} ping" if service == "Redis" else f"psql {address} -c 'SELECT 1'"
+    command = (
+        f"redis-cli -u {address} ping" if service == "Redis" else f"psql {shlex.quote(dependency.login)} -c 'SELECT 1'"
+    )
     fix = Fix(f"Start {service}, or correct `{dependency.name}.url`: the command tries the same address.", command)
     return CheckOutcome("error", f"Cannot use {service} at {address}: {reason}.", fix)

@@ -287,7 +287,8 @@ def lock_file(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         lock.close()
         raise DatabaseInUse(
-            f"{path} is in use by another rightseat. Stop that one, or set another folder in `server.state_dir`."
+            f"{path} is in use by another rightseat. Stop that one, or set another folder in `server.state_dir`. "
+            "Several processes share threads with `rightseat serve --workers N`, or with PostgreSQL (`threads.url`)."
         ) from error
     return lock
 
