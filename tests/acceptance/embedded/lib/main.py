@@ -19,7 +19,7 @@ from tests.acceptance._lib.services import Missing, Postgres
 
 HERE = Path(__file__).resolve().parent
 SUITE = HERE.parent
-NEEDS_DATABASE = ("durable_argument", "workers_postgres")
+NEEDS_DATABASE = ("durable_argument", "examples_fastapi_shop", "workers_postgres")
 TIMEOUT_S = 120
 SKIPPED = 77
 """The exit code of `case.py` for what the machine lacks."""
