@@ -29,7 +29,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """For 127.0.0.1, `model.test` and `a.test`."""
+    """For 127.0.0.1 and these names: `model.test`, `a.test` and `copilot.example.com`."""
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = name("Test authority")
     made = {"ca": sign(issuer, issuer, authority, authority, is_ca=True)}
@@ -56,7 +56,8 @@ def sign(
     is_ca: bool,
 ) -> bytes:
     now = datetime.now(UTC)
-    names = [x509.DNSName("model.test"), x509.DNSName("a.test"), x509.IPAddress(ip_address("127.0.0.1"))]
+    names = [x509.DNSName(one) for one in ("model.test", "a.test", "copilot.example.com")]
+    addresses = [x509.IPAddress(ip_address("127.0.0.1"))]
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -66,7 +67,7 @@ def sign(
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now + timedelta(days=2))
         .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.SubjectAlternativeName([*names, *addresses]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
     )
