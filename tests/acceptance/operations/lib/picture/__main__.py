@@ -70,9 +70,11 @@ async def play(folder: Path, seconds: float) -> dict:
             await asyncio.sleep(OUTAGE_S)
             stage.database_proxy.heal()
             await asyncio.sleep(0.25 * seconds)
-            stage.servers[2].kill()
+            victim = stage.servers[2]
+            await stage.people([victim, *stage.servers[:2]]).start(12, 60, 3.0)
+            victim.kill()
             await asyncio.sleep(DOWN_S)
-            stage.servers[2].launch()
+            victim.launch()
             await load
             return await ask(prometheus, wall)
     finally:
