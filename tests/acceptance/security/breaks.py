@@ -222,7 +222,7 @@ def judge(name: str, one: Break) -> list[str]:
         Path(folder).chmod(0o755)
         shutil.copytree(ROOT / "src", source)
         apply(one, source)
-        command = [SUITE / "run", "--slack", "2", "--json", found, *one.scenarios]
+        command = [str(SUITE / "run"), "--slack", "2", "--json", str(found), *one.scenarios]
         environment = os.environ | {"PYTHONPATH": str(source)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=MAX_S, check=False)
         lines = [line for line in done.stdout.splitlines() if line.startswith(("ok", "FAIL"))]
