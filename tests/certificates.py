@@ -29,7 +29,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path, *, is_expired: bool = False) -> Certificates:
-    """For 127.0.0.1, `model.test` and `a.test`. Those of server and client may have expired a minute ago."""
+    """For 127.0.0.1, `model.test`, `a.test` and `copilot.example.com`. Those of server and client may have expired."""
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = name("Test authority")
     made = {"ca": sign(issuer, issuer, authority, authority, is_ca=True)}
@@ -57,7 +57,8 @@ def sign(
     is_expired: bool = False,
 ) -> bytes:
     now = datetime.now(UTC)
-    names = [x509.DNSName("model.test"), x509.DNSName("a.test"), x509.IPAddress(ip_address("127.0.0.1"))]
+    names = [x509.DNSName(one) for one in ("model.test", "a.test", "copilot.example.com")]
+    addresses = [x509.IPAddress(ip_address("127.0.0.1"))]
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -67,7 +68,7 @@ def sign(
         .not_valid_before(now - timedelta(days=1))
         .not_valid_after(now - timedelta(minutes=1) if is_expired else now + timedelta(days=2))
         .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
-        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.SubjectAlternativeName([*names, *addresses]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key()), critical=False)
     )

@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 SUITES = {path.parent.name for path in (ROOT / "tests" / "acceptance").glob("*/run")}
 GATE = {"lint", "types", "tests", "serial", "build", "docs", "package", "simulations"}
-NIGHT = {"entries", "tests", "simulations", "fuzz", "newest", "vllm"}
+NIGHT = {"entries", "tests", "simulations", "cycles", "fuzz", "newest", "vllm"}
 
 
 def test_the_workflow_of_each_change_runs_every_part_of_the_gate() -> None:
@@ -25,6 +25,15 @@ def test_the_workflow_of_each_night_runs_every_part_of_the_night() -> None:
     parts = read_jobs("nightly.yml")["part"]["strategy"]["matrix"]["part"]
 
     assert {part for cell in parts for part in cell.split()} == NIGHT | SUITES
+
+
+def test_the_night_plays_more_than_two_hundred_kills_and_outages_of_a_fleet() -> None:
+    played = 0
+    for suite in ("faults", "operations"):
+        options, *scenarios = (ROOT / "tests" / "acceptance" / suite / "cycles").read_text().splitlines()
+        played += int(re.findall(r"--cycles (\d+)", options)[0]) * len(scenarios)
+
+    assert played > 200
 
 
 def test_suites_that_run_two_at_a_time_exist() -> None:

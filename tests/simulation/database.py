@@ -241,14 +241,12 @@ class Connected:
             raise StoreUnreachable from error
 
     async def call(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """As DBOS: until it is answered."""
-        since, pause = self._link.clock.now, 0.05
+        """As DBOS, which never gives up: until it is answered."""
+        pause = 0.05
         while True:
             try:
                 return await self._once(do, *args, **kwargs)
-            except StoreUnreachable as error:
-                if self._link.clock.now - since >= UNAVAILABLE_TIMEOUT_S:
-                    raise OSError("the database is away") from error
+            except StoreUnreachable:
                 await asyncio.sleep(pause)  # of simulated time
                 pause = min(2 * pause, 1.0)
 

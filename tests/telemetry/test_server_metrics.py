@@ -28,7 +28,8 @@ ALERTS = [
     for group in yaml.safe_load((DEPLOY / "prometheus" / "alerts.yaml").read_text())["groups"]
     for rule in group["rules"]
 ]
-RUNBOOKS = (Path(__file__).parents[2] / "docs" / "how-to" / "runbooks.md").read_text()
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to"
+RUNBOOKS = (HOW_TO / "runbooks.md").read_text()
 NAMES = re.compile(r"\b(?:rightseat|http_server|db_client|process)_\w+")
 LABELS = re.compile(r"\{[^}]*\}|\b(?:by|without|on)\s*\([^)]*\)")
 ASKED = {"model": "default", "messages": [{"role": "user", "content": "Hi"}]}
@@ -107,6 +108,27 @@ def test_each_alert_has_a_summary_and_a_section_among_the_runbooks() -> None:
         assert section == rule["alert"].lower()
         assert rule["annotations"]["summary"]
     assert titles == {rule["alert"].lower() for rule in ALERTS}
+
+
+def test_the_pages_name_the_panels_of_the_dashboard() -> None:
+    page = (HOW_TO / "observability.md").read_text()
+    shown = {panel["title"]: panel["targets"][0]["expr"] for panel in DASHBOARD["panels"]}
+    rows = re.findall(
+        r"^\| ([^|]+) \| `(.*)` \|$", page.partition("### Dashboard")[2].partition("### Alerts")[0], re.MULTILINE
+    )
+    named = set(re.findall(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)", RUNBOOKS))
+
+    assert dict(rows) == shown
+    assert named
+    assert all(any(title.startswith(name) for title in shown) for name in named)
+
+
+def test_what_is_not_ready_is_red() -> None:
+    [panel] = [panel for panel in DASHBOARD["panels"] if panel["title"] == "Ready"]
+    steps = panel["fieldConfig"]["defaults"]["thresholds"]["steps"]
+
+    assert [(step["value"], step["color"]) for step in steps] == [(None, "red"), (1, "green")]
+    assert panel["fieldConfig"]["defaults"]["color"] == {"mode": "thresholds"}
 
 
 async def test_the_delay_of_the_event_loop_is_measured_and_gauges_are_current(monkeypatch: pytest.MonkeyPatch) -> None:

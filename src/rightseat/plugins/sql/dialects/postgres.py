@@ -84,12 +84,12 @@ class PostgresDialect:
         try:
             import asyncpg
 
-            from rightseat.postgres.connector import Connector
+            from rightseat.postgres.connector import PostgresConnector
         except ImportError:
             raise StepFailed("sql_failed", f"PostgreSQL: {missing_extra('postgres')}.") from None
         pool = None
         try:
-            options = await Connector(self._url).options()
+            options = await PostgresConnector(self._url).options()
             pool = asyncpg.create_pool(self._url, min_size=0, max_size=4, command_timeout=60, **options)
             await pool
             async with pool.acquire() as connection:
