@@ -28,8 +28,8 @@ class Certificates:
         return context
 
 
-def make_certificates(folder: Path) -> Certificates:
-    """For 127.0.0.1 and these names: `model.test`, `a.test` and `copilot.example.com`."""
+def make_certificates(folder: Path, *, is_expired: bool = False) -> Certificates:
+    """For 127.0.0.1, `model.test`, `a.test` and `copilot.example.com`. Those of server and client may have expired."""
     authority = ec.generate_private_key(ec.SECP256R1())
     issuer = name("Test authority")
     made = {"ca": sign(issuer, issuer, authority, authority, is_ca=True)}
@@ -37,7 +37,7 @@ def make_certificates(folder: Path) -> Certificates:
         key = ec.generate_private_key(ec.SECP256R1())
         encoding, kind = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
         private = key.private_bytes(encoding, kind, serialization.NoEncryption())
-        made[one] = private + sign(name(one), issuer, key, authority, is_ca=False)
+        made[one] = private + sign(name(one), issuer, key, authority, is_ca=False, is_expired=is_expired)
     for one, content in made.items():
         (folder / f"{one}.pem").write_bytes(content)
     return Certificates(*(folder / f"{one}.pem" for one in ("ca", "server", "client")))
@@ -54,6 +54,7 @@ def sign(
     authority: ec.EllipticCurvePrivateKey,
     *,
     is_ca: bool,
+    is_expired: bool = False,
 ) -> bytes:
     now = datetime.now(UTC)
     names = [x509.DNSName(one) for one in ("model.test", "a.test", "copilot.example.com")]
@@ -65,7 +66,7 @@ def sign(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=2))
+        .not_valid_after(now - timedelta(minutes=1) if is_expired else now + timedelta(days=2))
         .add_extension(x509.BasicConstraints(ca=is_ca, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([*names, *addresses]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)

@@ -1,10 +1,13 @@
 """Every example does what it says."""
 
+import ast
 import asyncio
 import importlib.util
 import json
 import shutil
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -153,3 +156,37 @@ async def test_an_agent_for_openbb_answers(serve: Serve) -> None:
     assert agents["default"]["name"] == "My analyst"
     assert agents["default"]["features"]["prompt-suggestions"]["default"] is True
     assert "event: copilotMessageChunk" in answer.text
+
+
+async def test_the_notebook_runs_from_the_first_cell_to_the_last(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((EXAMPLES / "notebook" / "ask.ipynb").read_text())
+    names: dict[str, object] = {"__name__": "notebook"}
+
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            code = compile("".join(cell["source"]), cell["id"], "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            made = eval(code, names)  # noqa: S307 - as a notebook runs it
+            if made is not None:
+                await made
+
+    shown = capsys.readouterr().out
+    assert "average {'numbers': []} → 0.0" in shown
+    assert "waiting ['Delete this file?']" in shown
+    assert "The tool delete_file returned: notes.txt is deleted." in shown
+    assert not any(cell.get("outputs") for cell in notebook["cells"])
+
+
+def test_the_analyst_for_openbb_reads_a_widget_and_shows_a_table_with_its_source(tmp_path: Path) -> None:
+    """As its README says, in a folder of its own. The shop and the intranet have packages that this environment lacks:
+    the suite `embedded` runs their tests."""
+    folder = shutil.copytree(EXAMPLES / "openbb-python", tmp_path / "openbb-python")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", "."], cwd=folder, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "2 passed" in done.stdout

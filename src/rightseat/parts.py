@@ -50,6 +50,7 @@ from pydantic_core import PydanticCustomError
 from rightseat.core.agent import Agent
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.model import Model
 from rightseat.core.pins import PinStore
 from rightseat.core.secret_uses import SecretUseStore
@@ -241,8 +242,9 @@ def _failure(error: Exception, path: str) -> str:
 
 def _advice(missing: str, extra: str | None) -> str:
     ours = metadata.metadata("rightseat").get_all("Provides-Extra") or []
-    package = f"'rightseat[{extra}]'" if extra in ours else missing.partition(".")[0]
-    return f"pip install {package}"
+    if extra is not None and extra in ours:
+        return install_command(extra)
+    return f"pip install {missing.partition('.')[0]}"
 
 
 def _known(kind: PartKind) -> AfterValidator:

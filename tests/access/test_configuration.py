@@ -207,7 +207,7 @@ def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "authlib", None)
     found = parse(f"server: {{public_url: 'https://copilot.example.com'}}\naccess: {{oidc: {OIDC}}}")
 
-    with pytest.raises(ConfigError, match=r"needs the package 'authlib[\w.]*', .* pip install 'rightseat\[oidc\]'"):
+    with pytest.raises(ConfigError, match=r"needs the package 'authlib[\w.]*', .* (uv )?pip install .*\[oidc\]'"):
         app.assemble(found)
 
 

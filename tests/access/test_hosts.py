@@ -68,6 +68,27 @@ def test_a_request_with_several_host_headers_is_refused(hosts: list[str]) -> Non
         OURS.check(scope(*hosts))
 
 
+@pytest.mark.parametrize(
+    ("server", "client", "host", "is_allowed"),
+    [
+        (["testserver", 80], ["testclient", 50000], "testserver", True),
+        (["testserver", 80], ["127.0.0.1", 50000], "testserver", False),
+        (["127.0.0.1", 80], ["testclient", 50000], "testserver", False),
+        (["testserver", 80], ["testclient", 50000], "evil.com", False),
+    ],
+)
+def test_the_test_client_of_starlette_may_call(
+    server: list[Any], client: list[Any], host: str, is_allowed: bool
+) -> None:
+    """A server may take its own name, the client's address or both from headers, but no page sends all three."""
+    asked = {**scope(host), "server": server, "client": client}
+    if is_allowed:
+        OURS.check(asked)
+        return
+    with pytest.raises(HostNotAllowed):
+        OURS.check(asked)
+
+
 def test_a_star_allows_every_host() -> None:
     Hosts(["*"]).check(scope("evil.com:1"))
 

@@ -73,7 +73,7 @@ async def test_a_missing_server_is_reported_at_once() -> None:
 
 def test_an_event_that_is_no_json_is_the_servers_fault() -> None:
     for data in (b'{"":"\x81"}', b"{", b"[" * 100_000):
-        with pytest.raises(AgentUnreachable, match="at http://x sent an event that is not JSON"):
+        with pytest.raises(AgentUnreachable, match=r"^The LangGraph server sent an event that is not JSON"):
             read_event(data, "http://x")
 
 

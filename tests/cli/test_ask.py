@@ -1,7 +1,12 @@
 """`rightseat ask`"""
 
+import threading
 from pathlib import Path
 
+import pytest
+
+from rightseat.cli import progress
+from tests.cli import silent_model
 from tests.cli.conftest import Run
 
 QUICK = "models: {default: {type: scripted, chunk_delay: 0}}\n"
@@ -16,6 +21,26 @@ def test_ask_prints_the_response(run: Run) -> None:
     assert result.stdout.startswith("You said: “How are you?” I am the built-in demo model")
     assert result.stdout.endswith("\n")
     assert result.stderr == ""
+
+
+def test_ask_says_that_it_waits_for_a_silent_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither spans nor reasoning are a response."""
+
+    def report_and_tell(work: str, done: threading.Event, after: float) -> None:
+        report(work, done, after)
+        if "response" in work:
+            silent_model.HAS_SAID.set()
+
+    report = progress.report
+    monkeypatch.setattr(progress, "report", report_and_tell)
+    monkeypatch.setattr(progress, "SHOW_WAITING_AFTER_S", 0.01)
+    Path("rightseat.yaml").write_text("models: {default: {type: tests.cli.silent_model}}")
+
+    result = run("ask", "Hello")
+
+    assert result.exit_code == 0
+    assert result.stdout == "At last.\n"
+    assert "Waiting for the response …\n" in result.stderr
 
 
 def test_tool_calls_are_printed_to_stderr(run: Run) -> None:

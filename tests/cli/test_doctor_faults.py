@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from rightseat.core.installation import install_command
 from tests.cli.conftest import Run
 from tests.cli.test_serve import serving, url_in
 from tests.conftest import Serve
@@ -244,7 +245,7 @@ def test_doctor_finds_a_missing_extra(folder: Path) -> None:
     finding = next(finding for finding in json.loads(result.stdout) if finding["state"] == "error")
     assert finding["id"] == "configuration"
     assert finding["detail"] == "toolboxes.docs.type: The toolbox 'mcp' needs a package that is not installed."
-    assert finding["fix"]["command"] == "pip install 'rightseat[mcp]'"
+    assert finding["fix"]["command"] == install_command("mcp")
 
 
 def test_doctor_finds_an_mcp_server_that_does_not_start(doctor: Doctor) -> None:

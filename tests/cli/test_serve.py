@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from rightseat.core.installation import install_command
 from tests.cli.conftest import Run
 from tests.services import free_port
 
@@ -60,7 +61,7 @@ def test_serve_names_the_missing_extra_for_a_local_model(
     result = run("serve", "--model", "model.gguf")
 
     assert result.exit_code == 1
-    assert f"({package}): pip install 'rightseat[local]'" in result.stderr
+    assert f"({package}): {install_command('local')}" in result.stderr
 
 
 def test_serve_without_a_file_and_a_key_prints_that_it_uses_the_built_in_model() -> None:
@@ -272,7 +273,8 @@ def test_a_second_server_with_the_same_state_folder_is_refused_in_one_line(run: 
     assert result.exit_code == 1
     assert result.stderr == (
         "Error: .rightseat/rightseat.db is in use by another rightseat. "
-        "Stop that one, or set another folder in `server.state_dir`.\n"
+        "Stop that one, or set another folder in `server.state_dir`. "
+        "Several processes share threads with `rightseat serve --workers N`, or with PostgreSQL (`threads.url`).\n"
     )
     assert asked.exit_code == 0  # a question in the terminal keeps nothing, and needs no files
 

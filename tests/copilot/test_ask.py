@@ -58,6 +58,9 @@ async def test_an_approval_is_answered_in_code() -> None:
 
     assert (asked.status, [one.message for one in asked.questions], before) == ("waiting", ["Send this mail?"], [])
     assert (done.status, done.text) == ("done", "echo: sent to bob")
+    assert [(call.name, call.arguments, call.result) for call in done.tool_calls] == [
+        ("send_mail", {"to": "bob"}, "sent to bob")
+    ]
     assert (denied.status, sent) == ("done", ["bob"])
     with pytest.raises(RightseatError, match="has no questions"):
         await done.approve()

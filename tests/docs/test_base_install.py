@@ -39,7 +39,7 @@ NOT_RUN = {
 }
 DOCTOR_FOUND_ERRORS = 1  # unless a server runs at the address of Ollama here
 LISTENING = re.compile(r"  origins .*\n")
-EXTRA = re.compile(r"pip install 'rightseat\[(\w+)\]'")
+EXTRA = re.compile(r"pip install \S+\[(\w+)\]'")
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,6 @@ def test_the_parts_are_those_that_there_are_with_all_extras(installed: Installat
     assert {part: EXTRA.findall(message) for part, message in found["refused"].items()} == {
         "engines.dbos": ["dbos"],
         "faces.mcp": ["mcp"],
-        "faces.metrics": ["metrics"],
         "logs.postgres": ["postgres"],
         "logs.redis": ["redis"],
         "toolboxes.mcp": ["mcp"],
@@ -215,6 +214,7 @@ def test_the_parts_are_those_that_there_are_with_all_extras(installed: Installat
 
 
 NEEDING = {
+    "faces: [{type: metrics}]": "metrics",
     "models: {default: {type: langchain, model: 'openai:m'}}": "langchain",
     "models: {default: {type: completion, backend: {model: m.gguf}}}": "local",
     "models: {default: {type: google, model: m, platform: vertex, project: p, region: r}}": "vertex",

@@ -10,6 +10,7 @@ import pytest
 from rightseat import app, config
 from rightseat.core.loop.toolset import with_approval
 from rightseat.core.tools import Approval
+from rightseat.toolboxes.functions import make_tool
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "copilotkit.md").read_text()
 KEYS = {"OPENAI_API_KEY": "sk-123456789", "ALICE_KEY": "key-of-alice-1234567", "BOB_KEY": "key-of-bob-123456789"}
@@ -36,7 +37,9 @@ def test_every_snippet_is_a_configuration_that_can_be_served(text: str) -> None:
 def test_the_tools_that_ask_are_those_that_the_page_says_do() -> None:
     my_tools = importlib.import_module("my_tools")
 
-    assert my_tools.delete_file.approval == Approval("Delete the file?")
-    assert with_approval(my_tools.rename_file, "writes").approval is not None
-    assert with_approval(my_tools.get_weather, "writes").approval is None
-    assert with_approval(my_tools.delete_file, "never").approval is None
+    delete, rename, read = map(make_tool, (my_tools.delete_file, my_tools.rename_file, my_tools.get_weather))
+
+    assert delete.approval == Approval("Delete the file?")
+    assert with_approval(rename, "writes").approval is not None
+    assert with_approval(read, "writes").approval is None
+    assert with_approval(delete, "never").approval is None

@@ -48,8 +48,14 @@ READ = [
 
 
 def test_the_document_describes_every_json_answer() -> None:
-    assert {*operator_api.RESPONSES, *operator_api.WITHOUT_JSON} == {*EXPECTED, *WITHOUT_IDS}
+    described = {*operator_api.RESPONSES, *operator_api.WITHOUT_JSON}
+    assert {shorten(route) for route in described} == {shorten(route) for route in (*EXPECTED, *WITHOUT_IDS)}
     assert not operator_api.RESPONSES.keys() & operator_api.WITHOUT_JSON.keys()
+
+
+def shorten(route: str) -> str:
+    """Without the converters of its parameters."""
+    return route.replace(":path}", "}")
 
 
 async def test_answers_have_the_fields_of_the_document(serve: Serve, tmp_path: Path) -> None:

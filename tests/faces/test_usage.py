@@ -170,7 +170,7 @@ async def test_metrics_have_refusals_reservations_and_cost_without_users(
 ) -> None:
     fresh = Metrics()
     monkeypatch.setattr("rightseat.telemetry.metrics.SERVER", fresh)
-    monkeypatch.setattr("rightseat.faces.metrics.SERVER", fresh)
+    monkeypatch.setattr("rightseat.telemetry.metrics.SERVER", fresh)
     async with serving(serve, tmp_path) as client:
         for _ in range(4):
             await ask(client, "alice")

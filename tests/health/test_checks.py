@@ -73,3 +73,7 @@ def test_a_message_is_split_into_cause_and_cure() -> None:
         "It needs a package.",
         Fix("Install the package.", "pip install 'rightseat[mcp]'"),
     )
+    assert split_advice("It needs a package: uv pip install -e '.[mcp]'", "") == (
+        "It needs a package.",
+        Fix("Install the package.", "uv pip install -e '.[mcp]'"),
+    )

@@ -1,12 +1,18 @@
 """What the check of a model finds, with providers that play recorded bytes."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
+import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from tests.certificates import Certificates, make_certificates
 from tests.conftest import Serve
 from tests.health.conftest import Diagnose
 from tests.models.recorded import OPENAI
@@ -105,3 +111,57 @@ async def test_a_fallback_that_works_shows_the_model_that_does_not(diagnose: Dia
         "models.live": "ok",
         "models.both": "warning",
     }
+
+
+@asynccontextmanager
+async def secured(certificates: Certificates) -> AsyncIterator[int]:
+    """The port of a server with TLS, which a client that refuses its certificate never talks to."""
+
+    async def end(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(end, "127.0.0.1", 0, ssl=certificates.server_context()) as server:
+        port: int = server.sockets[0].getsockname()[1]
+        yield port
+
+
+@pytest.mark.parametrize(
+    ("is_expired", "host", "trusts", "detail", "text"),
+    [
+        (
+            True,
+            "127.0.0.1",
+            True,
+            "certificate has expired",
+            "Renew the certificate of the model server, or set",
+        ),
+        (
+            False,
+            "localhost",
+            True,
+            "not valid for 'localhost'",
+            "Set models.default.base_url to a name that the",
+        ),
+        (
+            False,
+            "127.0.0.1",
+            False,
+            "unable to get local issuer certificate",
+            "Set models.default.tls.ca to the",
+        ),
+    ],
+    ids=["expired", "another name", "own authority"],
+)
+async def test_a_certificate_that_is_refused_is_what_has_to_be_corrected(
+    diagnose: Diagnose, tmp_path: Path, is_expired: bool, host: str, trusts: bool, detail: str, text: str
+) -> None:
+    """The model server runs, so to start it is no cure."""
+    certificates = make_certificates(tmp_path, is_expired=is_expired)
+    ca = f", tls: {{ca: '{certificates.ca}'}}" if trusts else ""
+    async with secured(certificates) as port:
+        (found,) = await diagnose("model", model(f"https://{host}:{port}", ca))
+
+    assert found.state == "error"
+    assert detail in found.detail
+    assert found.fix is not None
+    assert found.fix.text.startswith(text)

@@ -21,7 +21,7 @@ from tests.access.openid_provider import FakeProvider
 from tests.conftest import Serve
 from tests.health.conftest import Diagnose
 from tests.models.recorded import once
-from tests.services import POSTGRES, REDIS, keys, schema
+from tests.services import POSTGRES, REDIS, free_port, keys, schema
 from tests.tcp import playing
 
 PLUGINS = Path(__file__).parent.parent.parent / "examples/plugins"
@@ -107,6 +107,17 @@ async def test_a_database_that_does_not_exist_is_named(diagnose: Diagnose) -> No
     assert 'database "missing_database" does not exist' in found.detail
     assert found.fix is not None
     assert "`threads.url`" in found.fix.text
+
+
+async def test_the_command_that_tries_an_address_has_the_user_and_no_password(diagnose: Diagnose) -> None:
+    url = f"postgresql://alice:secret@127.0.0.1:{free_port()}/threads"
+
+    (found,) = await diagnose("postgresql", f"threads: {{type: sql, url: '{url}?sslmode=disable'}}")
+
+    assert found.fix is not None
+    assert found.fix.command == f"psql {url.replace(':secret', '')} -c 'SELECT 1'"
+    assert "secret" not in str(found)
+    assert "alice" not in found.detail
 
 
 async def test_a_clock_that_is_wrong_is_found_by_a_providers_date(diagnose: Diagnose) -> None:

@@ -49,7 +49,7 @@ def measure(folder: Path, count: int, rounds: int, seconds: float, is_shown: boo
             server.await_ready()
         postgres.sql("postgres", "ALTER SYSTEM SET log_statement = 'all'")
         postgres.sql("postgres", "SELECT pg_reload_conf()")
-        time.sleep(SETTLING_S)
+        time.sleep(SETTLING_S)  # what a start leaves to be done ends by itself
         found = [play(folder, servers, postgres, seconds) for _ in range(rounds)]
         for title in found[0]:
             values = sorted(one[title] for one in found)
@@ -93,7 +93,7 @@ def play(folder: Path, servers: list[Server], postgres: Postgres, seconds: float
     own = [pid for server in servers if server.process for pid in list_group(server.process.pid)]
     theirs = [postgres.process.pid, *list_descendants(postgres.process.pid)]
     before = (read_cpu_s(own), read_cpu_s(theirs), log.stat().st_size, time.monotonic())
-    time.sleep(seconds)
+    time.sleep(seconds)  # the time that is measured
     lasted = time.monotonic() - before[3]
     statements = list_statements(log.read_bytes()[before[2] :].decode(errors="replace"))
     transactions = [one for one in statements if re.match(r"BEGIN\b", one)]

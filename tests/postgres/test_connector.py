@@ -15,7 +15,7 @@ from rightseat.engines.dbos import pooler
 from rightseat.health.readiness import probe_of
 from rightseat.logs.postgres import Options, build
 from rightseat.plugins.sql.dialects.postgres import PostgresDialect
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from tests.databases import migrated_database
@@ -41,7 +41,11 @@ async def test_a_pooler_is_found_and_its_mode(database: str, pooled: str) -> Non
     async with pgbouncer("session", 10) as port:
         session = database.replace(":5432", f":{port}")
         found = {
-            name: (await Connector(url).has_pooler(), await Connector(url).shares_sessions(), pooler.has_pooler(url))
+            name: (
+                await PostgresConnector(url).has_pooler(),
+                await PostgresConnector(url).shares_sessions(),
+                pooler.has_pooler(url),
+            )
             for name, url in (("direct", database), ("session", session), ("transaction", pooled))
         }
 
@@ -53,7 +57,7 @@ async def test_a_pooler_is_found_and_its_mode(database: str, pooled: str) -> Non
 
 
 async def test_statements_with_parameters_keep_together_though_clients_share_connections(pooled: str) -> None:
-    connector = Connector(pooled)
+    connector = PostgresConnector(pooled)
     connections = [await connector.connect(command_timeout=20) for _ in range(4 * CONNECTIONS)]
 
     async def add(connection: Any, first: int) -> list[int]:
@@ -68,10 +72,10 @@ async def test_statements_with_parameters_keep_together_though_clients_share_con
 
 
 async def test_a_setting_holds_for_its_transaction_and_reaches_no_other_client(pooled: str) -> None:
-    connection = await Connector(pooled).connect(command_timeout=20, limits_idle_transactions=True)
+    connection = await PostgresConnector(pooled).connect(command_timeout=20, limits_idle_transactions=True)
     async with connection.transaction():
         inside = await connection.fetchval("SHOW idle_in_transaction_session_timeout")
-    others = [await Connector(pooled).connect(command_timeout=20) for _ in range(CONNECTIONS)]
+    others = [await PostgresConnector(pooled).connect(command_timeout=20) for _ in range(CONNECTIONS)]
     outside = [await one.fetchval("SHOW idle_in_transaction_session_timeout") for one in others]
     for one in (connection, *others):
         await one.close()
@@ -115,7 +119,7 @@ async def test_a_log_that_loses_its_notifications_is_refused_in_one_line(pooled:
 async def test_queries_of_plugins_are_limited_through_a_pooler(database: str) -> None:
     settings = "current_setting('search_path'), current_setting('transaction_read_only')"
     role = f"reader_{secrets.token_hex(6)}"
-    direct = await Connector(database).connect()
+    direct = await PostgresConnector(database).connect()
     await direct.execute(f"CREATE ROLE {role} LOGIN; REVOKE CREATE ON SCHEMA public FROM public")
     try:
         async with pgbouncer("transaction", CONNECTIONS, user=role) as port:

@@ -20,7 +20,7 @@ from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
 from rightseat.postgres import connector
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores import pool, postgresql
 from rightseat.stores.postgresql import Postgres
 from rightseat.stores.sql import SqlThreads
@@ -39,7 +39,7 @@ async def way() -> AsyncIterator[Proxy]:
 async def store(way: Proxy, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Postgres]:
     monkeypatch.setattr(postgresql, "STATEMENT_TIMEOUT_S", 1.0)
     monkeypatch.setattr(pool, "PING_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(connector, "CONNECT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(connector, "CONNECT_TIMEOUT_S", 5.0)
     async with migrated_database() as database:
         found = Postgres(database.replace(":5432", f":{way.port}"), lease_seconds=15)
         await found.open()
@@ -107,7 +107,7 @@ async def test_a_connection_whose_settings_are_not_responded_to_is_closed(way: P
     began = time.monotonic()
     async with asyncio.timeout(20), migrated_database() as database:
         with pytest.raises(TimeoutError):
-            await Connector(database.replace(":5432", f":{way.port}"), 1.0).connect(
+            await PostgresConnector(database.replace(":5432", f":{way.port}"), 1.0).connect(
                 command_timeout=30.0, limits_idle_transactions=True
             )
         waited = time.monotonic() - began
@@ -248,3 +248,7 @@ async def test_the_end_of_a_run_waits_for_the_store(way: Proxy) -> None:
     assert events[-1] == RunFinished("done")
     assert stored is not None
     assert [message.text for message in stored.messages] == ["Hi", "Hello."]
+
+
+def test_a_timeout_has_no_text_of_its_own_and_is_named() -> None:
+    assert postgresql.first_line(TimeoutError()) == "no response in time"

@@ -120,16 +120,15 @@ class AguiAgent:
                     for event in run.read(data):
                         yield event
         if not run.is_over:
-            raise AgentUnreachable(f"{WHAT} at {self._service.url} closed its response before the end of the run.")
+            error = AgentUnreachable(f"{WHAT} closed its response before the end of the run.")
+            raise error.with_operator_text(self._service.url)
 
 
 def check_media_type(response: Response, url: str) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
-        raise AgentUnreachable(
-            f"{WHAT} at {url} sent {kind or 'no content type'} instead of text/event-stream. "
-            "Check that `url` is its AG-UI endpoint."
-        )
+        text = f"{WHAT} sent {kind or 'no content type'} instead of text/event-stream."
+        raise AgentUnreachable(f"{text} Check that `url` is its AG-UI endpoint.").with_operator_text(url)
 
 
 class AguiRun:

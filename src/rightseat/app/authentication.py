@@ -15,6 +15,7 @@ from rightseat.config import Access, ApiKey, Config, Jwt
 from rightseat.core.api_keys import ApiKeyStore, StoresApiKeys
 from rightseat.core.ended_sessions import EndedSessionStore, StoresEndedSessions
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.threads import Threads
 
 
@@ -113,5 +114,5 @@ def _import_sign_in(name: str) -> ModuleType:
         return import_module(f"rightseat.access.sign_in.{name}")
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"`access.oidc` needs the package {error.name!r}, which is not installed: pip install 'rightseat[oidc]'"
+            f"`access.oidc` needs the package {error.name!r}, which is not installed: {install_command('oidc')}"
         ) from error

@@ -9,6 +9,7 @@ from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config
 from rightseat.core.database_metrics import ReportsDatabase
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.leases import CountTakeover, HeldLease, ignore_takeover
 from rightseat.core.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.core.tracing import NO_OBSERVER, Observer
@@ -24,18 +25,18 @@ def build_observers(config: Config) -> list[Observer]:
     telemetry = config.telemetry
     observers: list[Observer] = []
     if telemetry.traces:
-        traces = _import_package("rightseat.telemetry.traces", "Traces")
+        traces = _import_package("rightseat.telemetry.traces", "Traces", "telemetry")
         endpoint = telemetry.traces if isinstance(telemetry.traces, str) else None
         observers.append(traces.Traces(endpoint, telemetry.service_name, version("rightseat")))
     if has_metrics(config):
-        observers.append(_import_package("rightseat.telemetry.metrics", "Metrics").SERVER)
+        observers.append(_import_package("rightseat.telemetry.metrics", "Metrics", "metrics").SERVER)
     return observers
 
 
 def build_limit_observer(config: Config) -> LimitObserver:
     if not has_metrics(config):
         return NO_LIMIT_OBSERVER
-    observer: LimitObserver = _import_package("rightseat.telemetry.metrics", "Metrics").SERVER.limits
+    observer: LimitObserver = _import_package("rightseat.telemetry.metrics", "Metrics", "metrics").SERVER.limits
     return observer
 
 
@@ -45,7 +46,7 @@ def observe_server(
     """For the metrics of the server itself; they do nothing if the configuration has no metrics."""
     if not has_metrics(config):
         return ServerObservers()
-    module = _import_package("rightseat.telemetry.metrics", "Metrics")
+    module = _import_package("rightseat.telemetry.metrics", "Metrics", "metrics")
     metrics: ServerMetrics = module.SERVER.server
     module.SERVER.limits.expect(limit.name for limit in config.limits)
     for database in databases:
@@ -72,8 +73,8 @@ def combine_observers(observers: Sequence[Observer]) -> Observer:
     return CompositeObserver(observers) if observers else NO_OBSERVER
 
 
-def _import_package(path: str, name: str) -> Any:
+def _import_package(path: str, name: str, extra: str) -> Any:
     try:
         return import_module(path)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"{name} need a package that is not installed: pip install 'rightseat[telemetry]'") from error
+        raise ConfigError(f"{name} need a package that is not installed: {install_command(extra)}") from error

@@ -11,12 +11,29 @@ from contextlib import ExitStack, contextmanager
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from rightseat import app
-from rightseat.cli.progress import show_progress
+from rightseat.cli.progress import Waiting, show_progress
 from rightseat.config import Config
 from rightseat.core.approvals import APPROVAL
 from rightseat.core.ask import ANYONE, Answer, Ask
 from rightseat.core.errors import RightseatError, ThreadNotFound
-from rightseat.core.events import Event, Interrupt, RunFailed, RunFinished, RunStarted, ToolCallStarted
+from rightseat.core.events import (
+    Event,
+    Interrupt,
+    ReasoningDelta,
+    ReasoningEnded,
+    ReasoningStarted,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    SpanEnded,
+    SpanStarted,
+    StepEnded,
+    StepStarted,
+    TextStarted,
+    ToolCallDelta,
+    ToolCallReturned,
+    ToolCallStarted,
+)
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, user
 from rightseat.core.model import Model, SupportsReadiness
@@ -24,6 +41,21 @@ from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Thread
 
 POLL_INTERVAL_S = 0.2  # Windows delivers Ctrl-C only between two waits
+
+SILENT = (
+    RunStarted
+    | SpanStarted
+    | SpanEnded
+    | StepStarted
+    | StepEnded
+    | ReasoningStarted
+    | ReasoningDelta
+    | ReasoningEnded
+    | TextStarted
+    | ToolCallStarted
+    | ToolCallDelta
+)
+"""Of these a person sees nothing: the response is still awaited."""
 
 Show = Callable[[Event], None]
 Prompt = Callable[[Interrupt], Answer]
@@ -112,17 +144,17 @@ class TerminalConversation:
     async def _follow(self, ask: Ask) -> RunFinished | RunFailed:
         last: RunFinished | RunFailed = RunFinished("done")
         await self._runtime.start(ask)
-        with ExitStack() as waiting:
-            if self._prompt is not None:
-                waiting.enter_context(show_progress("Waiting for the response"))
+        with Waiting("Waiting for the response") as waiting:
             async for entries in self._runtime.follow(ask.run_id):
                 for entry in entries:
-                    if not isinstance(entry.event, RunStarted):
-                        waiting.close()
+                    if not isinstance(entry.event, SILENT):
+                        waiting.end()
                     self._show(entry.event)
                     match entry.event:
                         case ToolCallStarted(call_id=call, name=name):
                             self._tools[call] = name
+                        case ToolCallReturned():
+                            waiting.begin()
                         case RunFinished() | RunFailed() as last:
                             pass
         return last

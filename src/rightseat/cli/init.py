@@ -9,6 +9,7 @@ from rightseat.cli.prompts import is_attended
 from rightseat.config.starter import PROVIDERS, Provider, create_file, write_schema, write_starter
 from rightseat.config.variables import environment
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 
 
 @click.command()
@@ -69,6 +70,6 @@ def announce_next(file: Path, provider: Provider, model: str) -> None:
     if provider.type == "completion" and not (file.parent / model).is_file():
         click.echo(f"There is no file {file.parent / model} yet. Put it there, or correct `model` in {file}.")
     if provider.type == "completion":
-        click.echo("A GGUF file needs pip install 'rightseat[local]' and llama-server on the PATH.")
+        click.echo(f"A GGUF file needs llama-server on the PATH, and packages: {install_command('local')}")
     where = "" if str(file) == config.FILE else f" -c {file}"
     click.echo(f"Next: `rightseat chat{where}`, or `rightseat serve{where}`.")

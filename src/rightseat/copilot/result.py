@@ -109,9 +109,10 @@ class AskResult(Generic[T_co]):
 
 
 class RunSummary:
-    """Reads the events of a run."""
+    """Reads the events of a run. `earlier` are the messages of the thread, whose calls it may go on with."""
 
-    def __init__(self) -> None:
+    def __init__(self, earlier: Sequence[Message] = ()) -> None:
+        self._earlier = earlier
         self._reducer = Reducer()
         self._returned: dict[str, ToolCallReturned] = {}
         self._spans: dict[str, SpanStarted] = {}
@@ -144,8 +145,9 @@ class RunSummary:
 
     @property
     def tool_calls(self) -> list[ToolCallSummary]:
-        calls = [part for message in self.messages for part in message.parts if isinstance(part, Call)]
-        return [self._describe(call) for call in calls]
+        """Those that a person has answered since the run before, then those of this run."""
+        answered = [call for call in find_calls(self._earlier) if call.id in self._returned]
+        return [self._describe(call) for call in (*answered, *find_calls(self.messages))]
 
     def _describe(self, call: Call) -> ToolCallSummary:
         returned = self._returned.get(call.id)
@@ -160,6 +162,10 @@ class RunSummary:
     def cost(self, prices: Prices) -> Decimal | None:
         cost = prices.cost(self._models)
         return None if cost is None else Decimal(repr(round(cost, COST_DIGITS)))
+
+
+def find_calls(messages: Sequence[Message]) -> list[Call]:
+    return [part for message in messages for part in message.parts if isinstance(part, Call)]
 
 
 def read_arguments(text: str) -> dict[str, JsonValue]:

@@ -95,6 +95,7 @@ class AskStream(Generic[T]):
     async def _build(self, runtime: Runtime) -> Ask:
         thread = await runtime.settled(self._thread_id, self._principal)
         earlier: tuple[Message, ...] = thread.messages if thread else ()
+        self._summary = RunSummary(earlier)
         agent = self._agent or choose_agent(runtime)
         asked = () if self._answers else (user(self._text),)
         return Ask(

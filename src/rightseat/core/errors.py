@@ -70,7 +70,7 @@ the client. Details that only the operator should see go to the server's log.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class RightseatError(Exception):
@@ -78,6 +78,8 @@ class RightseatError(Exception):
     status: ClassVar[int] = 500
     upstream_text: str = ""
     """The part of the message that an upstream wrote. It may quote the user's messages."""
+    operator_text: str = ""
+    """What only the operator should know, such as an address: log lines have it."""
 
     @property
     def message(self) -> str:
@@ -85,8 +87,13 @@ class RightseatError(Exception):
 
     @property
     def log_message(self) -> str:
-        """The message without `upstream_text`, for log lines at the usual level."""
-        return str(self).replace(self.upstream_text, "…") if self.upstream_text else str(self)
+        """For log lines at the usual level: without `upstream_text`, with `operator_text`."""
+        text = str(self).replace(self.upstream_text, "…") if self.upstream_text else str(self)
+        return f"{text} ({self.operator_text})" if self.operator_text else text
+
+    def with_operator_text(self, text: str) -> Self:
+        self.operator_text = text
+        return self
 
 
 class BadRequest(RightseatError):
@@ -295,7 +302,8 @@ class LogWriteFailed(RightseatError):
     code = "log_write_failed"
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The run was stopped because its events cannot be stored: {problem}.")
+        super().__init__("The run was stopped because its events cannot be stored. The server's log has the reason.")
+        self.operator_text = problem.rstrip(".")
 
 
 class StorageFull(RightseatError):
@@ -314,7 +322,8 @@ class LogUnreachable(RightseatError):
     status = 503
 
     def __init__(self, problem: str) -> None:
-        super().__init__(f"The event log cannot be reached: {problem}. Retry in a moment.")
+        super().__init__("The event log cannot be reached. Retry in a moment.")
+        self.operator_text = problem.rstrip(".")
 
 
 class StoreUnreachable(RightseatError):

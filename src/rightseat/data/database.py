@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
+from rightseat.core.installation import missing_extra
 from rightseat.core.text import truncate_with_length
 from rightseat.core.types import JsonValue
 from rightseat.data import columns, rows
@@ -57,7 +58,7 @@ def connect() -> "DuckDBPyConnection":
     try:
         import duckdb
     except ImportError:
-        raise NotConfigured("SQL over data needs DuckDB: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured(f"SQL over data needs DuckDB: {missing_extra('openbb')}.") from None
     connection = duckdb.connect(":memory:", config={"threads": "2", "memory_limit": "384MB"})
     for setting in SETTINGS:
         connection.execute(f"SET {setting}")

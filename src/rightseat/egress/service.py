@@ -90,9 +90,9 @@ class RemoteService:
 
     def _timeout_error(self, _: str) -> AgentTimeout:
         return AgentTimeout(
-            f"{self._what} at {self.url} sent no event for {self._timeout:g} s, so the run was ended. "
+            f"{self._what} sent no event for {self._timeout:g} s, so the run was ended. "
             "Raise `timeout` if it needs longer."
-        )
+        ).with_operator_text(self.url)
 
     async def post_json(
         self,

@@ -3,8 +3,9 @@
 `OpenBB(path="/")` in `Copilot(faces=[…])` is the face with these options.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from rightseat import parts
 
 if TYPE_CHECKING:
     from rightseat.faces.ai_sdk import Options as AISDK
@@ -29,22 +30,21 @@ __all__ = [
     "Usage",
 ]
 
-_HOMES = {
-    "AISDK": "rightseat.faces.ai_sdk:Options",
-    "Console": "rightseat.faces.console:Options",
-    "CopilotKit": "rightseat.faces.copilotkit:Options",
-    "MCP": "rightseat.faces.mcp:Options",
-    "Metrics": "rightseat.faces.metrics:Options",
-    "OpenAI": "rightseat.faces.openai:Options",
-    "OpenBB": "rightseat.faces.openbb:Options",
-    "Operator": "rightseat.faces.operator:Options",
-    "Usage": "rightseat.faces.usage:Options",
+_TYPES = {
+    "AISDK": "ai_sdk",
+    "Console": "console",
+    "CopilotKit": "copilotkit",
+    "MCP": "mcp",
+    "Metrics": "metrics",
+    "OpenAI": "openai",
+    "OpenBB": "openbb",
+    "Operator": "operator",
+    "Usage": "usage",
 }
 
 
 def __getattr__(name: str) -> object:
-    """Imported when first used."""
-    if name not in _HOMES:
+    """Imported when first used. Raises `ConfigError` with the command that installs what it needs."""
+    if name not in _TYPES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, found = _HOMES[name].partition(":")
-    return getattr(import_module(module), found)
+    return parts.find("faces", _TYPES[name]).Options

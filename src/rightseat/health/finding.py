@@ -12,7 +12,7 @@ CHECK_TIMEOUT_S = 10.0
 Status = Literal["ok", "warning", "error", "skipped"]
 
 _ADVICE = re.compile(r"(?<=[.?])\s+(?=[A-Z`])")
-_INSTALL = re.compile(r": (pip install .+)$")
+_INSTALL = re.compile(r": ((?:uv )?pip install .+)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ ONE_CALL = Prompt((user("Call the tool report_status with the status ready."),),
 NOT_ASKED = "not asked yet. A deep check asks each model for one word."
 
 _NO_CREDIT = re.compile(r"quota|billing|credit|balance|insufficient", re.IGNORECASE)
+_CERTIFICATE = re.compile(r"certificate|hostname mismatch", re.IGNORECASE)
 _VARIABLE = re.compile(r"\$\{(\w+)")
 
 
@@ -166,6 +167,8 @@ def choose_fix(error: Exception, name: str, part: ConfiguredPart, context: Check
             return Fix("Wait until the model is loaded.")
         case ModelTimeout():
             return Fix(f"See the log of the model server, or raise {option}.timeout.")
+        case ModelUnreachable() if _CERTIFICATE.search(str(error)):
+            return fix_certificate(name, str(error))
         case ModelUnreachable():
             return fix_unreachable(name, part)
     return Fix(f"Correct {option} as the message says.")
@@ -209,6 +212,21 @@ def fix_address(name: str, part: ConfiguredPart) -> Fix:
     model = getattr(part.options, "model", "")
     command = f"ollama pull {model}" if urlsplit(url).port == OLLAMA_PORT else None
     return Fix(f"Set {option}.model to a model that the server has, and see that {option}.base_url is right.", command)
+
+
+def fix_certificate(name: str, message: str) -> Fix:
+    """The server runs, and this machine does not trust it."""
+    option = f"models.{name}"
+    if "expired" in message or "not yet valid" in message:
+        text = "Renew the certificate of the model server, or set the clock of this machine if it is wrong."
+        return Fix(text, "date -u", docs="how-to/use-a-proxy")
+    if "mismatch" in message or "not valid for" in message:
+        return Fix(f"Set {option}.base_url to a name that the certificate of the model server has.")
+    return Fix(
+        f"Set {option}.tls.ca to the certificate of the authority that has signed the one of the model server.",
+        yaml=f"models: {{{name}: {{tls: {{ca: /etc/ssl/own-ca.pem}}}}}}",
+        docs="how-to/use-a-proxy",
+    )
 
 
 def fix_unreachable(name: str, part: ConfiguredPart) -> Fix:

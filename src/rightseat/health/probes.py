@@ -34,7 +34,7 @@ class Probe(Protocol):
 
 class PostgresProbe:
     def __init__(self, url: str) -> None:
-        self._connector = import_module("rightseat.postgres.connector").Connector(url)
+        self._connector = import_module("rightseat.postgres.connector").PostgresConnector(url)
         self._connection: Any = None
 
     async def check(self) -> None:

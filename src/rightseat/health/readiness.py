@@ -41,9 +41,12 @@ class DependencyProblem(NamedTuple):
 
 
 class Dependency(NamedTuple):
+    """`login` is the address with the user, for the operator's own commands; the password is never in it."""
+
     name: str
     address: str
     probe: Probe
+    login: str = ""
 
     async def find_cause(self) -> str | None:
         problem = await check(self)
@@ -145,7 +148,7 @@ def dependencies_of(config: Config) -> list[Dependency]:
         secret = getattr(part.options, "url", None)
         url = secret.get_secret_value() if secret else ""
         if probe := probe_of(url):
-            found.setdefault(url, Dependency(name, address_of(url), probe))
+            found.setdefault(url, Dependency(name, address_of(url), probe, login_of(url)))
     return list(found.values())
 
 
@@ -162,6 +165,14 @@ def address_of(url: str) -> str:
     """Without user, password and options; empty for no URL."""
     parts = urlsplit(url)
     return url and f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def login_of(url: str) -> str:
+    """Without password and options. The scheme is one that `psql` knows."""
+    parts = urlsplit(url)
+    user, has_user, host = parts.netloc.rpartition("@")
+    name = f"{user.partition(':')[0]}@" if has_user else ""
+    return url and f"{parts.scheme.partition('+')[0]}://{name}{host}{parts.path}"
 
 
 def conditions_of(config: Config, models: Mapping[str, Model], lease: HeldLease | None) -> list[Condition]:

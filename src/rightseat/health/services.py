@@ -1,8 +1,10 @@
 """PostgreSQL and Redis respond."""
 
+import shlex
 from collections.abc import Iterator
 from functools import partial
 
+from rightseat.core.installation import install_command
 from rightseat.health.context import CheckContext
 from rightseat.health.finding import Check, CheckOutcome, Fix
 from rightseat.health.readiness import Dependency, cause_of, dependencies_of
@@ -23,7 +25,7 @@ async def judge_service(dependency: Dependency, service: str) -> CheckOutcome:
         await dependency.probe.check()
     except ModuleNotFoundError as error:
         extra = "redis" if service == "Redis" else "postgres"
-        fix = Fix("Install the package.", f"pip install 'rightseat[{extra}]'")
+        fix = Fix("Install the package.", install_command(extra))
         return CheckOutcome("error", f"{service} needs the package {error.name!r}, which is not installed.", fix)
     except Exception as error:  # drivers raise errors of their own
         return explain(error, dependency, service)
@@ -36,6 +38,8 @@ def explain(error: Exception, dependency: Dependency, service: str) -> CheckOutc
     cause, text = cause_of(error), " ".join(str(error).split())
     reason = f"{cause}: {text}" if cause == type(error).__name__ and text else cause
     address = dependency.address
-    command = f"redis-cli -u {address} ping" if service == "Redis" else f"psql {address} -c 'SELECT 1'"
+    command = (
+        f"redis-cli -u {address} ping" if service == "Redis" else f"psql {shlex.quote(dependency.login)} -c 'SELECT 1'"
+    )
     fix = Fix(f"Start {service}, or correct `{dependency.name}.url`: the command tries the same address.", command)
     return CheckOutcome("error", f"Cannot use {service} at {address}: {reason}.", fix)

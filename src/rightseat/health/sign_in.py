@@ -7,11 +7,11 @@ from importlib import import_module
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.config import Oidc
 from rightseat.core.errors import IssuerUnavailable
+from rightseat.core.installation import install_command
 from rightseat.health.context import CheckContext
 from rightseat.health.finding import Check, CheckOutcome, Fix
 
 DOCS = "how-to/sign-in"
-INSTALL = Fix("Install the package.", "pip install 'rightseat[oidc]'")
 
 
 def check_sign_in(context: CheckContext) -> Iterator[Check]:
@@ -25,7 +25,8 @@ async def judge_provider(oidc: Oidc) -> CheckOutcome:
     try:
         provider, jwks = (import_module(f"rightseat.access.{name}") for name in ("sign_in.provider", "jwks"))
     except ModuleNotFoundError as error:
-        return CheckOutcome("error", f"Sign-in needs the package {error.name!r}, which is not installed.", INSTALL)
+        fix = Fix("Install the package.", install_command("oidc"))
+        return CheckOutcome("error", f"Sign-in needs the package {error.name!r}, which is not installed.", fix)
     try:
         async with provider.OpenIdProvider(oidc, "") as opened:
             metadata = await opened.read_metadata()

@@ -22,7 +22,7 @@ SHARING_ATTEMPTS = 10
 BACKEND_PID = "SELECT pg_backend_pid()"
 
 
-class Connector:
+class PostgresConnector:
     """Looks for a pooler when it opens its first connection."""
 
     def __init__(self, url: str, connect_timeout: float | None = None) -> None:

@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
 from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.leases import HeldLease
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
 from rightseat.file_locks import FileLock, is_locked
@@ -131,7 +132,7 @@ def connect(
         server = importlib.import_module("rightseat.stores.postgresql")
         found: StoreDatabase = server.Postgres(where, lease_seconds, timeout)
     except ModuleNotFoundError as error:
-        raise ConfigError(f"PostgreSQL needs {error.name!r}: pip install 'rightseat[postgres]'") from error
+        raise ConfigError(f"PostgreSQL needs {error.name!r}: {install_command('postgres')}") from error
     return found
 
 
@@ -286,7 +287,8 @@ def lock_file(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         lock.close()
         raise DatabaseInUse(
-            f"{path} is in use by another rightseat. Stop that one, or set another folder in `server.state_dir`."
+            f"{path} is in use by another rightseat. Stop that one, or set another folder in `server.state_dir`. "
+            "Several processes share threads with `rightseat serve --workers N`, or with PostgreSQL (`threads.url`)."
         ) from error
     return lock
 

@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
 from rightseat.core.outages import OutageLog
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S
 
@@ -62,7 +62,7 @@ class Lease:
     def __init__(self, url: str, process_id: int, seconds: float) -> None:
         self.seconds = seconds
         self.judge = LeaseJudge(seconds)
-        self._connector = Connector(url)
+        self._connector = PostgresConnector(url)
         self._process_id = process_id
         self._renewed_at = time.monotonic()
         self._outage = OutageLog("the database to renew the lease of this server", logger)

@@ -13,7 +13,7 @@ from sqlalchemy import ExceptionContext, event
 from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 
 POOL_SIZE, POOL_OVERFLOW = 5, 10  # connections that stay open, and those that are closed after their use
 STATEMENT_TIMEOUT_S = 30.0
@@ -22,7 +22,9 @@ CLOSE_TIMEOUT_S = 2.0
 READ_ONLY_SQLSTATE = "25006"
 
 
-def create_pool(connector: Connector, *, statement_timeout: float | None, has_pooler: bool = False) -> AsyncEngine:
+def create_pool(
+    connector: PostgresConnector, *, statement_timeout: float | None, has_pooler: bool = False
+) -> AsyncEngine:
     # The driver parses the URL itself: it supports `sslmode` and all else that PostgreSQL's own tools do.
     connect = partial(
         connector.connect,

@@ -18,7 +18,7 @@ from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
 from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.postgres.addresses import read_url
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
@@ -52,11 +52,12 @@ CONNECTION_ERRORS = (
 def original_message(error: Exception) -> str:
     """The server's own message, without what SQLAlchemy adds to it."""
     original = error.orig if isinstance(error, DBAPIError) else None
-    return str(error if original is None else original.__cause__ or original)
+    cause = error if original is None else original.__cause__ or original
+    return str(cause) or ("no response in time" if isinstance(cause, TimeoutError) else type(cause).__name__)
 
 
 def first_line(error: Exception) -> str:
-    return (original_message(error).strip() or type(error).__name__).splitlines()[0]
+    return original_message(error).strip().splitlines()[0]
 
 
 class Postgres:
@@ -70,7 +71,7 @@ class Postgres:
         self._outage = OutageLog("the database of threads", logger)
         self._url = read_url(url, "threads")
         self._timeout = timeout
-        self._connector = Connector(self._url)
+        self._connector = PostgresConnector(self._url)
         self._use_pool(has_pooler=False)
         self.on_lost_scripts: Callable[[], None] = lambda: None
         self._scripts = ScriptConnection(self._connector, lambda: self.on_lost_scripts())

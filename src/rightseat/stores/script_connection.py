@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S
 from rightseat.stores.scripts import Script
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class ScriptConnection:
     """Opened for the first script, and again after it was lost. Scripts run one after the other."""
 
-    def __init__(self, connector: Connector, on_lost: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, connector: PostgresConnector, on_lost: Callable[[], None] = lambda: None) -> None:
         self._connector = connector
         self._on_lost = on_lost
         self._connection: asyncpg.Connection | None = None

@@ -10,6 +10,7 @@ from typing import Any
 
 ENVIRONMENT = os.environ
 PLUGINS = Path(ENVIRONMENT["RS_PLUGINS_DIR"])
+FLOWS = PLUGINS / "probe" / "flows"
 
 
 def configuration() -> dict[str, Any]:
@@ -109,6 +110,7 @@ def agents(databases: dict[str, Any], backends: int) -> dict[str, Any]:
         "lasting": {"model": "default", "toolboxes": ["bank"], "durable": True},
         "probe": flow("probe.probe"),
         "item": flow("probe.item"),
+        **{name: flow(f"probe.{name}") for name in ("result", "costly") if (FLOWS / f"{name}.yaml").exists()},
         "payer": flow("probe.pay"),
         "filer": flow("probe.file"),
         "stranger": flow("stranger.run"),

@@ -13,10 +13,12 @@ const FLAGS = [
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: FLAGS });
 const complaints = [];
 const sites = [];
+const pages = [];
 
 async function newPage() {
   const page = await (await browser.newContext({ locale: "en-US" })).newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(60_000);
+  pages.push(page);
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("console", (message) => {
     const isOurs = message.location().url.startsWith(url.replace("/console/", ""));
@@ -79,7 +81,8 @@ try {
   await other.reload();
   seen.unknown = await alertOf(other);
 } catch (error) {
-  seen.failure = String(error?.stack ?? error);
+  const texts = pages.map(async (page) => `${page.url()}: ${await page.locator("body").innerText()}`);
+  seen.failure = [error?.stack ?? error, ...await Promise.all(texts)].join("\n");
 }
 console.log(JSON.stringify({ ...seen, sites, complaints }));
 await browser.close();

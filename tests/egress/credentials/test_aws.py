@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from rightseat import config
 from rightseat.cli import main
 from rightseat.core.errors import ConfigError, ModelRefusedKey, ModelUnreachable
+from rightseat.core.installation import install_command
 from rightseat.egress.credentials.aws import AwsCredentials, AwsOptions
 from rightseat.egress.request import OutgoingRequest
 from rightseat.models.anthropic import Anthropic
@@ -376,5 +377,5 @@ def test_check_names_the_missing_aws_extra(monkeypatch: pytest.MonkeyPatch, tmp_
     checked = CliRunner().invoke(main, ["check", "--config", str(file)])
 
     assert checked.exit_code == 1
-    assert "pip install 'rightseat[bedrock]'" in checked.output
+    assert install_command("bedrock") in checked.output
     aws(access_key_id="a", secret_access_key="b")  # which needs no botocore

@@ -19,6 +19,7 @@ from rightseat import config
 from rightseat.cli import main
 from rightseat.cli.certificate import Certificate
 from rightseat.core.errors import ConfigError, ModelError, ModelRefusedKey, ModelUnreachable
+from rightseat.core.installation import install_command
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
 from rightseat.models.anthropic import Anthropic
@@ -380,7 +381,7 @@ def test_check_names_the_missing_azure_extra(monkeypatch: pytest.MonkeyPatch, tm
     checked = CliRunner().invoke(main, ["check", "--config", str(file)])
 
     assert checked.exit_code == 1
-    assert "pip install 'rightseat[azure]'" in checked.output
+    assert install_command("azure") in checked.output
 
 
 @pytest.mark.parametrize(

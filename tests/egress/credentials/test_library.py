@@ -1,11 +1,13 @@
 """A library that blocks: called in a thread, with a deadline, and reported when it is missing."""
 
 import asyncio
+import re
 import threading
 
 import pytest
 
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.egress.credentials.library import call_in_thread, require, summarize_error
 from tests.conditions import settle
 
@@ -54,7 +56,7 @@ def test_a_package_that_is_missing_is_reported_with_what_to_install() -> None:
     require("msgspec", "Everything", "all")
     for module, package in (("no_such", "no_such"), ("no_such.inside", "no_such-inside")):
         with pytest.raises(
-            ConfigError, match=rf"^Everything needs the package {package}, .* pip install 'rightseat\[all\]'$"
+            ConfigError, match=rf"^Everything needs the package {package}, .* {re.escape(install_command('all'))}$"
         ):
             require(module, "Everything", "all")
 

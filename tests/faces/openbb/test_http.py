@@ -14,6 +14,7 @@ import pytest
 from rightseat import app as application
 from rightseat import config
 from rightseat.core.errors import ConfigError, ContextTooLong, ModelUnreachable, NotConfigured
+from rightseat.core.installation import install_command
 from rightseat.core.messages import Call, Result
 from rightseat.core.model import Chunk, Prompt, ReasoningChunk, TextChunk
 from rightseat.data.tables import Tables
@@ -590,7 +591,8 @@ def test_formats_that_lack_their_packages_are_reported_at_startup(
 
     application.build(config.parse("faces: [{type: openbb}]", environ={}))
 
-    assert "cannot read long tables, Word, because packages are missing: pip install 'rightseat[openbb]'" in caplog.text
+    expected = f"cannot read long tables, Word, because packages are missing: {install_command('openbb')}"
+    assert expected in caplog.text
 
 
 def test_an_agent_that_wants_a_key_where_there_is_none_is_a_wrong_configuration() -> None:

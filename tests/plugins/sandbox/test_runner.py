@@ -296,3 +296,31 @@ async def test_a_line_of_invalid_json_is_reported_as_an_error_of_the_tool(line: 
         await receive(process, 1_000)
 
     await process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("line", "is_taken"),
+    [
+        (b'{"result": [' + b"[]," * 60_000 + b"1]}\n", False),
+        (b'{"result": [' + b"1," * 110_000 + b"1]}\n", False),
+        (b'{"result": "' + b"[," * 100_000 + b'"}\n', True),
+    ],
+)
+async def test_a_line_with_very_many_values_is_refused_before_it_is_decoded(line: bytes, is_taken: bool) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read())"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        limit=2**20,
+    )
+    assert process.stdin is not None
+    process.stdin.write(line)
+    process.stdin.close()
+    try:
+        if is_taken:
+            assert (await receive(process, 2**20))["result"] == "[," * 100_000
+        else:
+            with pytest.raises(StepFailed, match="more than 100,000 values"):
+                await receive(process, 2**20)
+    finally:
+        await process.communicate()

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from rightseat.agents.langgraph.platform import LangGraphPlatform
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.parts import Parts, Reference
@@ -72,7 +73,7 @@ def build(options: Options, parts: Parts) -> Agent:
     try:
         local = import_module("rightseat.agents.langgraph.local")  # large, and only needed here
     except ModuleNotFoundError as error:
-        raise ConfigError("A graph in this process needs LangGraph: pip install 'rightseat[langgraph]'.") from error
+        raise ConfigError(f"A graph in this process needs LangGraph: {install_command('langgraph')}") from error
     agent: Agent = local.LocalGraph(
         options.graph,
         config=options.config,

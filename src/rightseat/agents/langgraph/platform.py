@@ -107,4 +107,4 @@ def read_event(data: bytes, url: str) -> Any:
     try:
         return msgspec.json.decode(data) if data else None
     except JSON_ERRORS as error:
-        raise AgentUnreachable(f"{WHAT} at {url} sent an event that is not JSON.") from error
+        raise AgentUnreachable(f"{WHAT} sent an event that is not JSON.").with_operator_text(url) from error

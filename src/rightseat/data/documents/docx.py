@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
+from rightseat.core.installation import missing_extra
 from rightseat.data.documents import archives
 from rightseat.data.documents.limits import DocumentLimits
 
@@ -18,7 +19,7 @@ def read(data: bytes, limits: DocumentLimits) -> str:
         import docx
         from docx.table import Table
     except ImportError:
-        raise NotConfigured("Word files need python-docx: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured(f"Word files need python-docx: {missing_extra('openbb')}.") from None
     try:
         document = docx.Document(io.BytesIO(data))
         blocks = [

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
+from rightseat.core.installation import missing_extra
 from rightseat.data.documents.limits import DocumentLimits
 from rightseat.data.values import DocumentPage, ParsedDocument, Word
 
@@ -18,7 +19,7 @@ def read(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     try:
         import pypdfium2  # type: ignore[import-untyped]  # it has no types
     except ImportError:
-        raise NotConfigured("PDF files need pypdfium2: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured(f"PDF files need pypdfium2: {missing_extra('openbb')}.") from None
     try:
         with pypdfium2.PdfDocument(data) as file:
             return read_pages(file, name, limits)

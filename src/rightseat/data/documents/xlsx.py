@@ -6,6 +6,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
+from rightseat.core.installation import missing_extra
 from rightseat.core.types import JsonValue
 from rightseat.data.documents import archives
 from rightseat.data.documents.limits import DocumentLimits
@@ -18,7 +19,7 @@ def read(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:
     try:
         import openpyxl  # type: ignore[import-untyped]  # it has no types
     except ImportError:
-        raise NotConfigured("Excel files need openpyxl: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured(f"Excel files need openpyxl: {missing_extra('openbb')}.") from None
     notes: list[str] = []
     sheets: list[Sheet] = []
     try:

@@ -60,7 +60,7 @@ class AwsOptions(BaseModel):
     access_key_id: str | None = None
     """The access key ID. By default credentials are found as AWS's own tools find them: in the environment, in a
     profile, by the identity of the pod or container, or by the role of the instance. That requires
-    `pip install 'rightseat[bedrock]'`."""
+    the extra `bedrock`."""
     secret_access_key: SecretStr | None = None
     """The secret access key of `access_key_id`."""
     session_token: HeaderSecret | None = None

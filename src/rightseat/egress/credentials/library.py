@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.egress.redaction import Redactor
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ def require(module: str, what: str, extra: str) -> None:
         found = None
     if found is None:
         package = module.replace(".", "-")
-        message = f"{what} needs the package {package}, which is not installed: pip install 'rightseat[{extra}]'"
+        message = f"{what} needs the package {package}, which is not installed: {install_command(extra)}"
         raise ConfigError(message)
 
 

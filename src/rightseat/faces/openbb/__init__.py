@@ -15,6 +15,7 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.access.origins import AllowedOrigins
 from rightseat.config import Origin
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.runtime import Runtime
 from rightseat.egress.addresses import AddressPolicy
 from rightseat.faces._shared.files import make_file_handler
@@ -164,8 +165,9 @@ def warn_about_missing_readers() -> None:
     """Plain chat works without these packages, so their absence is a warning at startup."""
     if missing := [name for name, module in READER_PACKAGES.items() if find_spec(module) is None]:
         logger.warning(
-            "The face 'openbb' cannot read %s, because packages are missing: pip install 'rightseat[openbb]'.",
+            "The face 'openbb' cannot read %s, because packages are missing: %s",
             ", ".join(missing),
+            install_command("openbb"),
         )
 
 

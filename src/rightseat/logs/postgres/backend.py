@@ -19,7 +19,7 @@ from rightseat.logs.postgres.subscription import PostgresSubscription, short_has
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
 from rightseat.logs.shared.records import CREATED, START, Record, RecordKind, RecordPage, find_last_entry
 from rightseat.postgres.addresses import read_url
-from rightseat.postgres.connector import Connector
+from rightseat.postgres.connector import PostgresConnector
 
 RESPONSE_TIMEOUT_S = 5.0
 CONNECT_TIMEOUT_S = 2.0
@@ -86,7 +86,7 @@ class PostgresBackend:
 
     def __init__(self, url: str, *, retention_seconds: float) -> None:
         self._url = read_url(url, "the log")
-        self._connector = Connector(self._url, CONNECT_TIMEOUT_S)
+        self._connector = PostgresConnector(self._url, CONNECT_TIMEOUT_S)
         self._retention_seconds = retention_seconds
         self._channel = ""
         self._observe: ObserveOperation = ignore_operation

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.model import Model
 from rightseat.models.completion import backends, report
 from rightseat.models.completion.model import Completion
@@ -74,7 +75,7 @@ def check_installed() -> None:
     if missing:
         raise ConfigError(
             "A model of the type 'completion' needs packages that are not installed, to render its chat template "
-            f"({', '.join(missing)}): pip install 'rightseat[local]'"
+            f"({', '.join(missing)}): {install_command('local')}"
         )
 
 

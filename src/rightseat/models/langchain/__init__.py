@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 from rightseat import parts
 from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ConfigError
+from rightseat.core.installation import install_command
 from rightseat.core.model import Model
 from rightseat.egress.options import HeaderSecret
 from rightseat.egress.redaction import find_secrets
@@ -74,7 +75,7 @@ def make_model(options: Options) -> Any:
 def _advice(error: ImportError) -> str:
     """For the package of a provider it is LangChain's own text, which names that package."""
     is_ours = (error.name or "").partition(".")[0] in ("langchain", "langchain_core")
-    return "pip install 'rightseat[langchain]'" if is_ours else str(error)
+    return install_command("langchain") if is_ours else str(error)
 
 
 def _redact(options: Options, error: ValueError) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightseat.core.errors import NotConfigured
+from rightseat.core.installation import missing_extra
 from rightseat.plugins.charts.svg import render_svg
 
 ZOOM = 2  # for high-density screens
@@ -15,6 +16,6 @@ async def render_png(option: Mapping[str, Any]) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        raise NotConfigured("A chart as PNG needs a package: pip install 'rightseat[png]'. SVG needs none.") from None
+        raise NotConfigured(f"A chart as PNG: {missing_extra('png')}. SVG needs none.") from None
     drawn = render_svg(option)
     return bytes(await asyncio.to_thread(lambda: resvg_py.svg_to_bytes(svg_string=drawn, zoom=ZOOM)))

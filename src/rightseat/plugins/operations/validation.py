@@ -7,6 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 
+from rightseat.core.json_schema_cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Schema
@@ -72,6 +73,8 @@ def shorten_numbers(value: JsonValue) -> JsonValue:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
+MAX_VISITS_OF_DATA = 1_000_000
+"""The response of an API may be large: a step of a validation of it takes 1 us to count."""
 MISSING = "is missing"
 """The text of a violation where a required value is missing."""
 
@@ -88,7 +91,15 @@ def find_violations(schema: Schema, value: JsonValue) -> list[SchemaViolation]:
         )
     except jsonschema_rs.ReferencingError as error:
         raise ValueError(f"the schema has an unresolvable reference: {error}") from None
+    try:
+        SchemaCost(dict(schema)).check(value, MAX_VISITS if is_small(value) else MAX_VISITS_OF_DATA)
+    except SchemaTooCostly as error:
+        return [SchemaViolation((), str(error))]
     return [convert_error(error) for error in validator.iter_errors(value)]
+
+
+def is_small(value: JsonValue) -> bool:
+    return isinstance(value, (str, bool, int, float, type(None))) or len(to_compact_json(value)) <= MAX_TEXT_CHARS
 
 
 def convert_error(error: jsonschema_rs.ValidationError) -> SchemaViolation:

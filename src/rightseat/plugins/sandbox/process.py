@@ -20,6 +20,7 @@ from rightseat.core.types import JSON_ERRORS
 from rightseat.data.child import wait_for_exit
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sandbox.layers import Layers
+from rightseat.wire.json_size import PIECE_BYTES, ContainerCounter, count_values
 
 SANDBOX_FOLDER = Path(__file__).parent
 PROGRAM = (
@@ -27,6 +28,8 @@ PROGRAM = (
 )
 START_TIMEOUT_S = 20.0  # on a busy machine
 DISK_CHECK_INTERVAL_S = 0.05
+MAX_VALUES = 100_000
+"""Objects, arrays, members and items in a line. Ten megabytes of them would hold up the event loop for 2 s and more."""
 
 WorkerMessage = dict[str, Any]
 RequestHandler = Callable[[WorkerMessage], Awaitable[WorkerMessage]]
@@ -178,6 +181,8 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     assert process.stdout is not None  # noqa: S101  # it is a pipe
     try:
         line = await process.stdout.readuntil(b"\n")
+        if count_values(line) > MAX_VALUES and await count_values_outside_strings(line) > MAX_VALUES:
+            raise StepFailed("tool_failed", f"The tool's output has more than {MAX_VALUES:,} values.")
         message = msgspec.json.decode(line)
     except asyncio.LimitOverrunError:
         raise StepFailed("tool_failed", f"The tool's output exceeds {max_bytes:,} bytes.") from None
@@ -186,6 +191,15 @@ async def receive(process: Process, max_bytes: int) -> WorkerMessage:
     if not isinstance(message, dict):
         raise StepFailed("tool_failed", "The tool's process sent a line that is not a JSON object.")
     return message
+
+
+async def count_values_outside_strings(line: bytes) -> int:
+    """Without holding up the event loop."""
+    counter = ContainerCounter(count_values)
+    for start in range(0, len(line), PIECE_BYTES):
+        counter.feed(line[start : start + PIECE_BYTES])
+        await asyncio.sleep(0)
+    return counter.found
 
 
 def kill(process: Process) -> None:

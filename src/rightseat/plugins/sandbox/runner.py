@@ -11,7 +11,7 @@ from typing import Self
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import PATTERNS
+from rightseat.core.json_schema import MAX_FAULTS, SchemaValidator
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.expressions import prompts
@@ -131,8 +131,7 @@ def fill_defaults(tool: LibTool, params: Mapping[str, JsonValue]) -> dict[str, J
     filled = {**defaults, **params}
     if tool.params:
         try:
-            validator = jsonschema_rs.validator_for(tool.params, pattern_options=PATTERNS, offline=True)
-            problems = [error.message for error in validator.iter_errors(filled)]
+            problems = SchemaValidator(tool.params).find_faults(filled, MAX_FAULTS)
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise StepFailed("tool_failed", f"The parameters of {tool.name} are not a JSON Schema: {error}") from None
         if problems:

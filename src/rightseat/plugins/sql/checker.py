@@ -9,6 +9,7 @@ from collections.abc import Callable
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
+from rightseat.core.installation import missing_extra
 from rightseat.data.child import ChildFailed, ChildPool
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.functions import Columns, DialectName, StatementRefused
@@ -62,7 +63,7 @@ def build() -> Callable[[bytes, bytes], str]:
             check_statement,
         )  # imported here: the server itself never loads the parser
     except ImportError:
-        raise NotConfigured("SQL in flows needs a package: pip install 'rightseat[plugins]'.") from None
+        raise NotConfigured(f"SQL in flows: {missing_extra('plugins')}.") from None
 
     def handle(request: bytes, payload: bytes) -> str:
         check = msgspec.msgpack.decode(request, type=CheckRequest)

@@ -41,9 +41,9 @@ def read_info(body: Any, url: str) -> EndpointInfo:
         return msgspec.convert(body, EndpointInfo)
     except msgspec.ValidationError as error:
         raise AgentUnreachable(
-            f"The remote endpoint at {url} sent an invalid list of actions and agents: {error}. "
+            f"The remote endpoint sent an invalid list of actions and agents: {error}. "
             "Check that `url` is the address of a CopilotKit remote endpoint."
-        ) from error
+        ).with_operator_text(url) from error
 
 
 def write_object(parameters: Sequence[Any]) -> dict[str, Any]:

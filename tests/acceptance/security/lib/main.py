@@ -25,6 +25,7 @@ MODULES = (
     "secrets_and_sessions",
     "local",
     "reach",
+    "old_tables",
 )
 WORKERS = 3
 SUITE = Path(__file__).resolve().parent.parent

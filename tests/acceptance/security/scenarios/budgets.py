@@ -81,6 +81,29 @@ def stop_run(server: Server, tag: str) -> bool:
     return is_open
 
 
+def stop_chat(server: Server, tag: str) -> bool:
+    """A chat of the AI SDK is a run that goes on without its client, so it is stopped."""
+    chat = unique("chat")
+    message = {"id": unique("m"), "role": "user", "parts": [{"type": "text", "text": tag}]}
+    is_open = cut(server, "/api/chat", {"id": chat, "messages": [message]}, "alice")
+    server.post(f"/api/chat/{chat}/stop", {}, key="alice")
+    return is_open
+
+
+MUTATION = "mutation g($data: GenerateCopilotResponseInput!) { generateCopilotResponse(data: $data) { threadId messages @stream { ... on TextMessageOutput { content @stream } ... on BaseMessageOutput { status { ... on FailedMessageStatus { code reason } } } } ... @defer { status { ... on BaseResponseStatus { code } ... on FailedResponseStatus { reason details } } } } }"
+
+
+def write_mutation(question: str) -> dict[str, Any]:
+    """As clients of CopilotKit up to 1.10.6 send it, whose responses come in parts."""
+    message = {"id": unique("m"), "createdAt": "2026-01-01T00:00:00Z", "textMessage": {"content": question, "role": "user"}}
+    data = {"metadata": {"requestType": "Chat"}, "threadId": unique(), "messages": [message], "frontend": {"actions": [], "url": "x"}}
+    return {"query": MUTATION, "variables": {"data": data}}
+
+
+def cut_mutation(server: Server, tag: str) -> bool:
+    return cut(server, "/copilotkit", write_mutation(tag), "alice")
+
+
 def cut_again_and_again(stage: Stage, attack: Attack) -> None:
     with serve(stage) as server:
         tag = stage.says(unended)
@@ -110,6 +133,18 @@ def cut_responses(stage: Stage) -> None:
 def cut_queries(stage: Stage) -> None:
     """The same for OpenBB."""
     cut_again_and_again(stage, cut_query)
+
+
+@scenario("budget-of-stopped-chats")
+def stopped_chats(stage: Stage) -> None:
+    """The same for chats of the AI SDK that are stopped midway."""
+    cut_again_and_again(stage, stop_chat)
+
+
+@scenario("budget-of-cut-mutations")
+def cut_mutations(stage: Stage) -> None:
+    """The same for the GraphQL of older CopilotKit clients."""
+    cut_again_and_again(stage, cut_mutation)
 
 
 @scenario("budget-of-stopped-runs")

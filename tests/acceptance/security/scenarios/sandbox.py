@@ -198,3 +198,67 @@ def started(pid: int) -> bool:
         return b"python" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return False
+
+
+# ---- once more
+
+
+@scenario("lib-held-again")
+def held_again(stage: Stage) -> None:
+    """Some 60 further system calls do not reach the kernel, whatever their arguments; sockets of other families, signals by the owner of a pipe, 2,000 threads, calls of x32, Python's own files, other processes, the kernel's settings and ways out of its folder are refused. The server is not touched."""
+    server = stage.shared()
+    attempts = (
+        "filtered calls", "own signals", "2,000 threads", "calls of x32", "netlink", "packets", "ciphers of the kernel", "virtual machines", "write to its own code", "write to Python", "device",
+        "other processes", "settings of the kernel", "way out by a descriptor", "way out by ..",
+    )  # fmt: skip
+    pid = server.main
+    said = probe(server, *attempts)
+    check(probe(server, "harmless")["harmless"].startswith("DONE"), "the harmless attempt was refused, so nothing was judged")
+    missing = set(attempts) - set(said)
+    all_of(done(said) + [f"nothing was said of {name}" for name in missing] + ([] if server.main == pid else ["the server has another process"]))
+
+
+RESULTS = (
+    "lists", "objects", "numbers", "members", "most values", "text", "brackets in text", "11 MB", "deep", "no JSON", "no object", "numbers beyond", "surrogates", "no line", "layers once more", "tools in place of a result",
+    "unknown requests", "malformed requests", "read_file of others", "files", "names", "a flood of files",
+)  # fmt: skip
+
+
+@scenario("lib-hostile-results", alone=True)
+def hostile_results(stage: Stage) -> None:
+    """What the process of a tool says to the server, as a result or in its place: ten megabytes of lists, objects, numbers and members, depth, broken JSON, lines without end, forged messages, requests that it may not make, 140 MB of files. Each ends within 25 s, never as an internal error; /health stays at 250 ms (99th percentile), and the server grows by less than 300 MB."""
+    with stage.fresh("results") as server:
+        probe(server, "harmless")
+        wrong, before, most = [], server.memory(), 0.0
+        for name in RESULTS:
+            began = time.monotonic()
+            try:
+                with server.watched():
+                    status, _, text = server.run("result", "say " + json.dumps({"result": name}), timeout=30)
+            except Failed as slow:
+                wrong.append(f"{name}: {slow}")
+                continue
+            took, most = time.monotonic() - began, max(most, server.memory() - before)
+            if status >= 500 or '"internal_error"' in text or took > 25 * SLACK:
+                wrong.append(f"{name}: {status} after {took:.1f} s {short(text[-120:], 120)}")
+            if "root:x:0" in text:
+                wrong.append(f"{name}: shows a file of the machine")
+        check(server.run("plain", "are you well?")[0] == 200, "the server still answers")
+        if most > 300:
+            wrong.append(f"the server has grown by {most:.0f} MB")
+        if "Traceback" in server.logs():
+            wrong.append(f"a traceback is in the log: {short(server.logs().partition('Traceback')[2], 300)}")
+        all_of(wrong)
+
+
+@scenario("lib-costly-parameters", alone=True)
+def costly_parameters(stage: Stage) -> None:
+    """A tool whose parameters have alternatives that multiply to 2^40 is refused with the reason within 2 s, and /health stays at 250 ms (99th percentile)."""
+    with stage.fresh("costly") as server:
+        probe(server, "harmless")
+        with server.watched():
+            began = time.monotonic()
+            status, _, text = server.run("costly", "go", timeout=30)
+            took = time.monotonic() - began
+        check("RAN" not in text and "multiply" in text, f"expected the reason, but {status} {short(text[-300:], 300)}")
+        check(took < 2 * SLACK, f"the refusal took {took:.1f} s")

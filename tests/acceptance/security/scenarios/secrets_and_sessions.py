@@ -16,6 +16,7 @@ from fakes import Mcp, Web, chunk, reply, say
 from judging import SLACK, all_of, check, scenario, short
 from stage import Server, Stage, run_input, unique, until
 
+from scenarios.budgets import write_mutation
 from scenarios.newer import MARK, ROOT, Followed, Provider, serve
 
 OPERATOR = {"name": "root", "key": ROOT, "user": "root", "scopes": ["*", "operator.*:*"]}
@@ -57,6 +58,7 @@ def chats_of(question: str) -> dict[str, tuple[str, dict[str, Any]]]:
         "responses": ("/v1/responses", {"model": "plain", "input": question, "stream": True}),
         "ai sdk": ("/api/chat", part),
         "openbb": ("/openbb/v1/query/plain", {"messages": [{"role": "human", "content": question}]}),
+        "graphql": ("/copilotkit", write_mutation(question)),
         "openai, at once": ("/v1/chat/completions", {"model": "plain", "messages": turn}),
     }
 
@@ -87,7 +89,7 @@ class Chats:
 
 @scenario("revoked-key-cancels-its-chats")
 def revoked_chats(stage: Stage) -> None:
-    """Chats on six faces that run with a key which is revoked: within 5 s each response has ended with the reason, and the request to the model is closed; a chat with another key goes on."""
+    """Chats on seven faces that run with a key which is revoked: within 5 s each response has ended with the reason, and the request to the model is closed; a chat with another key goes on."""
     with serve(stage, RS_ANSWER_SECONDS="90") as server:
         chats, others = Chats(stage, server, make_key(server, "leaver")), Chats(stage, server, "alice")
         check(until(lambda: chats.have_begun() and others.have_begun(), 20 * SLACK), "the chats did not begin")

@@ -10,6 +10,7 @@ import pytest
 from rightseat.core.ask import ANYONE
 from rightseat.core.loop import Loop
 from rightseat.core.model import Prompt, TextChunk
+from rightseat.faces.openai.responses import item_references
 from rightseat.logs.memory import MemoryLog
 from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.testing import ScriptedModel, ScriptedResponse, calls, says
@@ -151,6 +152,27 @@ async def test_items_that_are_referred_to_count_as_if_the_client_had_sent_them(s
         with pytest.raises(openai.APIStatusError, match=r"more than 0\.125 MB"):
             await client.responses.create(model="bare", input=mixed)
     assert told.value.status_code == 413
+
+
+async def test_items_that_are_referred_to_wait_for_their_turn_like_a_body_with_them(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paced: list[int] = []
+    received: list[int] = []
+
+    async def pace(containers: int) -> None:
+        paced.append(containers)
+
+    monkeypatch.setattr(item_references, "pace_body", pace)
+    monkeypatch.setattr(item_references, "receive_bytes", received.append)
+    async with client_of(storing(ScriptedModel([says("x" * 700_000)] * 5)), serve, tmp_path) as (client, _):
+        made = [await client.responses.create(model="bare", input="One") for _ in range(4)]
+        items: Any = [{"type": "item_reference", "id": one.output[0].id} for one in made]
+        await client.responses.create(model="bare", input=items)
+
+    assert len(paced) == 2
+    assert all(1_367 <= containers < 1_400 for containers in paced)  # 1.4 MB, in kilobytes
+    assert len(received) == 4
 
 
 async def test_input_items_are_listed_in_pages_with_those_of_earlier_responses(serve: Serve, tmp_path: Path) -> None:

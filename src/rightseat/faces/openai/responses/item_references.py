@@ -8,6 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from rightseat.core.ask import Principal
+from rightseat.core.body_pace import FREE_CONTAINERS
+from rightseat.core.read_limits import pace_body, receive_bytes
+from rightseat.faces._shared.responses import BYTES_PER_CONTAINER
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.responses.conversation_store import ConversationStore
 from rightseat.faces.openai.responses.input_items import Item, Reference
@@ -15,6 +18,8 @@ from rightseat.faces.openai.responses.response_store import ResponseItems, Respo
 
 MAX_REFERENCES = 1000
 """In one request. Clients of OpenAI refer to each item of a conversation once; longer ones name the last response."""
+PACED_BYTES = FREE_CONTAINERS * BYTES_PER_CONTAINER
+"""After so many, the request waits for its turn, as one whose body had them would."""
 NOT_STORED = (
     "Item with id '{id}' not found. Items are not persisted when `store` is set to false. Send the item itself, or set "
     "`store` to true."
@@ -69,15 +74,21 @@ class ReferenceFinder:
         """The items by their ids. Raises `InvalidRequest`."""
         check_references(references)
         found: dict[str, Item] = {}
-        left, last = self._max_bytes, ResponseItems()
+        left, unpaced, last = self._max_bytes, 0, ResponseItems()
         for reference in sorted(references, key=lambda one: response_of_item(one.id)):  # each response is read once
             last = await self._store.find_items(reference.id, principal, last)
             item = last.items.get(reference.id) or await self._conversations.find_item(reference.id, principal)
             if item is None:
                 raise ItemNotFound(reference.id)
-            left -= len(msgspec.json.encode(item))
+            size = len(msgspec.json.encode(item))
+            left -= size
             if left < 0:
                 raise ReferencesTooLarge(self._max_bytes)
+            receive_bytes(size)
+            unpaced += size
+            if unpaced > PACED_BYTES:
+                await pace_body(unpaced // BYTES_PER_CONTAINER)
+                unpaced = 0
             found[reference.id] = item
         return found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightseat.core.json_schema import PATTERNS
+from rightseat.core.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references
 from rightseat.models.completion.grammar.all_of import flatten
 from rightseat.models.completion.grammar.enums import list_values
@@ -88,9 +88,7 @@ def get_type(value: object) -> str:
 def _may_fit(compiler: Compiler, schema: dict[str, Any], value: object) -> bool:
     """True also if it cannot be determined."""
     try:
-        return jsonschema_rs.is_valid(
-            references.make_standalone(compiler.root, schema), value, pattern_options=PATTERNS, offline=True
-        )
+        return SchemaValidator(references.make_standalone(compiler.root, schema)).is_valid(value)
     except (ValueError, jsonschema_rs.ReferencingError):
         return True
 

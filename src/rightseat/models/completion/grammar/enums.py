@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import PATTERNS
+from rightseat.core.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.keywords import select_assertions
 from rightseat.models.completion.grammar.nodes import LiteralText, Node
@@ -38,9 +38,7 @@ def filter_valid(compiler: Compiler, schema: dict[str, Any], values: list[Any], 
     elif rules or has_both:
         try:
             standalone = references.make_standalone(compiler.root, schema)
-            fits = jsonschema_rs.validator_for(
-                standalone, validate_formats=True, pattern_options=PATTERNS, offline=True
-            ).is_valid
+            fits = SchemaValidator(standalone, validate_formats=True).is_valid
             values = [*filter(fits, values)]
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             compiler.fail(where, "enum", f"cannot be checked against the other keywords: {error}")

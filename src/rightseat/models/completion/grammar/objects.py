@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import PATTERNS
+from rightseat.core.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.all_of import matches
 from rightseat.models.completion.grammar.nodes import Concat, LiteralText, Node, Repeat
@@ -82,9 +82,7 @@ def list_declarations(compiler: Compiler, schema: dict[str, Any], where: str) ->
 
 def build_name_check(compiler: Compiler, schema: Any, where: str) -> Callable[[str], bool]:
     try:
-        return jsonschema_rs.validator_for(
-            references.make_standalone(compiler.root, schema), pattern_options=PATTERNS, offline=True
-        ).is_valid
+        return SchemaValidator(references.make_standalone(compiler.root, schema)).is_valid
     except (ValueError, jsonschema_rs.ReferencingError) as error:
         compiler.fail(where, "propertyNames", f"cannot be used by itself: {str(error).partition(chr(10))[0]}")
 

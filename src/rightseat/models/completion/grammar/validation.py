@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 
 from rightseat.core.errors import SchemaNotSupported
-from rightseat.core.json_schema import PATTERNS
+from rightseat.core.json_schema import SchemaValidator
 
 
 class SchemaCheck:
@@ -13,19 +13,13 @@ class SchemaCheck:
 
     def __init__(self, schema: dict[str, Any] | bool, where: str) -> None:
         try:
-            self._validator = jsonschema_rs.validator_for(
-                schema, validate_formats=True, pattern_options=PATTERNS, offline=True
-            )
+            self._validator = SchemaValidator(schema, validate_formats=True)
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise SchemaNotSupported(f"{where}: no value can be checked against this schema: {error}") from error
 
     def __call__(self, value: object) -> str | None:
         """Return None if the value is valid, else the path and the reason."""
-        error = next(iter(self._validator.iter_errors(value)), None)
-        if error is None:
-            return None
-        path = "/".join(str(piece) for piece in error.instance_path)
-        return f"{path}: {error.message}" if path else error.message
+        return next(iter(self._validator.find_faults(value, 1, "/")), None)
 
 
 def compile_schema(schema: dict[str, Any] | bool, where: str = "schema") -> SchemaCheck:

@@ -10,7 +10,7 @@ import jsonschema_rs
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import LimitExceeded
 from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
-from rightseat.core.json_schema import PATTERNS, check_schema
+from rightseat.core.json_schema import SchemaValidator, check_schema
 from rightseat.core.stream.framer import frame
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.text import truncate
@@ -54,8 +54,9 @@ async def perform(context: StepContext) -> StepResult:
         return build_result(response.text, request, usage)
     try:
         value = response.value()
-        jsonschema_rs.validate(dict(request.schema), value, pattern_options=PATTERNS, offline=True)
-    except (ValueError, jsonschema_rs.ValidationError) as error:
+        if faults := SchemaValidator(dict(request.schema)).find_faults(value, 1):
+            raise ValueError(faults[0])
+    except (ValueError, jsonschema_rs.ReferencingError) as error:
         message = f"The model's response does not fit the schema of {context.name}."
         raise SchemaMismatch("llm_failed", message) from error
     return StepResult(value, "a value from the model", usage=usage, record=record_prompts(request))

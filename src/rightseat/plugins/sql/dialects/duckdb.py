@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured
+from rightseat.core.installation import missing_extra
 from rightseat.data.database import SETTINGS, cast_zoned_times, explain_error
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.dialects.files import DescribeDatabase, QueryDatabase
@@ -31,7 +32,7 @@ def connect(path: str) -> "DuckDBPyConnection":
     try:
         import duckdb
     except ImportError:
-        raise NotConfigured("A DuckDB database needs DuckDB: pip install 'rightseat[openbb]'.") from None
+        raise NotConfigured(f"A DuckDB database needs DuckDB: {missing_extra('openbb')}.") from None
     try:
         connection = duckdb.connect(path, read_only=True, config={"threads": "2", "memory_limit": "384MB"})
         for setting in SETTINGS:

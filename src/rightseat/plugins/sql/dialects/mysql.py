@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rightseat.core.errors import BadQuery
+from rightseat.core.installation import missing_extra
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.dialects.postgres import ONLY_SELECT
@@ -81,7 +82,7 @@ class MySQLDialect:
         try:
             import pymysql
         except ImportError:
-            raise StepFailed("sql_failed", "MySQL needs a package: pip install 'rightseat[mysql]'.") from None
+            raise StepFailed("sql_failed", f"MySQL: {missing_extra('mysql')}.") from None
         try:
             return pymysql.connect(
                 host=self._url.hostname or "127.0.0.1",

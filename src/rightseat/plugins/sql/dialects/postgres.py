@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from rightseat.core.errors import BadQuery
+from rightseat.core.installation import missing_extra
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.functions import DialectName
@@ -83,12 +84,12 @@ class PostgresDialect:
         try:
             import asyncpg
 
-            from rightseat.postgres.connector import Connector
+            from rightseat.postgres.connector import PostgresConnector
         except ImportError:
-            raise StepFailed("sql_failed", "PostgreSQL needs a package: pip install 'rightseat[postgres]'.") from None
+            raise StepFailed("sql_failed", f"PostgreSQL: {missing_extra('postgres')}.") from None
         pool = None
         try:
-            options = await Connector(self._url).options()
+            options = await PostgresConnector(self._url).options()
             pool = asyncpg.create_pool(self._url, min_size=0, max_size=4, command_timeout=60, **options)
             await pool
             async with pool.acquire() as connection:

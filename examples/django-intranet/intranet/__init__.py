@@ -1,0 +1,1 @@
+"""An intranet whose people have a copilot."""

@@ -1,0 +1,1 @@
+"""A shop whose people have a copilot."""

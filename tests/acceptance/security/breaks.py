@@ -1,0 +1,255 @@
+"""Shows that scenarios can fail: builds rightseat with one line broken, and runs the scenarios that must notice.
+
+    python -m tests.acceptance.security.breaks [NAME …] [--list]
+
+A break replaces a text of one file by another one, in a copy of `src`. Each scenario of a break has to fail; the exit
+status is 1 if one passes, or if the text is not in the file exactly once, so that a break cannot rot unnoticed.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[3]
+SUITE = Path(__file__).resolve().parent
+MAX_S = 900
+
+
+class Break(NamedTuple):
+    about: str
+    file: str
+    old: str
+    new: str
+    scenarios: Sequence[str]
+
+
+BREAKS = {
+    "cut-is-free": Break(
+        "an answer that breaks off counts nothing",
+        "core/limits/model_charge.py",
+        "        if not self._has_content and self.has_failed and self._usage is None:",
+        "        if not self.is_complete and self._usage is None:",
+        (
+            *("budget-of-cut-chats", "budget-of-cut-responses", "budget-of-cut-queries", "budget-of-cut-mutations"),
+            *("budget-of-stopped-runs", "budget-of-stopped-chats", "budget-of-streams-at-once", "budget-and-fallback"),
+        ),
+    ),
+    "early-usage-is-final": Break(
+        "usage that is reported before the end is taken for that of the whole answer",
+        "core/limits/model_charge.py",
+        "        if self._usage is not None and self.is_complete:",
+        "        if self._usage is not None:",
+        ("budget-of-early-usage",),
+    ),
+    "nothing-is-reserved": Break(
+        "a call reserves nothing, so calls at once do not know of each other",
+        "core/limits/model_charge.py",
+        "        return self.tokens if rule.kind",
+        "        return 0 if rule.kind",
+        ("budget-over-workers", "budget-of-background-responses"),
+    ),
+    "sub-agents-are-free": Break(
+        "calls of an agent that another one has called are not counted",
+        "core/limits/meter.py",
+        "        charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)",
+        "        charges = [] if agent is not None else self._charges(source, call, None)",
+        ("budget-and-sub-agents",),
+    ),
+    "every-answer-first": Break(
+        "an answer to a question goes first, whether or not the question is open",
+        "core/runtime.py",
+        "await self._find_continued(ask))",
+        "ask.run_id if ask.answers else '')",
+        ("answer-that-jumps-the-queue",),
+    ),
+    "revoked-chats-go-on": Break(
+        "runs of a revoked key are never cancelled",
+        "app/authentication.py",
+        'cancels_runs=access.revoked_runs == "cancel"',
+        "cancels_runs=False",
+        ("revoked-key-cancels-its-chats", "revoked-on-two-servers"),
+    ),
+    "revoked-chats-end": Break(
+        "runs of a revoked key are cancelled, whatever the operator has configured",
+        "app/authentication.py",
+        'cancels_runs=access.revoked_runs == "cancel"',
+        "cancels_runs=True",
+        ("revoked-key-lets-its-chats-finish",),
+    ),
+    "sign-out-stays-here": Break(
+        "other servers do not hear of a session that has signed out",
+        "access/ended_sessions.py",
+        "        for session in found:\n            self._ended",
+        "        for session in ():\n            self._ended",
+        ("signed-out-on-two-servers",),
+    ),
+    "logs-tell": Break(
+        "secrets are not redacted in texts",
+        "egress/redaction.py",
+        "            if form in text:\n",
+        "            if False:\n",
+        ("secrets-in-what-is-kept",),
+    ),
+    "secrets-go-anywhere": Break(
+        "the host of a plugin's request is not compared with what its secret is bound to",
+        "egress/secrets.py",
+        "        if not self.is_bound(use) and self.recorded.isdisjoint(known):",
+        "        if not known:",
+        ("secret-of-a-plugin-whose-host-changes", "author-and-secrets-of-others"),
+    ),
+    "redirects-are-followed": Break(
+        "the client of identity providers follows redirects",
+        "access/sign_in/provider_client.py",
+        "                async for piece in response:\n",
+        "                if response.status == 307:\n"
+        '                    import urllib.request as r; r.urlopen(dict(response.headers)["location"])\n'
+        "                async for piece in response:\n",
+        ("redirects-of-configured-servers",),
+    ),
+    "any-host": Break(
+        "the name of the server in a request is not checked",
+        "access/hosts.py",
+        'if host not in self._names and "*" not in self._names and host != normalize(_address(scope)):',
+        "if False:",
+        ("local-rebinding",),
+    ),
+    "any-origin": Break(
+        "a page of another origin may send what needs no preflight",
+        "app/application.py",
+        "        if origin is None or is_same_origin(origin, scope) or cors.is_allowed_origin(origin):",
+        "        if True:",
+        ("local-requests-without-preflight",),
+    ),
+    "any-site": Break(
+        "the operator API does not ask which page sends a request",
+        "faces/operator/requests.py",
+        "    if site not in SAME_ORIGIN or (site is None and is_foreign):",
+        "    if False:",
+        ("local-gets-of-a-page",),
+    ),
+    "endless-requests": Break(
+        "a request may take as long as its client likes",
+        "cli/http_protocol.py",
+        "        elif now - since >= self._read_timeout and not connection.transport.is_closing():",
+        "        elif False:",
+        ("slow-clients-of-the-newer-faces",),
+    ),
+    "keys-take-time": Break(
+        "a key with a known prefix is compared twice as slowly",
+        "access/keys.py",
+        "        matching = [key for key in known",
+        "        known is NO_KEYS or __import__('time').sleep(0.002)\n        matching = [key for key in known",
+        ("key-timing",),
+    ),
+    "any-token": Break(
+        "a JWT may be of any type",
+        "access/tokens.py",
+        "not in TOKEN_TYPES:",
+        "in ():",
+        ("jwt-confusion",),
+    ),
+    "raw-log": Break(
+        "line breaks of a message stay in the log",
+        "telemetry/logs.py",
+        'super().formatMessage(record).replace("\\n", "\\\\n")',
+        "super().formatMessage(record)",
+        ("log-injection",),
+    ),
+    "entries-are-pickles": Break(
+        "what cannot be decoded as JSON is tried as a pickle",
+        "core/stream/codec.py",
+        "    except (msgspec.DecodeError, UnicodeDecodeError):\n        return _decode_each(data)",
+        "    except (msgspec.DecodeError, UnicodeDecodeError):\n        return __import__('pickle').loads(data)",
+        ("entries-of-a-stranger-in-redis",),
+    ),
+    "bodies-by-bytes": Break(
+        "a body is bounded by its bytes alone",
+        "faces/_shared/responses.py",
+        "    if containers > MAX_CONTAINERS:\n        raise JsonTooLarge",
+        "    if False:\n        raise JsonTooLarge",
+        ("bodies-that-cost-more-than-they-weigh",),
+    ),
+    "owner-of-a-pipe": Break(
+        "plugins' code may use every command of fcntl",
+        "plugins/sandbox/worker/seccomp.py",
+        "FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 36,",
+        "FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 36,",
+        ("lib-held-again",),
+    ),
+    "results-by-bytes": Break(
+        "what a tool says is bounded by its bytes alone",
+        "plugins/sandbox/process.py",
+        "MAX_VALUES = 100_000",
+        "MAX_VALUES = 10**9",
+        ("lib-hostile-results",),
+    ),
+    "schemas-without-bound": Break(
+        "the steps of a validation are not counted before it begins",
+        "core/json_schema_cost.py",
+        "        visits, waiting, known = 0, [(self._root, value)], self._applied\n",
+        "        return 0\n        visits, waiting, known = 0, [(self._root, value)], self._applied\n",
+        ("lib-costly-parameters",),
+    ),
+    "any-version": Break(
+        "tables of an unknown version are used",
+        "stores/migrations/runner.py",
+        "    except CommandError as error:\n",
+        "    except CommandError as error:\n        return\n",
+        ("old-tables-with-hostile-rows", "old-tables-on-a-fleet"),
+    ),
+}
+
+
+def apply(one: Break, source: Path) -> None:
+    file = source / "rightseat" / one.file
+    text = file.read_text()
+    if text.count(one.old) != 1:
+        raise SystemExit(f"{one.file} has the text of a break {text.count(one.old)} times: {one.old!r}")
+    file.write_text(text.replace(one.old, one.new))
+
+
+def judge(name: str, one: Break) -> list[str]:
+    """The scenarios that passed all the same."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, found = Path(folder) / "src", Path(folder) / "found.json"
+        Path(folder).chmod(0o755)
+        shutil.copytree(ROOT / "src", source)
+        apply(one, source)
+        command = [SUITE / "run", "--slack", "2", "--json", found, *one.scenarios]
+        environment = os.environ | {"PYTHONPATH": str(source)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=MAX_S, check=False)
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("ok", "FAIL"))]
+        say(f"{name}: {one.about}", *(f"  {line[:240]}" for line in lines))
+        outcomes = {row["name"]: row["outcome"] for row in json.loads(found.read_text())["scenarios"]}
+        return [scenario for scenario in one.scenarios if outcomes.get(scenario) != "FAIL"]
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.acceptance.security.breaks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(BREAKS))
+    parser.add_argument("--list", action="store_true", help="print the table for README.md")
+    asked = parser.parse_args()
+    if unknown := set(asked.names) - BREAKS.keys():
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    if asked.list:
+        say(*(f"| {one.about} | {', '.join(f'`{name}`' for name in one.scenarios)} |" for one in BREAKS.values()))
+        return 0
+    unnoticed = {name: judge(name, BREAKS[name]) for name in asked.names or BREAKS}
+    missed = [f"{name}: {', '.join(scenarios)}" for name, scenarios in unnoticed.items() if scenarios]
+    say(f"{len(unnoticed) - len(missed)} breaks noticed, {len(missed)} not", *missed)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
