@@ -29,7 +29,7 @@ def build_pool(url: str) -> ConnectionPool:
     scheme, _, rest = url.partition("://")
     if "sentinel" in scheme or "," in rest.partition("/")[0].rpartition("@")[2]:
         raise ConfigError(
-            "The `url` of the log names several hosts, or Redis Sentinel, which is not supported. Give the address of a "
+            "The `url` of the log names several hosts or Redis Sentinel, which is not supported. Give the address of a "
             'proxy that asks for the role, such as HAProxy; the page "Deploy several replicas" has its configuration.'
         )
     try:
