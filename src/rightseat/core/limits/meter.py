@@ -94,7 +94,7 @@ class RunMeter:
         It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
         `continues` is the run whose question the ask answers, which the caller has found to be open.
         """
-        rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
+        rules = list(self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS)))
         if rules and model is not None:
             await self._weigh_ask()
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
