@@ -50,6 +50,13 @@ def test_the_public_names_are_those_that_are_recorded() -> None:
     assert {name: describe(name) for name in MODULES} == json.loads(RECORDED.read_text())
 
 
+def test_every_error_of_the_core_is_public() -> None:
+    core = importlib.import_module("rightseat.core.errors")
+    found = {name for name, one in vars(core).items() if inspect.isclass(one) and issubclass(one, core.RightseatError)}
+
+    assert found == set(importlib.import_module("rightseat.errors").__all__)
+
+
 def test_every_public_name_has_a_docstring() -> None:
     missing = []
     for name in MODULES:

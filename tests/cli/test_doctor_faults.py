@@ -248,6 +248,25 @@ def test_doctor_finds_a_missing_extra(folder: Path) -> None:
     assert finding["fix"]["command"] == install_command("mcp")
 
 
+@pytest.mark.parametrize(
+    ("driver", "extra", "text"),
+    [
+        ("asyncpg", "postgres", "threads: {type: sql, url: 'postgresql://127.0.0.1:9/threads'}"),
+        ("redis", "redis", "log: {type: redis, url: 'redis://127.0.0.1:9/0'}"),
+    ],
+)
+def test_doctor_finds_a_missing_driver(folder: Path, driver: str, extra: str, text: str) -> None:
+    (folder / "rightseat.yaml").write_text(text)
+    code = f"import sys; sys.modules[{driver!r}] = None; from rightseat.cli import main; main()"
+
+    result = subprocess.run([sys.executable, "-c", code, "doctor", "--json"], capture_output=True, text=True)
+
+    assert "Traceback" not in result.stderr
+    found = [finding for finding in json.loads(result.stdout) if finding["state"] == "error"]
+    commands = [finding["fix"]["command"] for finding in found]
+    assert install_command(extra) in commands
+
+
 def test_doctor_finds_an_mcp_server_that_does_not_start(doctor: Doctor) -> None:
     (finding,) = doctor("toolboxes: {docs: {type: mcp, command: docs-server-that-is-missing, args: [--stdio]}}")
 

@@ -3,7 +3,7 @@ import { ANSWER, open, text } from "./browser.mjs";
 
 const [folder, url] = process.argv.slice(2);
 const { browser, page, complaints } = await open(folder, { width: 900, height: 700 });
-const END = "list."; // the last word of the answer
+const END = "use no file."; // the last words of the answer
 
 try {
   await page.goto(url);

@@ -52,3 +52,12 @@ def test_the_code_draws_the_status_of_every_error() -> None:
     statuses = dict(re.findall(r"[├└]── (\w+) +(\d+)", errors.__doc__ or ""))
 
     assert statuses == {error.__name__: str(error.status) for error in tree() if depth(error)}
+
+
+def test_what_only_the_operator_should_know_is_in_the_log_line_and_not_in_the_message() -> None:
+    error = errors.tell_operator(errors.AgentUnreachable("The agent server is away."), "http://10.0.0.5/agent")
+
+    assert error.message == "The agent server is away."
+    assert error.log_message == "The agent server is away. (http://10.0.0.5/agent)"
+    assert "10.0.0.5" not in errors.LogUnreachable("Redis at 10.0.0.5: refused.").message
+    assert errors.LogUnreachable("Redis at 10.0.0.5: refused.").log_message.endswith("(Redis at 10.0.0.5: refused)")

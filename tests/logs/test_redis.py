@@ -483,7 +483,7 @@ def test_a_url_of_sentinel_or_of_several_hosts_is_refused_with_the_cure(url: str
 
 
 def test_a_password_may_have_commas() -> None:
-    assert build_pool("redis://user:p,w@a:6379/0")
+    assert build_pool("redis://user:p,w@a:6379/0").connection_kwargs["password"] == "p,w"
 
 
 async def test_a_server_that_is_no_redis_is_reported_when_the_log_is_opened(server: OwnRedis) -> None:

@@ -145,6 +145,21 @@ async def test_the_last_use_never_goes_back(where: Path | str) -> None:
         assert (await only(store)).last_used_at == NOW
 
 
+async def test_the_last_use_of_a_key_of_the_file_is_stored_and_leaves_its_name_free(where: Path | str) -> None:
+    async with SqlThreads(connect(where)) as threads:
+        store = threads.api_keys
+        await store.record_use({"alice": NOW}, ["alice"])
+        revision, used = await store.revision(), await only(store)
+        await store.revoke("alice", is_in_file=True)
+        revoked = await only(store)
+        await store.record_use({"bob": NOW}, ["bob"])
+        await store.add(key("bob"))
+
+    assert (used.secrets, used.last_used_at, used.state) == ((), NOW, "active")
+    assert (revoked.state, revoked.last_used_at) == ("revoked", NOW)
+    assert revision == 0  # nothing has changed for who is let in, so servers do not load their keys again
+
+
 async def test_a_change_of_another_process_is_seen(where: Path | str) -> None:
     async with SqlThreads(connect(where)) as server, SqlThreads(connect(where, is_owner=False)) as command:
         before = await server.api_keys.revision()

@@ -114,6 +114,10 @@ class Authenticator:
         self.attempts = attempts or WrongKeyLimit()
         self.first_uses = FirstUses()
         self.stored = stored
+        if stored is not None:
+            stored.names_in_file = keys.names()
+        self.last_uses: dict[str, float] = {}
+        """When each key was last used, as far as this process knows: seconds since 1970, by name."""
         self._tokens = tokens
         self._cookie = cookie
         self._stack = AsyncExitStack()
@@ -148,13 +152,17 @@ class Authenticator:
         """Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
         if key := self._find_key(credential):
-            if self.stored is not None:
-                self.stored.record_use(key)
+            self._record_use(key)
             return describe_key_user(key)
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
             return replace(await self._tokens.check(credential), token=credential)
         prefix = prefix_of(credential)
         raise UnknownKey(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
+
+    def _record_use(self, key: AccessKey) -> None:
+        self.last_uses[key.name] = time.time()
+        if self.stored is not None:
+            self.stored.record_use(key)
 
     def _find_key(self, credential: str) -> AccessKey | None:
         """Raises `Unauthenticated` for a key that is revoked or has expired."""
@@ -215,6 +223,7 @@ class Authenticator:
             if hmac.compare_digest(sessions.prove(key), claims.proof):
                 if self.stored is not None:
                     self.stored.check(key)
+                self._record_use(key)
                 return AuthenticatedUser(key.user, key.scopes, f"a session of the key {key.name!r}", key=key.name)
         raise SessionExpired
 

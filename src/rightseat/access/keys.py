@@ -49,6 +49,9 @@ class Keys:
     def __len__(self) -> int:
         return sum(len(keys) for keys in self._by_prefix.values())
 
+    def names(self) -> frozenset[str]:
+        return frozenset(key.name for keys in self._by_prefix.values() for key in keys)
+
     def add(self, key: AccessKey) -> None:
         self._by_prefix[key.prefix].append(key)
 

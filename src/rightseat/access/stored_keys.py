@@ -46,6 +46,8 @@ class StoredKeys:
         self.store = store
         self.cancel_runs: Callable[[Collection[str]], Awaitable[object]] | None = None
         """Called with the names of the keys that were revoked together with their runs."""
+        self.names_in_file: frozenset[str] = frozenset()
+        """Of the keys in the configuration file, whose last uses are stored too."""
         self._cancels_runs = cancels_runs
         self._poll_interval = poll_interval
         self._max_unconfirmed = max_unconfirmed
@@ -106,7 +108,7 @@ class StoredKeys:
             raise Unauthenticated(f"The API key {name!r} is revoked. Ask an operator for another one.")
 
     def record_use(self, key: AccessKey) -> None:
-        if key.name in self._names:
+        if key.name in self._names or key.name in self.names_in_file:
             self._uses[key.name] = time.time()
 
     async def refresh(self) -> None:
@@ -150,7 +152,8 @@ class StoredKeys:
         uses, self._uses = self._uses, {}
         try:
             async with asyncio.timeout(STATEMENT_TIMEOUT_S):
-                await self.store.record_use({name: format_time(at) for name, at in uses.items()})
+                times = {name: format_time(at) for name, at in uses.items()}
+                await self.store.record_use(times, self.names_in_file)
         except Exception as error:
             self._uses = uses | self._uses
             logger.warning("cannot store when API keys were last used: %s", str(error) or type(error).__name__)

@@ -13,7 +13,7 @@ from rightseat.agents.event_normalizer import EventNormalizer, decoding
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
-from rightseat.core.errors import AgentUnreachable
+from rightseat.core.errors import AgentUnreachable, tell_operator
 from rightseat.core.events import (
     Event,
     Interrupt,
@@ -120,15 +120,15 @@ class AguiAgent:
                     for event in run.read(data):
                         yield event
         if not run.is_over:
-            error = AgentUnreachable(f"{WHAT} closed its response before the end of the run.")
-            raise error.with_operator_text(self._service.url)
+            text = f"{WHAT} closed its response before the end of the run."
+            raise tell_operator(AgentUnreachable(text), self._service.url)
 
 
 def check_media_type(response: Response, url: str) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip()
     if kind != "text/event-stream":
         text = f"{WHAT} sent {kind or 'no content type'} instead of text/event-stream."
-        raise AgentUnreachable(f"{text} Check that `url` is its AG-UI endpoint.").with_operator_text(url)
+        raise tell_operator(AgentUnreachable(f"{text} Check that `url` is its AG-UI endpoint."), url)
 
 
 class AguiRun:

@@ -10,6 +10,7 @@ from rightseat.config.schema import read_schema
 from rightseat.core.errors import ConfigError
 from rightseat.parts import private_folder
 
+DEFAULT_PORT = 8000
 SCHEMA = Path(".rightseat") / "rightseat.schema.json"  # editors resolve it relative to the configuration
 
 
@@ -71,15 +72,17 @@ threads:
 
 server:
   host: 127.0.0.1
-  port: 8000
+  port: {port}
   # origins: ["http://localhost:3000"]   # web pages that may call; default: all pages on this machine
 """
 
 
-def write_starter(provider: Provider, model: str, base_url: str = "", *, has_schema: bool = False) -> str:
+def write_starter(
+    provider: Provider, model: str, base_url: str = "", *, has_schema: bool = False, port: int = DEFAULT_PORT
+) -> str:
     """The text of the file. With `has_schema` its first line names the file of `write_schema`, for editors."""
     first_line = f"# yaml-language-server: $schema={SCHEMA.as_posix()}\n" if has_schema else ""
-    return first_line + TEXT.format(model=write_model(provider, model, base_url))
+    return first_line + TEXT.format(model=write_model(provider, model, base_url), port=port)
 
 
 def write_model(provider: Provider, model: str, base_url: str) -> str:

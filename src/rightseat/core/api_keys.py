@@ -1,6 +1,6 @@
 """The protocol of the store for API keys, which all servers of a store share and which change while they run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Literal, Protocol, runtime_checkable
 
@@ -45,8 +45,8 @@ class KeySecret(msgspec.Struct, frozen=True):
 class StoredKey(msgspec.Struct, frozen=True):
     """A key, its newest secret first. Times are ISO 8601, in UTC.
 
-    A key without secrets is one of the configuration file that was revoked, or restored, in the store. `cancels_runs`
-    says whether servers cancel the runs of the revoked key; with None each server does as it is configured.
+    A key without secrets is one of the configuration file that was used, or revoked or restored in the store.
+    `cancels_runs` says whether servers cancel the runs of the revoked key; with None each does as it is configured.
     """
 
     name: str
@@ -107,8 +107,9 @@ class ApiKeyStore(Protocol):
         """
         ...
 
-    async def record_use(self, uses: Mapping[str, str]) -> None:
-        """Store the time at which each of these keys was last used. Unknown names are ignored."""
+    async def record_use(self, uses: Mapping[str, str], in_file: Collection[str] = ()) -> None:
+        """Store the time at which each of these keys was last used. Names that neither the store nor the file has are
+        ignored."""
         ...
 
 

@@ -70,7 +70,9 @@ the client. Details that only the operator should see go to the server's log.
 """
 
 from collections.abc import Iterable
-from typing import ClassVar, Self
+from typing import ClassVar, TypeVar
+
+E = TypeVar("E", bound="RightseatError")
 
 
 class RightseatError(Exception):
@@ -90,10 +92,6 @@ class RightseatError(Exception):
         """For log lines at the usual level: without `upstream_text`, with `operator_text`."""
         text = str(self).replace(self.upstream_text, "…") if self.upstream_text else str(self)
         return f"{text} ({self.operator_text})" if self.operator_text else text
-
-    def with_operator_text(self, text: str) -> Self:
-        self.operator_text = text
-        return self
 
 
 class BadRequest(RightseatError):
@@ -526,3 +524,9 @@ class AgentTimeout(AgentUnreachable):
 
 class ConfigError(RightseatError):
     code = "config_error"
+
+
+def tell_operator(error: E, text: str) -> E:
+    """The error, with a text that log lines have and clients do not get."""
+    error.operator_text = text
+    return error

@@ -66,7 +66,7 @@ def list_patterns(schema: dict[str, Any]) -> list[str]:
     return found
 
 
-class Applied(NamedTuple):
+class AppliedSchema(NamedTuple):
     """What a schema applies: to the same value, to its members by name, to each member, each name, and the items."""
 
     visits: int
@@ -84,7 +84,7 @@ class SchemaCost:
 
     def __init__(self, schema: Any) -> None:
         self._root = schema
-        self._applied: dict[int, Applied | None] = {}
+        self._applied: dict[int, AppliedSchema | None] = {}
         self._anchors: dict[str, Any] | None = None
 
     def check(self, value: Any, most: int = MAX_VISITS) -> int:
@@ -113,7 +113,7 @@ class SchemaCost:
                 )
         return visits
 
-    def _describe(self, schema: Any) -> Applied | None:
+    def _describe(self, schema: Any) -> AppliedSchema | None:
         applied = describe(schema, self._list_same(schema)) if isinstance(schema, dict) else None
         self._applied[id(schema)] = applied
         return applied
@@ -170,11 +170,11 @@ def refuse_reference(reference: str) -> SchemaTooCostly:
     return SchemaTooCostly(f"the reference {reference[:200]!r} leads to no place and to no anchor in the schema")
 
 
-def describe(schema: dict[str, Any], same: Sequence[Any]) -> Applied | None:
+def describe(schema: dict[str, Any], same: Sequence[Any]) -> AppliedSchema | None:
     """None if nothing is applied, and the schema itself costs nothing more."""
     rules, properties = schema.get("patternProperties"), schema.get("properties")
     first = [one for name in ("prefixItems", "items") if isinstance(schema.get(name), list) for one in schema[name]]
-    applied = Applied(
+    applied = AppliedSchema(
         visits=len(schema["enum"]) // VALUES_IN_A_VISIT if isinstance(schema.get("enum"), list) else 0,
         same=same,
         properties=properties if isinstance(properties, dict) else {},

@@ -14,7 +14,14 @@ import msgspec
 from pydantic import SecretStr
 
 from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
-from rightseat.core.errors import AgentEndpointNotFound, AgentError, AgentRefused, AgentTimeout, AgentUnreachable
+from rightseat.core.errors import (
+    AgentEndpointNotFound,
+    AgentError,
+    AgentRefused,
+    AgentTimeout,
+    AgentUnreachable,
+    tell_operator,
+)
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.client import Client, Exchange
 from rightseat.egress.network import NetworkOptions
@@ -89,10 +96,11 @@ class RemoteService:
         return Deadlines(Timeouts(self._timeout, None), self._timeout_error)
 
     def _timeout_error(self, _: str) -> AgentTimeout:
-        return AgentTimeout(
+        error = AgentTimeout(
             f"{self._what} sent no event for {self._timeout:g} s, so the run was ended. "
             "Raise `timeout` if it needs longer."
-        ).with_operator_text(self.url)
+        )
+        return tell_operator(error, self.url)
 
     async def post_json(
         self,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp
 
@@ -55,9 +56,19 @@ class OwnServer:
         return self.config.path or Path(FILE)
 
     @property
+    def port(self) -> int:
+        """The port that it listens on."""
+        return (urlsplit(self.url).port if self.url else None) or self.config.server.port
+
+    @property
     def stored_keys(self) -> StoredKeys | None:
         """The API keys of the store; None if requests need no credential, or the store has no keys."""
         return self._authenticator.stored if self._authenticator else None
+
+    @property
+    def last_uses(self) -> Mapping[str, float]:
+        """When keys were last used, as far as this process knows."""
+        return self._authenticator.last_uses if self._authenticator else {}
 
     @property
     def can_be_set_up(self) -> bool:

@@ -5,6 +5,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,9 +34,15 @@ class Probe(Protocol):
 
 
 class PostgresProbe:
+    """The driver, which may not be installed, is imported by the first check."""
+
     def __init__(self, url: str) -> None:
-        self._connector = import_module("rightseat.postgres.connector").PostgresConnector(url)
+        self._url = url
         self._connection: Any = None
+
+    @cached_property
+    def _connector(self) -> Any:
+        return import_module("rightseat.postgres.connector").PostgresConnector(self._url)
 
     async def check(self) -> None:
         """A standby and a database with `default_transaction_read_only` answer, and refuse every run."""
@@ -62,9 +69,18 @@ class PostgresProbe:
 
 
 class RedisProbe:
+    """The driver is imported by the first check, as that of PostgreSQL."""
+
     def __init__(self, url: str) -> None:
-        redis = import_module("rightseat.logs.redis.connection")
-        self._connection = redis.RedisConnection(redis.build_pool(url))
+        self._url = url
+        self._opened: Any = None
+
+    @property
+    def _connection(self) -> Any:
+        if self._opened is None:
+            redis = import_module("rightseat.logs.redis.connection")
+            self._opened = redis.RedisConnection(redis.build_pool(self._url))
+        return self._opened
 
     async def check(self) -> None:
         (role,) = await self._connection.send((b"ROLE",))
@@ -84,7 +100,8 @@ class RedisProbe:
         return reply
 
     async def close(self) -> None:
-        await self._connection.close()
+        if self._opened is not None:
+            await self._opened.close()
 
 
 class FolderProbe:

@@ -1,6 +1,6 @@
 """Stores API keys in the SQL database of the threads."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 
 import msgspec
@@ -56,6 +56,11 @@ RECORD_USE = (
 )
 
 
+HAS_ROW = select(func.count()).select_from(api_keys).where(api_keys.c.name == NAME)
+DELETE_USE = delete(api_keys).where(api_keys.c.name == NAME, api_keys.c.revision == 0)
+"""Of a key that was in the file before: its name may be given to a key of the store."""
+
+
 class SqlApiKeys:
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database
@@ -87,9 +92,13 @@ class SqlApiKeys:
     ) -> StoredKey:
         return await self._database.write(rotate, name, secret, overlap, expires_at)
 
-    async def record_use(self, uses: Mapping[str, str]) -> None:
-        if uses:
-            await self._database.write(record_use, uses)
+    async def record_use(self, uses: Mapping[str, str], in_file: Collection[str] = ()) -> None:
+        if not uses:
+            return
+        try:
+            await self._database.write(record_use, uses, in_file)
+        except IntegrityError:  # another process stores the first use of a key at the same moment
+            await self._database.write(record_use, uses, in_file)
 
 
 def read_revision(connection: Connection) -> int:
@@ -127,7 +136,8 @@ def find(connection: Connection, name: str) -> StoredKey:
     raise ApiKeyNotFound(name)
 
 
-def add(connection: Connection, key: StoredKey) -> None:
+def add(connection: Connection, key: StoredKey, revision: int = 1) -> None:
+    connection.execute(DELETE_USE, {"of_name": key.name})
     row = {
         "name": key.name,
         "owner": key.user,
@@ -136,7 +146,8 @@ def add(connection: Connection, key: StoredKey) -> None:
         "expires_at": key.expires_at,
         "revoked_at": key.revoked_at,
         "cancels_runs": key.cancels_runs,
-        "revision": 1,
+        "last_used_at": key.last_used_at,
+        "revision": revision,
     }
     connection.execute(insert(api_keys), row)
     for secret in key.secrets:
@@ -181,6 +192,9 @@ def rotate(
     return find(connection, name)
 
 
-def record_use(connection: Connection, uses: Mapping[str, str]) -> None:
+def record_use(connection: Connection, uses: Mapping[str, str], in_file: Collection[str]) -> None:
+    """A key of the file gets a row without secrets. Its revision is 0: nothing has changed for who is let in."""
     for name, time in sorted(uses.items()):  # sorted, so that two servers never deadlock
         connection.execute(RECORD_USE, {"of_name": name, "now": time})
+        if name in in_file and not connection.scalar(HAS_ROW, {"of_name": name}):
+            add(connection, StoredKey(name, "", (), (), rows.now(), last_used_at=time), revision=0)

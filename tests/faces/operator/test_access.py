@@ -1,6 +1,7 @@
 """Keys, tokens and origins, as the console lists them."""
 
 import logging
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ async def test_keys_are_listed_by_name_and_prefix_without_the_key_or_its_hash(se
 
     keys = {one["name"]: one for one in answer.json()["keys"]}
     in_file = {"state": "active", "expires_at": None, "last_used_at": None, "in": "file"}
+    used_at = keys["wu"]["last_used_at"]
+    assert abs((datetime.now(UTC) - datetime.fromisoformat(used_at)).total_seconds()) < 60
+    keys["wu"]["last_used_at"] = None
     assert keys["wu"] == {"name": "wu", "prefix": None, "user": "wu", "scopes": ["operator.watch:*"], **in_file}
     assert keys["made"] == {"name": "made", "prefix": prefix_of(key), "user": "key:made", "scopes": ["*"], **in_file}
     assert "key-wu" not in answer.text
@@ -134,6 +138,8 @@ async def test_a_change_that_is_refused_changes_nothing(
         after = (await User(server, "root").get("access")).json()["keys"]
 
     assert (answer.status_code, answer.json()["error"]) == (status, code)
+    for key in (*before, *after):
+        del key["last_used_at"]  # the requests are uses
     assert after == before
 
 
@@ -161,3 +167,14 @@ async def test_the_audit_log_of_a_store_outlives_the_server(
     found = [(line["kind"], line["user"], line["text"]) for line in lines]
     assert ("sign_in", "olga", "operator: olga signed in") in found
     assert found.count(("key_use", "olga", "operator was used with the key 'olga'")) == 1
+
+
+async def test_the_last_use_of_a_key_of_the_file_is_still_known_after_a_restart(serve: Serve, tmp_path: Path) -> None:
+    async with serving(serve, with_store(tmp_path)) as server:
+        await User(server, "alice").get("me")
+    async with serving(serve, with_store(tmp_path)) as server:
+        answer = await User(server, "root").get("access")
+
+    used = {one["name"]: one["last_used_at"] for one in answer.json()["keys"]}
+    assert used["alice"] is not None
+    assert used["slow"] is None

@@ -12,6 +12,7 @@ from rightseat import app, config
 from rightseat.access.setup_code import MAX_WRONG, VALID_S, SetupCode
 from rightseat.config.starter import PROVIDERS
 from rightseat.health.local_models import LOCAL_SERVERS, UnknownChoice, write_choice
+from rightseat.health.own_server import OwnServer
 from rightseat.health.starter_trial import try_starter
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CHANGING
@@ -20,9 +21,10 @@ from tests.faces.operator.test_operator import CHANGING
 class FirstStart:
     """A server without a configuration file, in an empty folder."""
 
-    def __init__(self, client: httpx2.AsyncClient, code: SetupCode, restarts: list[str]) -> None:
+    def __init__(self, client: httpx2.AsyncClient, code: SetupCode, restarts: list[str], own_server: OwnServer) -> None:
         self.client = client
         self.code = code
+        self.own_server = own_server
         self.restarts = restarts
 
     async def get(self, code: str | None = None) -> httpx2.Response:
@@ -46,7 +48,7 @@ async def first_start(serve: Serve, text: str = config.IN_MEMORY) -> AsyncIterat
         serve(app.application(assembly, found.server)) as url,
         httpx2.AsyncClient(base_url=url, timeout=30) as client,
     ):
-        yield FirstStart(client, code, restarts)
+        yield FirstStart(client, code, restarts, assembly.own_server)
 
 
 @pytest.fixture(autouse=True)
@@ -193,3 +195,43 @@ def test_a_code_ends_after_ten_minutes_one_use_or_many_wrong_attempts(monkeypatc
     monkeypatch.setattr("time.monotonic", lambda: float(VALID_S * 1e6))
 
     assert not any(code.matches(code.text) for code in (expired, used, guessed))
+
+
+async def test_another_server_with_openais_api_is_written_with_the_name_of_its_variable_and_the_port_in_use(
+    serve: Serve, folder: Path
+) -> None:
+    address = "http://127.0.0.1:9/v1"
+    async with first_start(serve) as server:
+        port = server.client.base_url.port
+        server.own_server.url = str(server.client.base_url)
+        shown = await server.post("check", choice="other", model="mixtral", base_url=address, variable="GROQ_API_KEY")
+        written = await server.post("write", choice="other", model="mixtral", base_url=address)
+
+    assert "api_key: ${GROQ_API_KEY}" in shown.json()["text"]
+    assert written.status_code == 202
+    found = config.read(folder / "rightseat.yaml", {})
+    model = found.models["default"].options.model_dump()
+    assert [model["model"], model["base_url"], model["api_key"]] == ["mixtral", address, None]
+    assert found.server.port == port
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "m", "base_url": "file:///etc/passwd"}, "Write the address before /chat/completions"),
+        ({"model": "m", "base_url": "http://user:secret@x/v1"}, "without a key"),
+        ({"model": "m", "base_url": "http://x/v1\nmodels:"}, "Write the address"),
+        ({"model": "m", "base_url": "http://x:99999/v1"}, "Write the address"),
+        ({"model": "", "base_url": "http://x/v1"}, "Name the model"),
+        ({"model": "m", "base_url": "http://x/v1", "variable": "a}: b"}, "The name of an environment variable"),
+    ],
+)
+async def test_what_is_no_address_of_a_server_is_not_written(
+    serve: Serve, folder: Path, given: dict[str, str], message: str
+) -> None:
+    async with first_start(serve) as server:
+        answer = await server.post("write", choice="other", **given)
+
+    assert answer.status_code == 400
+    assert message in answer.json()["message"]
+    assert not (folder / "rightseat.yaml").exists()

@@ -115,17 +115,21 @@ function KeyRow({ line, onChange }: { line: KeyLine; onChange?: Apply | undefine
   const isStored = line.in === "store";
   return (
     <tr data-testid="key" data-name={line.name} data-state={line.state}>
-      <th scope="row">{line.name}</th>
-      <td>{line.prefix ? <code>rs_{line.prefix}_…</code> : t("access.ownSecret")}</td>
-      <td>{line.user}</td>
-      <td>
+      <th scope="row">
+        {line.name} {!isStored && <span className="chip">{t("access.inFile")}</span>}
+      </th>
+      <td data-label={t("access.prefix")} className="long">
+        {line.prefix ? <code>rs_{line.prefix}_…</code> : t("access.ownSecret")}
+      </td>
+      <td data-label={t("access.user")}>{line.user}</td>
+      <td data-label={t("access.scopes")} className="long">
         <code>{line.scopes.join(" ")}</code>
       </td>
-      <td>{t(`access.state.${line.state}`)}</td>
-      <td>{isStored ? showTime(line.expires_at) : t("access.inFile")}</td>
-      <td>{isStored ? showTime(line.last_used_at) : "–"}</td>
+      <td data-label={t("access.state")}>{t(`access.state.${line.state}`)}</td>
+      <td data-label={t("access.expires")}>{showTime(line.expires_at)}</td>
+      <td data-label={t("access.lastUsed")}>{showTime(line.last_used_at)}</td>
       {onChange && (
-        <td>
+        <td data-label={t("access.actions")}>
           <Actions line={line} onChange={onChange} />
         </td>
       )}

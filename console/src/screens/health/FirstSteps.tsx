@@ -40,12 +40,12 @@ function Choices({ file }: { file: string }) {
     mutationFn: async (choice: Chosen) => {
       await writeChoice(choice);
       if (!(await waitForRestart())) throw new Error(t("setup.late"));
-      await queries.invalidateQueries();
+      await queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "setup" }); // it is over
     },
   });
   const choice = found.data?.choices.find((one) => one.id === chosen?.choice);
-  if (found.error) return <Problem error={found.error} />;
   if (writing.isSuccess) return <Done />;
+  if (found.error) return <Problem error={found.error} />;
   return (
     <>
       <fieldset className="setup-choices" disabled={writing.isPending}>
@@ -65,7 +65,7 @@ function Choices({ file }: { file: string }) {
           file={file}
           choice={choice}
           chosen={chosen}
-          onModel={(model) => setChosen({ ...chosen, model })}
+          onChange={(change) => setChosen({ ...chosen, ...change })}
           onWrite={() => writing.mutate(chosen)}
           isWriting={writing.isPending}
         />

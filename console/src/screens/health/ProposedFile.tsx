@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useId } from "react";
 import { Copyable } from "../../parts/Copyable";
-import type { ModelChoice } from "./choices";
+import { OTHER, type ModelChoice } from "./choices";
 import { checkChoice, type Chosen } from "./setup";
 import { useHealthWords } from "./words";
 
@@ -9,17 +9,20 @@ interface Props {
   file: string;
   choice: ModelChoice;
   chosen: Chosen;
-  onModel: (model: string) => void;
+  onChange: (change: Partial<Chosen>) => void;
   onWrite: () => void;
   isWriting: boolean;
 }
 
 /** The file of a choice, how its model answered, and the button that writes it. */
-export function ProposedFile({ file, choice, chosen, onModel, onWrite, isWriting }: Props) {
+export function ProposedFile({ file, choice, chosen, onChange, onWrite, isWriting }: Props) {
   const t = useHealthWords();
+  const isOther = choice.id === OTHER;
+  const isComplete = !isOther || (chosen.model !== "" && (chosen.base_url ?? "") !== "");
   const proposal = useQuery({
     queryKey: ["setup", chosen],
     queryFn: () => checkChoice(chosen, false),
+    enabled: isComplete,
     staleTime: Infinity,
     retry: false,
     placeholderData: (previous) => previous, // the old file until the new one is there
@@ -28,8 +31,28 @@ export function ProposedFile({ file, choice, chosen, onModel, onWrite, isWriting
   return (
     <div className="proposed">
       <div>
-        {choice.id !== "demo" && <ModelField choice={choice} model={chosen.model} onModel={onModel} />}
-        {proposal.data && <Copyable title={t("setup.file", { file })} text={proposal.data.text} testId="setup-file" />}
+        {isOther && (
+          <TextField
+            label={t("setup.address")}
+            placeholder={t("setup.address.example")}
+            value={chosen.base_url ?? ""}
+            onValue={(url) => onChange({ base_url: url })}
+          />
+        )}
+        {choice.id !== "demo" && (
+          <ModelField choice={choice} model={chosen.model} onModel={(model) => onChange({ model })} />
+        )}
+        {isOther && (
+          <TextField
+            label={t("setup.variable")}
+            placeholder="GROQ_API_KEY"
+            value={chosen.variable ?? ""}
+            onValue={(variable) => onChange({ variable })}
+          />
+        )}
+        {isComplete && proposal.data && (
+          <Copyable title={t("setup.file", { file })} text={proposal.data.text} testId="setup-file" />
+        )}
         {proposal.error && (
           <p className="problem" role="alert">
             {proposal.error.message}
@@ -44,14 +67,14 @@ export function ProposedFile({ file, choice, chosen, onModel, onWrite, isWriting
           </>
         ) : (
           <>
-            {choice.id !== "demo" && <Trial chosen={chosen} />}
+            {choice.id !== "demo" && isComplete && !proposal.error && <Trial chosen={chosen} />}
             <p className="muted">{t("setup.note")}</p>
             <p>
               <button
                 type="button"
                 className="button primary"
-                aria-disabled={isWriting}
-                onClick={() => isWriting || onWrite()}
+                aria-disabled={isWriting || !isComplete}
+                onClick={() => isWriting || !isComplete || onWrite()}
               >
                 {t("setup.write")}
               </button>
@@ -100,6 +123,30 @@ function ModelField({ choice, model, onModel }: FieldProps) {
           <option key={name} value={name} />
         ))}
       </datalist>
+    </label>
+  );
+}
+
+interface TextProps {
+  label: string;
+  placeholder: string;
+  value: string;
+  onValue: (value: string) => void;
+}
+
+/** It counts when the field is left. */
+function TextField({ label, placeholder, value, onValue }: TextProps) {
+  return (
+    <label className="setup-model">
+      {label}
+      <input
+        className="field"
+        placeholder={placeholder}
+        spellCheck={false}
+        autoComplete="off"
+        defaultValue={value}
+        onBlur={(event) => onValue(event.target.value.trim())}
+      />
     </label>
   );
 }

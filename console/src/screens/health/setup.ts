@@ -6,6 +6,9 @@ import { readSetupCode } from "../../setupCode";
 export interface Chosen {
   choice: string;
   model: string;
+  /** Of another server only, like `variable`, which names the variable of its key. */
+  base_url?: string;
+  variable?: string;
 }
 
 export type Proposal = Api.ProposedFile;

@@ -15,7 +15,7 @@ from pydantic import JsonValue, SecretStr
 from rightseat.agents.langgraph.runner import GraphRun, thread_id, write_config
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Steps
-from rightseat.core.errors import AgentUnreachable
+from rightseat.core.errors import AgentUnreachable, tell_operator
 from rightseat.core.events import Event
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.headers import RequestHeaders
@@ -107,4 +107,4 @@ def read_event(data: bytes, url: str) -> Any:
     try:
         return msgspec.json.decode(data) if data else None
     except JSON_ERRORS as error:
-        raise AgentUnreachable(f"{WHAT} sent an event that is not JSON.").with_operator_text(url) from error
+        raise tell_operator(AgentUnreachable(f"{WHAT} sent an event that is not JSON."), url) from error

@@ -116,7 +116,7 @@ class AccessRoutes:
         stored = (await own_server.stored_keys.store.load()).keys if own_server.stored_keys else ()
         return json_response(
             AccessLine(
-                keys=list_keys(access.keys, stored),
+                keys=list_keys(access.keys, stored, own_server.last_uses),
                 can_change=self._is_editing and request.rights == ALL_RIGHTS and own_server.stored_keys is not None,
                 has_store=own_server.stored_keys is not None,
                 required=access.is_set,

@@ -1,7 +1,7 @@
 """The first start: proposes a configuration file, tries its model, writes it, and starts the server again.
 
-All of it needs the code that `rightseat serve` prints, and a server that only this machine can reach. No address is
-taken from the page, and no key passes through it.
+All of it needs the code that `rightseat serve` prints, and a server that only this machine can reach. No key passes
+through the page: it names the variable of a key.
 """
 
 import asyncio
@@ -54,6 +54,8 @@ class _Choice(msgspec.Struct, frozen=True):
     model: str = ""
     code: str = ""
     is_tried: bool = msgspec.field(default=False, name="try")
+    base_url: str = ""
+    variable: str = ""
 
 
 class SetupChoices(msgspec.Struct, frozen=True):
@@ -100,8 +102,8 @@ class SetupRoutes:
     async def check(self, request: OperatorRequest) -> Response:
         """The file as it would be written; with `try` its model is asked for one word and one tool call."""
         body = request.read(_Choice)
-        self._authorize(request, body.code)
-        text = read_choice(body)
+        own_server, _ = self._authorize(request, body.code)
+        text = read_choice(body, own_server)
         outcome = await try_starter(text) if body.is_tried else None
         return json_response(ProposedFile(FILE, text, describe_trial(outcome) if outcome else None))
 
@@ -110,7 +112,7 @@ class SetupRoutes:
         body = request.read(_Choice)
         async with self._writing:
             own_server, code = self._authorize(request, body.code)
-            text = read_choice(body)
+            text = read_choice(body, own_server)
             await check_startable(text)
             await asyncio.to_thread(create_file, Path(FILE), text, FILE_MODE)
             code.use()
@@ -134,10 +136,11 @@ def describe_trial(outcome: CheckOutcome) -> TriedModel:
     return TriedModel(STATES[outcome.status], outcome.detail, describe_fix(outcome.fix))
 
 
-def read_choice(body: _Choice) -> str:
+def read_choice(body: _Choice, own_server: OwnServer) -> str:
     """The text of the file. Raises `BadRequest`."""
     try:
-        return write_choice(body.choice, body.model)
+        port = own_server.port
+        return write_choice(body.choice, body.model, base_url=body.base_url, variable=body.variable, port=port)
     except UnknownChoice as error:
         raise BadRequest(str(error)) from error
 

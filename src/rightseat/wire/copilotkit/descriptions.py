@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.errors import AgentUnreachable
+from rightseat.core.errors import AgentUnreachable, tell_operator
 from rightseat.core.types import JsonValue
 
 
@@ -40,10 +40,13 @@ def read_info(body: Any, url: str) -> EndpointInfo:
     try:
         return msgspec.convert(body, EndpointInfo)
     except msgspec.ValidationError as error:
-        raise AgentUnreachable(
-            f"The remote endpoint sent an invalid list of actions and agents: {error}. "
-            "Check that `url` is the address of a CopilotKit remote endpoint."
-        ).with_operator_text(url) from error
+        raise tell_operator(
+            AgentUnreachable(
+                f"The remote endpoint sent an invalid list of actions and agents: {error}. "
+                "Check that `url` is the address of a CopilotKit remote endpoint."
+            ),
+            url,
+        ) from error
 
 
 def write_object(parameters: Sequence[Any]) -> dict[str, Any]:
