@@ -2,12 +2,13 @@
 
 import csv
 import json
+import time
 from typing import Any
 
 import pytest
 
 from rightseat.core.errors import UnreadableFile
-from rightseat.data.rows import read_csv, read_json
+from rightseat.data.rows import read_csv, read_json, unique_name
 
 
 @pytest.mark.parametrize(
@@ -86,3 +87,14 @@ def test_a_short_csv_leaves_the_limit_of_the_process_as_it_is() -> None:
 def test_an_empty_csv_is_refused() -> None:
     with pytest.raises(UnreadableFile, match="empty"):
         read_csv("\n\n")
+
+
+def test_very_many_equal_names_get_different_numbers_soon() -> None:
+    used: set[str] = set()
+    before = time.process_time()
+
+    names = [unique_name("Data", used) for _ in range(20_000)]
+
+    assert time.process_time() - before < 5  # trying each number takes a minute
+    assert names[:3] == ["Data", "Data_2", "Data_3"]
+    assert len(set(names)) == len(names)

@@ -27,6 +27,7 @@ from rightseat.core.events import Event, RunFailed, RunFinished, TextDelta
 from rightseat.core.log import Entry, Log, Writer
 from rightseat.logs.redis import Options, build
 from rightseat.logs.redis.backend import find_problem
+from rightseat.logs.redis.connection import build_pool
 from rightseat.logs.shared import subscriber
 from rightseat.logs.shared.log import SharedLog
 from tests.conditions import Paced, until
@@ -471,6 +472,18 @@ async def test_an_expired_run_is_not_found() -> None:
 
 
 # What goes wrong
+
+
+@pytest.mark.parametrize(
+    "url", ["sentinel://a:26379/main", "redis+sentinel://a:26379/main/0", "redis://user:p,w@a:6379,b:6379/0"]
+)
+def test_a_url_of_sentinel_or_of_several_hosts_is_refused_with_the_cure(url: str) -> None:
+    with pytest.raises(ConfigError, match="proxy that asks for the role"):
+        build_pool(url)
+
+
+def test_a_password_may_have_commas() -> None:
+    assert build_pool("redis://user:p,w@a:6379/0").connection_kwargs["password"] == "p,w"
 
 
 async def test_a_server_that_is_no_redis_is_reported_when_the_log_is_opened(server: OwnRedis) -> None:

@@ -249,7 +249,7 @@ async def follow_threads(attacker: Attacker) -> Awaitable[None]:
 
 async def read_threads(attacker: Attacker) -> Awaitable[None]:
     thread = await store_thread(attacker)
-    paths = (f"/operator/threads/{thread}", "/operator/threads?limit=100", "/operator/threads?text=word")
+    paths = (f"/operator/threads/{thread}", "/operator/threads?limit=100", "/operator/threads?q=word")
     return attacker.hold(*(attacker.write("GET", path) for path in paths))
 
 

@@ -1,5 +1,7 @@
 """Operators list the threads and runs of all users, page by page."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from rightseat.core.events import Interrupt, RunFailed, RunFinished, Usage
 from rightseat.core.messages import assistant, user
 from rightseat.core.records import RunQuery, RunRecord, ThreadQuery
 from rightseat.core.usage import ModelUsage, RunTotals
-from rightseat.stores import record_queries
+from rightseat.stores import record_queries, rows
 from rightseat.stores.databases import connect
 from rightseat.stores.migrations.runner import build_config
 from rightseat.stores.sql import SqlThreads
@@ -63,6 +65,26 @@ async def test_a_run_is_listed_with_its_user_face_tokens_and_end(store: SqlThrea
     assert found.models == models
     assert found.seconds is not None
     assert 0 <= found.seconds < 5
+
+
+async def test_a_thread_whose_last_message_is_long_is_listed_without_reading_all_of_it(store: SqlThreads) -> None:
+    asked = ask("r1")
+    await store.claim(asked)
+    await store.finish(asked, (assistant("Once upon\na time " + "x" * 200_000),), None, DONE)
+
+    (found,) = (await store.records.threads(ThreadQuery())).rows
+
+    assert found.last_text is not None
+    assert found.last_text.startswith("once upon a time xxx")
+    assert len(found.last_text) <= rows.MAX_BEGINNING_CHARS
+
+
+async def test_in_sqlite_a_list_does_not_wait_for_another_one(tmp_path: Path) -> None:
+    """Each ends only if both are under way."""
+    meeting, database = threading.Barrier(2, timeout=20), connect(tmp_path / "threads.db")
+
+    async with SqlThreads(database):
+        await asyncio.gather(*(database.scan(lambda _: meeting.wait()) for _ in range(2)))
 
 
 async def test_runs_are_selected_by_their_flow(store: SqlThreads) -> None:

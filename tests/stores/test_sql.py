@@ -743,15 +743,17 @@ async def test_a_failed_run_is_kept_as_failed(where: Where) -> None:
     assert [one.outcome for one in thread.runs] == ["failed"]
 
 
-async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", ["9999", "heads", "base", "'; DROP TABLE threads; --"])
+async def test_tables_of_another_version_are_refused_with_the_cure(tmp_path: Path, version: str) -> None:
     path = tmp_path / "threads.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE rightseat_version (version_num TEXT)")
-        connection.execute("INSERT INTO rightseat_version VALUES ('9999')")
+        connection.execute("INSERT INTO rightseat_version VALUES (?)", (version,))
     threads: Any = build(Options(path=path))
 
-    with pytest.raises(ConfigError, match=r"threads\.db were made by another version of rightseat: .*'9999'.*empty"):
+    with pytest.raises(ConfigError, match=r"threads\.db were made by another version of rightseat: .*empty") as refused:
         await threads.__aenter__()
+    assert repr(version) in str(refused.value)
 
 
 async def test_a_command_beside_the_server_does_not_delete_the_write_ahead_log(tmp_path: Path) -> None:

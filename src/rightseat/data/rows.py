@@ -17,6 +17,7 @@ from rightseat.data.values import Sheet
 MAX_COLUMNS = 1000
 MAX_CELLS = 20_000_000
 MAX_NAME_CHARS = 100
+MAX_TRIED_NUMBERS = 100
 
 
 class Frame(NamedTuple):
@@ -157,10 +158,13 @@ def make_frame(names: Iterable[Any], columns: Iterable[list[Any]], notes: list[s
 
 
 def unique_name(name: str, used_names: set[str]) -> str:
-    """Reserve the name, with a number if it is used already. Case is ignored."""
+    """Reserve the name, with a number if it is used already. Case is ignored.
+
+    Numbers are left out where very many names are equal: to try each of them takes 10 s for 10,000.
+    """
     found, number = name, 1
     while found.lower() in used_names:
-        number += 1
+        number += 1 if number < MAX_TRIED_NUMBERS else len(used_names)
         found = f"{name}_{number}"
     used_names.add(found.lower())
     return found

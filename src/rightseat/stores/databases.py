@@ -37,6 +37,8 @@ Work = Callable[Concatenate[Connection, P], T]
 
 PART = "store"
 HAS_THREAD = "SELECT EXISTS (SELECT 1 FROM threads WHERE id = ?)"
+SCAN_THREADS = 8
+"""More than the reads that one user may have at a time, so that the lists of another user do not wait for them."""
 REAP_INTERVAL_S = 1.0  # between two searches for workers that died
 
 
@@ -163,7 +165,8 @@ class Sqlite:
         self._eraser = Eraser(self._path)
         if self._is_owner and was_killed:  # perhaps between deleting and erasing
             self._eraser.request()
-        self._scan_thread = ThreadPoolExecutor(1, "rightseat store scan")  # WAL: readers do not wait for writers
+        # readers do not wait for writers: the file has a write-ahead log
+        self._scan_threads = ThreadPoolExecutor(SCAN_THREADS, "rightseat store scan")
         self._writer = SqliteWriter.share(self._path, PART) if self._is_owner else SqliteWriter(self._path)
         url, options = f"sqlite:///{self._path}", {"timeout": BUSY_TIMEOUT_S, "check_same_thread": False}
         writing = create_engine(url, creator=lambda: self._writer.connection, poolclass=StaticPool)
@@ -202,7 +205,7 @@ class Sqlite:
         self._writing.begin()
 
     async def close(self) -> None:
-        await asyncio.to_thread(self._scan_thread.shutdown)
+        await asyncio.to_thread(self._scan_threads.shutdown)
         await self._writer.read(self._writing.close)
         await self._writer.close(PART)
         self._lookup.close()
@@ -254,7 +257,7 @@ class Sqlite:
                 return work(connection, *args, **kwargs)
 
         with self._measured("scan"):
-            return await asyncio.get_running_loop().run_in_executor(self._scan_thread, read)
+            return await asyncio.get_running_loop().run_in_executor(self._scan_threads, read)
 
     async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.read(work, *args, **kwargs)

@@ -186,7 +186,7 @@ BREAKS = {
     "results-by-bytes": Break(
         "what a tool says is bounded by its bytes alone",
         "plugins/sandbox/process.py",
-        "MAX_VALUES = 100_000",
+        "MAX_VALUES = 30_000",
         "MAX_VALUES = 10**9",
         ("lib-hostile-results",),
     ),
@@ -199,9 +199,9 @@ BREAKS = {
     ),
     "any-version": Break(
         "tables of an unknown version are used",
-        "stores/migrations/runner.py",
-        "    except CommandError as error:\n",
-        "    except CommandError as error:\n        return\n",
+        "stores/migrations/__init__.py",
+        "    if before is not None and before not in list_versions():",
+        "    if False:",
         ("old-tables-with-hostile-rows", "old-tables-on-a-fleet"),
     ),
 }

@@ -27,6 +27,7 @@ from rightseat.core.limits.book import (
     UsageKey,
 )
 from rightseat.core.limits.call_labels import CallLabels, use_labels
+from rightseat.core.limits.estimate import weigh_messages
 from rightseat.core.limits.first_call import FirstCall
 from rightseat.core.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.core.limits.meter_context import Metering
@@ -77,6 +78,7 @@ class RunMeter:
         self._run_id = ask.run_id
         self._purpose = ask.purpose
         self._ask = ask
+        self._weights: dict[int, int] = {}
         self.downgrade = ask.downgrade
         self._requests = 1 if is_new and ask.purpose in ("answer", *REQUEST_PURPOSES) else 0  # not counted yet
         self._slot: Hold | None = None
@@ -116,7 +118,8 @@ class RunMeter:
     def _charge_ask(self, model: Model, added_weight: int = 0) -> ModelCharge:
         """A call with the messages of the ask, and with what the agent adds to them."""
         prompt = Prompt(self._ask.messages, (), self._ask.parameters)
-        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_weight)
+        self._weights = self._weights or weigh_messages(self._ask.messages)
+        return ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, added_weight, self._weights)
 
     def _ask_charge(self, key: CounterKey, rule: LimitRule, model: Model | None) -> Charge:
         """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
@@ -248,7 +251,7 @@ class RunMeter:
         `nested` fills while the stream is read: calls of other models, which are counted for themselves.
         """
         agent, purpose = labels.agent, labels.purpose
-        call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt)
+        call = ModelCharge(self._metering.prices, self._metering.reserve, model, prompt, weights=self._weights)
         source = self._source if agent is None else self._source._replace(agent=agent)
         usage = self._usage_key(call.model_key, source.agent, purpose)
         charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)

@@ -1,6 +1,7 @@
 """One model call as limits count it: how much to reserve for it, and what it used."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import msgspec
 
@@ -35,12 +36,19 @@ class ModelCharge:
     """One model call: how much to reserve for it, and what it used."""
 
     def __init__(
-        self, prices: Prices, reserve: Mapping[str, int], model: Model, prompt: Prompt, added_weight: int = 0
+        self,
+        prices: Prices,
+        reserve: Mapping[str, int],
+        model: Model,
+        prompt: Prompt,
+        added_weight: int = 0,
+        weights: Mapping[int, int] = MappingProxyType({}),
     ) -> None:
-        """`reserve` has the bounds of answers, by the name of the model. `added_weight` is not in the prompt yet."""
+        """`reserve` has the bounds of answers, by the name of the model. `added_weight` is not in the prompt yet.
+        `weights` are those of messages that were measured before, see `estimate.weigh_messages`."""
         self.model_key = key_of(model)
         self._price = prices.find(self.model_key, provider_name(model))
-        asked = measure_prompt(prompt)
+        asked = measure_prompt(prompt, weights)
         self.ask_weight = asked.weight
         self.prompt_weight = max(0, asked.weight + added_weight)
         self._size = PromptSize(self.prompt_weight, asked.images)

@@ -6,6 +6,7 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.core.audit import MAX_LINES, AuditLine, AuditQuery
+from rightseat.core.read_limits import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
@@ -32,5 +33,6 @@ class AuditRoute:
         trail = self._runtime.audit_trail
         if trail.store is None:
             return json_response(AuditPage(list(reversed(trail.lines))))
+        await hold_read()
         await trail.write()
         return json_response(AuditPage(await trail.store.list(AuditQuery(limit=MAX_LINES))))

@@ -5,6 +5,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 from rightseat.core.errors import BadRequest
+from rightseat.core.read_limits import hold_read
 from rightseat.core.records import Page, Records, RunQuery, RunRecord
 from rightseat.core.run.transient import TransientRuns
 
@@ -34,6 +35,7 @@ class RunCursor(NamedTuple):
 
 async def list_runs(records: Records, transient: TransientRuns | None, query: RunQuery) -> Page[RunRecord]:
     """A page has at most `query.limit` rows of both kinds."""
+    await hold_read()
     cursor = RunCursor.read(query.after)
     query = msgspec.structs.replace(query, after=cursor.stored)
     stored: Page[RunRecord] = Page(()) if cursor.stored == END else await records.runs(query)

@@ -8,6 +8,7 @@ from starlette.responses import Response
 from rightseat.core.ask import includes_agent
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.messages import Message
+from rightseat.core.read_limits import hold_read
 from rightseat.core.records import MAX_TOTAL, FileRow, RunQuery, RunRecord, ThreadRow
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
@@ -79,6 +80,7 @@ class ThreadRoutes:
         }
 
     async def list(self, request: OperatorRequest) -> Response:
+        await hold_read()
         page = await self._permissions.records.threads(read_thread_query(request))
         lines = [build_thread_line(row, has_words=may_read(request, row)) for row in page.rows]
         is_exact = page.total is not None and page.total < MAX_TOTAL

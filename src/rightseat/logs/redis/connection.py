@@ -26,6 +26,12 @@ WAITING_COMMANDS = (b"XREAD",)  # it waits for new entries, so its duration says
 
 
 def build_pool(url: str) -> ConnectionPool:
+    scheme, _, rest = url.partition("://")
+    if "sentinel" in scheme or "," in rest.partition("/")[0].rpartition("@")[2]:
+        raise ConfigError(
+            "The `url` of the log names several hosts or Redis Sentinel, which is not supported. Give the address of a "
+            'proxy that asks for the role, such as HAProxy; the page "Deploy several replicas" has its configuration.'
+        )
     try:
         return ConnectionPool.from_url(url, protocol=2, socket_timeout=None, socket_connect_timeout=CONNECT_TIMEOUT_S)
     except ValueError as error:

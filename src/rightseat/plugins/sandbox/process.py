@@ -28,7 +28,7 @@ PROGRAM = (
 )
 START_TIMEOUT_S = 20.0  # on a busy machine
 DISK_CHECK_INTERVAL_S = 0.05
-MAX_VALUES = 100_000
+MAX_VALUES = 30_000
 """Objects, arrays, members and items in a line. Ten megabytes of them would hold up the event loop for 2 s and more."""
 
 WorkerMessage = dict[str, Any]

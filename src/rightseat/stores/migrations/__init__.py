@@ -12,6 +12,8 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 
+from rightseat.core.errors import ConfigError
+
 logger = logging.getLogger(__name__)
 
 VERSION_TABLE = "rightseat_version"
@@ -41,6 +43,12 @@ def upgrade_once(connection: Connection) -> bool:
 
 def migrate(connection: Connection, to: str) -> None:
     before = read_version(connection)
+    if before is not None and before not in list_versions():
+        place = connection.engine.url.render_as_string(hide_password=True)
+        raise ConfigError(
+            f"The tables in {place} were made by another version of rightseat: this one does not know their version "
+            f"{before[:40]!r}. Use the newer version, or an empty database."
+        )
     import_module("rightseat.stores.migrations.runner").run_migrations(connection, to)
     if before is not None and before != (after := read_version(connection)):
         logger.info("migrated the tables of threads from version %s to %s", before, after)
@@ -54,5 +62,9 @@ def read_version(connection: Connection) -> str | None:
 
 
 def find_newest() -> str:
+    return max(list_versions())
+
+
+def list_versions() -> set[str]:
     """Files of migrations begin with their version."""
-    return max(file.name.partition("_")[0] for file in (Path(__file__).parent / "versions").glob("[0-9]*.py"))
+    return {file.name.partition("_")[0] for file in (Path(__file__).parent / "versions").glob("[0-9]*.py")}

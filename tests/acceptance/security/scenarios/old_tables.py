@@ -35,7 +35,7 @@ with psycopg.connect(sys.argv[1]) as connection:
 TEXTS = (
     "'); DROP TABLE threads; --", "%s %(a)s :a ?1 $1 {0}", "a\\u0000b", "\u202e\x1b[2J", "x" * 2_000_000, "{{ 7*7 }} ${7*7} #{7*7}", "__import__('os').system('id')",
 )  # fmt: skip
-VERSIONS = ("'; DROP TABLE threads; --", "../../../../tmp/x", "heads", "base", "9999", "0001:head", "0001", "x" * 10_000, "a\x1b[2J")
+VERSIONS = ("'; DROP TABLE threads; --", "../../../../tmp/x", "heads", "base", "head", "9999", "0001:head", "0000", "x" * 32, "a\x1b[2J")
 
 
 def message(text: str) -> str:

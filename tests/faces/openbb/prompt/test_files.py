@@ -7,9 +7,9 @@ import pytest
 from rightseat.core.errors import UnreadableFile
 from rightseat.data.tables import Rows, Tables
 from rightseat.faces.openbb.citations.sources import CitationSource
-from rightseat.faces.openbb.prompt import files
+from rightseat.faces.openbb.prompt import files, results
 from rightseat.faces.openbb.prompt.files import FileService, RequestFiles
-from rightseat.faces.openbb.request.types import DataItem
+from rightseat.faces.openbb.request.types import Data, DataItem
 
 
 async def test_no_more_databases_run_at_once_than_there_are_places_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,3 +41,16 @@ async def test_the_reason_for_a_missing_table_is_reported_with_the_replacement(m
 
     assert shown.text.startswith('[{"tick": 1}')
     assert "characters omitted; The server works on as much data as it can …]" in shown.text
+
+
+async def test_only_the_first_hundred_items_of_a_result_are_shown() -> None:
+    items = tuple(DataItem(f"item {number}.") for number in range(9_900))
+
+    shown = await results.render(
+        Data(items), CitationSource(kind="widget", name="Many"), RequestFiles(FileService(), 8000, [])
+    )
+
+    assert "item 99." in shown.text
+    assert "item 100." not in shown.text
+    assert shown.text.endswith("(9,800 more items of this result are not shown: the limit is 100.)")
+    assert shown.error is None

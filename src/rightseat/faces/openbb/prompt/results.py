@@ -14,6 +14,8 @@ from rightseat.faces.openbb.request.types import CommandResult, DataFailure, Dat
 
 logger = logging.getLogger(__name__)
 
+MAX_ITEMS = 100
+"""Of one result. Each may become a table of its own, which takes some milliseconds."""
 PLAIN_TYPES = ("", "object", "txt", "md", "html", "json", "text")
 """Data types that are shown unchanged if short."""
 
@@ -26,10 +28,12 @@ async def render(datum: Datum, source: CitationSource, files: RequestFiles) -> R
     if isinstance(datum, CommandResult):
         has_failed = datum.status == "error"
         return RenderedData(as_text(datum.value), "client_failed" if has_failed else None)
-    parts = await asyncio.gather(*(render_item(item, source, files) for item in datum.items))
+    parts = await asyncio.gather(*(render_item(item, source, files) for item in datum.items[:MAX_ITEMS]))
     source.citable = source.citable and any(item.citable for item in datum.items)
     source.extra_citations = datum.extra_citations
     source.has_failed = bool(parts) and all(part.error for part in parts)
+    if left := len(datum.items) - len(parts):
+        parts.append(RenderedData(f"({left:,} more items of this result are not shown: the limit is {MAX_ITEMS}.)"))
     return join(parts)
 
 
