@@ -58,6 +58,8 @@ from rightseat.core.response_headers import add_response_headers
 
 logger = logging.getLogger(__name__)
 
+WEIGHT_BETWEEN_PAUSES = 20_000_000
+"""A megabyte of text, which takes 4 ms to weigh."""
 TAKE_OVER_TIMEOUT_S = 60.0  # as long as the run itself waits for the store
 CUT_HEADER = "x-rightseat-warning"
 DOWNGRADED_HEADER = "x-rightseat-downgraded"
@@ -92,7 +94,9 @@ class RunMeter:
         It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
         `continues` is the run whose question the ask answers, which the caller has found to be open.
         """
-        rules = self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS))
+        rules = list(self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS)))
+        if rules and model is not None:
+            await self._weigh_ask()
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose in REQUEST_PURPOSES:
             charges = [one for one in charges if one.rule.kind != "runs"]
@@ -101,6 +105,17 @@ class RunMeter:
         if charges:
             call = self._expect_call(model) if model is not None else None
             await self._take(charges, call=call, continues=continues)
+
+    async def _weigh_ask(self) -> None:
+        """Other tasks have their turn after each part of a large ask."""
+        unpaused = 0
+        for message in self._ask.messages:
+            known = weigh_messages((message,))
+            self._weights |= known
+            unpaused += sum(known.values())
+            if unpaused > WEIGHT_BETWEEN_PAUSES:
+                unpaused = 0
+                await asyncio.sleep(0)
 
     def _expect_call(self, model: Model) -> Reserve | None:
         """The first call, if its size can be predicted. An ask that answers a question calls tools before the model."""
