@@ -1,6 +1,8 @@
 """A copilot below the paths of other applications."""
 
 import logging
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -173,3 +175,19 @@ def test_the_whole_path_is_restored(scope: dict[str, Any], path: str, root: str)
     restored = restore_path(scope)
 
     assert (restored["path"], restored.get("root_path", "")) == (path, root)
+
+
+LARGE = ("aiohttp", "alembic", "cryptography", "graphql", "mcp", "strawberry", "rich")
+IMPORTED = f"""
+import sys
+from rightseat import Copilot
+Copilot().router()
+print([name for name in {LARGE} if name in sys.modules])
+"""
+
+
+def test_building_a_router_imports_no_large_package_that_only_some_copilots_need() -> None:
+    """An application pays for each at its start, in processor time and memory."""
+    done = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True)
+
+    assert (done.stdout, done.stderr) == ("[]\n", "")

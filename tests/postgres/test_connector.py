@@ -2,7 +2,10 @@
 
 import asyncio
 import secrets
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -133,3 +136,38 @@ async def test_queries_of_plugins_are_limited_through_a_pooler(database: str) ->
         await direct.close()
 
     assert result.rows == [['""', "on"]]
+
+
+LAUNCH = """
+import asyncio, sys
+from rightseat.engines.dbos.system import DbosSystem
+
+async def launch():
+    system = DbosSystem(sys.argv[1], "launches")
+    print("ready", flush=True)
+    sys.stdin.read()
+    await system.launch(asyncio.sleep)
+    await system.shut_down()
+
+asyncio.run(launch())
+"""
+
+
+async def test_servers_that_start_at_once_create_the_tables_of_the_engine_one_after_the_other(database: str) -> None:
+    """DBOS locks its migrations in a session, and the pooler gives several servers the same one."""
+    async with asyncio.timeout(120), pgbouncer("transaction", 8) as port:
+        command = (sys.executable, "-c", LAUNCH, database.replace(":5432", f":{port}"))
+        servers = [
+            await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE) for _ in range(4)
+        ]
+        try:
+            for server in servers:
+                assert server.stdout
+                await server.stdout.readline()
+            ended = await asyncio.gather(*(server.communicate(b"") for server in servers))
+        finally:
+            for server in servers:
+                with suppress(ProcessLookupError):
+                    server.kill()
+
+    assert [server.returncode for server in servers] == [0] * 4, [errors.decode()[-300:] for _, errors in ended]

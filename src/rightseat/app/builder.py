@@ -4,8 +4,9 @@ import inspect
 from collections.abc import AsyncIterator, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rightseat import parts
 from rightseat.access.authenticator import Authenticator
@@ -24,7 +25,7 @@ from rightseat.app.opening import Opening
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
-from rightseat.config.limits import build_limits
+from rightseat.config.limits import WebhookOptions, build_limits
 from rightseat.core.admission import Admission
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.audit import StoresAudit
@@ -56,8 +57,10 @@ from rightseat.egress.redaction import Redactor, find_option_secrets, redact_log
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
 from rightseat.stores.files import MemoryArtifacts
-from rightseat.telemetry.budget_webhook import BudgetWebhook
 from rightseat.telemetry.recent import RecentMetrics
+
+if TYPE_CHECKING:
+    from rightseat.telemetry.budget_webhook import BudgetWebhook
 
 USAGE_DELAY_S = 5.0  # without limits, usage is written so late at most, for all runs together
 MIN_SECRET_CHARS = 8  # placeholders such as `ollama` are no secrets, and occur in many log lines
@@ -140,7 +143,7 @@ def assemble(
     recent = RecentMetrics() if has_operators else None
     observers = [*build_observers(config), *([recent] if recent else ())]
     authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads), host)
-    webhook = BudgetWebhook(config.limits_webhook) if config.limits_webhook else None
+    webhook = build_webhook(config.limits_webhook) if config.limits_webhook else None
     metering = counter.metering = build_metering(config, threads, registry.models, webhook)
     identity_provider = build_identity_provider(config)
     lease = threads.lease if isinstance(threads, HoldsLease) else None
@@ -205,6 +208,12 @@ def assemble(
     )
 
 
+def build_webhook(options: WebhookOptions) -> "BudgetWebhook":
+    """Imported here: it has the HTTP client, which is large."""
+    found: BudgetWebhook = import_module("rightseat.telemetry.budget_webhook").BudgetWebhook(options)
+    return found
+
+
 @contextmanager
 def explaining_full_storage(folder: Path) -> Iterator[None]:
     """Raises `ConfigError` for a full disk, whichever part finds it."""
@@ -220,7 +229,7 @@ def explaining_full_storage(folder: Path) -> Iterator[None]:
 
 
 def build_metering(
-    config: Config, threads: Threads, models: Mapping[str, Model], webhook: BudgetWebhook | None
+    config: Config, threads: Threads, models: Mapping[str, Model], webhook: "BudgetWebhook | None"
 ) -> Metering | None:
     """What is counted in the store; None if the configuration has neither limits nor the face `usage`."""
     if not config.limits and all(face.type != "usage" for face in config.faces):

@@ -4,7 +4,8 @@ import logging
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from pydantic import ConfigDict, SecretStr
@@ -13,9 +14,11 @@ from rightseat.core.limits.estimate import estimate_tokens
 from rightseat.core.limits.metered_calls import reserve_call
 from rightseat.core.limits.single_call import TokenCounts
 from rightseat.core.types import JSON_ERRORS
-from rightseat.egress.client import Client
 from rightseat.egress.network import NetworkOptions
-from rightseat.egress.transport import TransportError
+
+if TYPE_CHECKING:
+    from rightseat.egress.client import Client
+    from rightseat.egress.transport import TransportError
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +67,8 @@ class Transcriber:
         headers = {"content-type": f"multipart/form-data; boundary={self._boundary}"}
         if options.api_key:
             headers["authorization"] = f"Bearer {options.api_key.get_secret_value()}"
-        self._client = Client(options.base_url, headers, timeout=60, network=options)
+        self._client: Client = import_here("client").Client(options.base_url, headers, timeout=60, network=options)
+        self._failure: type[TransportError] = import_here("transport").TransportError
 
     async def transcribe(self, recording: Recording, fields: Mapping[str, str] | None = None) -> str:
         """`fields` are added to the form. Raises `TranscriptionFailed`, or a `LimitExceeded` of a budget."""
@@ -81,7 +85,7 @@ class Transcriber:
         try:
             async with self._client.post("/audio/transcriptions", body) as response:
                 text = await response.text(max_bytes=2**20, timeout=60.0)
-        except TransportError as error:
+        except self._failure as error:
             logger.warning("%s: %s", self._options.base_url, error)
             message = "The transcription server cannot be reached."
             raise TranscriptionFailed("network_error", message, 502, retryable=True) from error
@@ -91,6 +95,11 @@ class Transcriber:
             logger.warning("%s returned HTTP %d: %s", self._options.base_url, response.status, text[:500])
             raise explain_status(response.status)
         return read_response(text)
+
+
+def import_here(name: str) -> Any:
+    """A module of the client, imported by the first transcriber: aiohttp is large, and faces need the options only."""
+    return import_module(f"rightseat.egress.{name}")
 
 
 def explain_status(status: int) -> TranscriptionFailed:

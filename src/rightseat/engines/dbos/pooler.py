@@ -1,5 +1,9 @@
 """How DBOS uses PostgreSQL through a pooler: without prepared statements and settings of a session."""
 
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -8,6 +12,13 @@ from sqlalchemy import Engine, NullPool, create_engine, make_url
 from rightseat.core.errors import ConfigError
 from rightseat.postgres.addresses import read_url
 
+logger = logging.getLogger(__name__)
+
+LAUNCH_LOCK = 0x52534542  # the advisory lock that a process holds while it launches DBOS
+# Without a parameter, so that the transaction keeps no snapshot, for which CREATE INDEX CONCURRENTLY would wait.
+TAKE_LAUNCH_LOCK = f"SELECT pg_try_advisory_xact_lock({LAUNCH_LOCK})"
+LAUNCH_TIMEOUT_S = 60.0
+LAUNCH_RETRY_S = 0.1
 CONNECT_TIMEOUT_S = 10
 CONNECT_ARGS: dict[str, Any] = {"prepare_threshold": None, "connect_timeout": CONNECT_TIMEOUT_S}
 
@@ -23,6 +34,26 @@ def has_pooler(url: str) -> bool:
         raise ConfigError(
             f"The engine `dbos` cannot reach its database: {cause.rstrip('.')}. Is it running, and is its `url` right?"
         ) from error
+
+
+@contextmanager
+def hold_launch_lock(url: str) -> Iterator[None]:
+    """One process at a time: DBOS locks its migrations in a session, which a pooler in transaction mode does not keep.
+
+    This lock is held in a transaction, which keeps one of the pooler's connections. Those that wait keep none.
+    """
+    with psycopg.connect(read_url(url, "the engine"), autocommit=True, **CONNECT_ARGS) as connection:
+        until = time.monotonic() + LAUNCH_TIMEOUT_S
+        while True:
+            with connection.transaction():
+                (is_held,) = connection.execute(TAKE_LAUNCH_LOCK).fetchone() or (False,)
+                if not is_held and time.monotonic() > until:
+                    logger.warning("another server has launched its engine for %.0f s; not waiting", LAUNCH_TIMEOUT_S)
+                    is_held = True
+                if is_held:
+                    yield
+                    return
+            time.sleep(LAUNCH_RETRY_S)
 
 
 def build_engine(url: str) -> Engine:

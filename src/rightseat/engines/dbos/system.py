@@ -8,8 +8,9 @@ import asyncio
 import logging
 import secrets
 import sqlite3
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from dbos import error as dbos_errors
 from sqlalchemy import Engine, create_engine, inspect
 
 from rightseat.core.errors import ConfigError, NotConfigured
-from rightseat.engines.dbos.pooler import CONNECT_ARGS, build_engine, has_pooler
+from rightseat.engines.dbos.pooler import CONNECT_ARGS, build_engine, has_pooler, hold_launch_lock
 from rightseat.erasure import Eraser, clean_file, erase_now, overwrite_deleted
 from rightseat.parts import private_file, private_folder
 from rightseat.postgres.addresses import write_for_sqlalchemy
@@ -82,7 +83,8 @@ class DbosSystem:
         DBOS(config=self._config())
         DBOS.listen_queues([QUEUE])
         try:
-            DBOS.launch()
+            async with self._launch_lock():
+                DBOS.launch()
             await DBOS.register_queue_async(
                 QUEUE, polling_interval_sec=QUEUE_POLL_INTERVAL_S, on_conflict="always_update"
             )
@@ -91,6 +93,18 @@ class DbosSystem:
             raise ConfigError(f"The engine `dbos` cannot start: {error}") from error
         if isinstance(self._where, Path):
             self._eraser = Eraser(self._where)
+
+    @asynccontextmanager
+    async def _launch_lock(self) -> AsyncIterator[None]:
+        if isinstance(self._where, Path) or not self._has_pooler:
+            yield
+            return
+        lock = hold_launch_lock(self._where)
+        await asyncio.to_thread(lock.__enter__)
+        try:
+            yield
+        finally:
+            await asyncio.to_thread(lock.__exit__, None, None, None)
 
     async def shut_down(self) -> None:
         await asyncio.to_thread(DBOS.destroy)

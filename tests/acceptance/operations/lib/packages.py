@@ -57,14 +57,19 @@ def find(name: str) -> Program:
     return Program((path,), {"LD_LIBRARY_PATH": str(root / LIBRARIES)})
 
 
-def newer_pgbouncer() -> Program:
-    """One that knows `max_prepared_statements` (1.21 or newer), with its own C library if Debian's next version has it."""
+def newer_pgbouncer(folder: Path) -> Program:
+    """One that knows `max_prepared_statements` (1.21 or newer), with its own C library if Debian's next version has it.
+
+    As root it runs as another user, who may not look into the home folder of root: then `folder` gets a copy.
+    """
     ours = find("pgbouncer")
     if _version(ours) >= (1, 21):
         return ours
     root = CACHE / NEWER
     if not _program(root, "pgbouncer"):
         _unpack(NEWER_PGBOUNCER, root, NEWER)
+    if os.geteuid() == 0:
+        root = shutil.copytree(root, folder / NEWER, symlinks=True, dirs_exist_ok=True)
     loader = root / LIBRARIES / "ld-linux-x86-64.so.2"
     program = Program((str(loader), "--library-path", str(root / LIBRARIES), str(root / "usr/sbin/pgbouncer")))
     if not loader.exists() or _version(program) < (1, 21):

@@ -255,7 +255,7 @@ async def test_a_crash_loop_is_named_until_the_server_starts(
     async with asyncio.timeout(30), server_process(options) as backend, unneeded:
         early = backend.find_crash_loop()
         await until(lambda: backend.find_crash_loop() is not None)
-        found = backend.find_crash_loop()
+        found, told = backend.find_crash_loop(), backend.status()
         await until(lambda: unneeded._exits > process.CRASH_LOOP_EXITS)
         ignored = unneeded.find_crash_loop()
         replace_program(options.binary, working)
@@ -265,6 +265,7 @@ async def test_a_crash_loop_is_named_until_the_server_starts(
     assert (early, ignored, again) == (None, None, None)
     assert found is not None
     assert found.startswith("its server crashed ")
+    assert told.startswith("The model m.gguf cannot be loaded: its server crashed ")
     assert found.endswith(f" times in a row and was killed by SIGILL: {process.ILLEGAL_INSTRUCTION}")
     assert f"m.gguf: {process.ILLEGAL_INSTRUCTION}" in caplog.messages
 

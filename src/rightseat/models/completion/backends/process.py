@@ -137,6 +137,8 @@ class ServerProcess:
         """Return the progress as a sentence for clients."""
         if self.ready.is_set():
             return f"The model {self.model.name} is loaded."
+        if self._exit_reason and (loop := self.find_crash_loop()):
+            return f"The model {self.model.name} cannot be loaded: {loop}."
         if self._exit_reason:
             return f"The server of the model {self.model.name} {self._exit_reason} and is being restarted."
         seconds, share = time.monotonic() - self._started_at, loaded_share(self.pid, self._header.size)
@@ -152,7 +154,8 @@ class ServerProcess:
 
     def _ready_server(self) -> LlamaCpp:
         if self._server is None or not self.ready.is_set():
-            raise ModelLoading(f"{self.status()} Try again in a moment.")
+            is_crashing = self.find_crash_loop() is not None
+            raise ModelLoading(self.status() if is_crashing else f"{self.status()} Try again in a moment.")
         return self._server
 
     async def _supervise(self, command: list[str]) -> None:
