@@ -35,8 +35,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def install(machine: Machine) -> None:
-    environment, packages, *commands, edit = read_commands(PAGE, "## With systemd", 0)
-    reload, start, *_ = read_commands(PAGE, "## With systemd", 1)
+    environment, packages, *commands = read_commands(PAGE, "## With systemd", 0)
+    make_key, edit = read_commands(PAGE, "## With systemd", 1)
+    reload, start, *_ = read_commands(PAGE, "## With systemd", 2)
     assert (environment, packages) == (  # `boot` has done both
         "sudo python3 -m venv /opt/rightseat",
         "sudo /opt/rightseat/bin/pip install .",
@@ -44,6 +45,7 @@ def install(machine: Machine) -> None:
     assert edit == "sudoedit /etc/rightseat/environment"
     for command in commands:
         machine.run("sh", "-c", f"cd /opt/checkout && {command.removeprefix('sudo ')}")
+    assert "rs_" in machine.run(*shlex.split(make_key))
     machine.write("/etc/rightseat/environment", f"OPENAI_API_KEY=sk-nobody\nRIGHTSEAT_KEY={KEY}\n")
     configuration = machine.run("cat", "/etc/rightseat/rightseat.yaml")
     model = f"  default: {{type: scripted, chunk_delay: {CHUNK_DELAY_S}}}"

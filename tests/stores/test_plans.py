@@ -102,6 +102,7 @@ def fill(connection: Connection) -> None:
     add_rows(connection, tables.threads, threads)
     add_rows(connection, tables.runs, runs)
     add_rows(connection, tables.messages, [describe_message(n) for n in range(THREADS)])
+    add_rows(connection, tables.message_texts, [describe_text(n) for n in range(THREADS)])
     add_rows(connection, tables.interrupts, [describe_question(n, at) for n, at in enumerate(times)])
     if connection.dialect.name == "postgresql":
         connection.execute(text("ANALYZE"))
@@ -109,6 +110,10 @@ def fill(connection: Connection) -> None:
 
 def describe_message(number: int) -> dict[str, object]:
     return {"thread_id": f"t{number}", "position": 0, "id": f"m{number}", "message": '{"role": "user", "parts": []}'}
+
+
+def describe_text(number: int) -> dict[str, object]:
+    return {"thread_id": f"t{number}", "position": 0, "text": "hello"}
 
 
 def describe_question(number: int, at: str) -> dict[str, object]:
