@@ -4,10 +4,14 @@ A block that shows a part of something is marked: the line `<!-- excerpt -->` st
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
+from types import ModuleType
 from typing import NamedTuple
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("README.md"))]
@@ -40,3 +44,9 @@ def read_blocks(page: Path) -> Iterator[Block]:
         line = text.count("\n", 0, match.start("indent")) + 1
         place = f"{page.relative_to(ROOT)}:{line}"
         yield Block(place, match["language"], match["title"], dedent(match["code"]), match["mark"] is not None)
+
+
+def forget_module(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Now and after the test, for another page has a module of the same name."""
+    monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    del sys.modules[name]

@@ -8,7 +8,6 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ import yaml
 from rightseat import config
 from rightseat.cli import main
 from tests.clients import test_react_app
-from tests.docs.blocks import BLOCK, PAGES, ROOT, Block, find_blocks
+from tests.docs.blocks import BLOCK, PAGES, ROOT, Block, find_blocks, forget_module
 
 CHECKED = {"caddy", "console", "ini", "json", "jsx", "nginx", "python", "sh", "toml", "tsx", "yaml"}
 PROSE = {"diff", "markdown", "sql", "text"}
@@ -64,7 +63,7 @@ def write_modules(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
     page = block.place.partition(":")[0]
     python = "\n".join(one.code for one in find_blocks("python") if one.place.startswith(f"{page}:"))
     for module, name in set(re.findall(r"\b(my_\w+):(\w+)", block.code)):
-        monkeypatch.delitem(sys.modules, module, raising=False)
+        forget_module(module, monkeypatch)
         if re.search(rf"\bdef {name}\b", python):
             Path(f"{module}.py").write_text(python)
     monkeypatch.syspath_prepend(MODULES)

@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from rightseat import app, config
 from rightseat.core.loop.toolset import with_approval
 from rightseat.core.tools import Approval
 from rightseat.toolboxes.functions import make_tool
+from tests.docs.blocks import forget_module
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "copilotkit.md").read_text()
 KEYS = {"OPENAI_API_KEY": "sk-123456789", "ALICE_KEY": "key-of-alice-1234567", "BOB_KEY": "key-of-bob-123456789"}
@@ -21,7 +21,7 @@ def _tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page's Python, in one module from its first block to its last."""
     (tmp_path / "my_tools.py").write_text("\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "my_tools", raising=False)
+    forget_module("my_tools", monkeypatch)
     monkeypatch.chdir(tmp_path)
 
 

@@ -9,6 +9,7 @@ from rightseat import app, config
 from rightseat.core.errors import AgentNotFound, InternalError
 from rightseat.core.events import RunFinished
 from rightseat.faces.copilotkit.graphql import values
+from tests.docs.blocks import forget_module
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "copilotkit-graphql.md").read_text()
 TOOLS, HOOKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -18,6 +19,8 @@ TOOLS, HOOKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 def _modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_tools.py").write_text(TOOLS)
     (tmp_path / "my_hooks.py").write_text(HOOKS)
+    for module in ("my_tools", "my_hooks"):
+        forget_module(module, monkeypatch)
     monkeypatch.syspath_prepend(tmp_path)
 
 
