@@ -14,7 +14,6 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, overload
 
@@ -25,12 +24,12 @@ from starlette.types import ASGIApp
 from rightseat import app, config, parts
 from rightseat.access.host_login import Authenticate, HostLogin, check_principal
 from rightseat.app import Assembly
-from rightseat.config import Access, Config, ConfiguredPart, Server
+from rightseat.config import Access, Server
 from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.live import LIVE_TYPE
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
-from rightseat.copilot import embedding
+from rightseat.copilot import mounts, storage
 from rightseat.copilot.agent_options import AgentOptions
 from rightseat.copilot.arguments import CopilotArguments, FaceName, read_arguments
 from rightseat.copilot.file_writer import write_file
@@ -180,7 +179,7 @@ class Copilot:
 
     def _assemble(self, is_in_memory: bool) -> Assembly:
         """Files are shared: the workers of this application are processes that do not know each other."""
-        found = in_memory(self._config) if is_in_memory else self._config
+        found = storage.in_memory(self._config) if is_in_memory else self._config
         return app.assemble(
             found, [self._functions], is_worker=True, host=self._host, hooks=self._hooks, doubles=self._doubles
         )
@@ -197,7 +196,7 @@ class Copilot:
                     "model with `copilot.override(model=…)`."
                 )
         if self._serving.is_own:
-            check_storage(self._config)
+            storage.check(self._config)
 
     @property
     def runtime(self) -> Runtime:
@@ -274,14 +273,14 @@ class Copilot:
     # Inside of an application
 
     @property
-    def lifespan(self) -> embedding.Lifespan:
+    def lifespan(self) -> mounts.Lifespan:
         """Opens the copilot, for an application that mounts it: `FastAPI(lifespan=copilot.lifespan)`."""
 
         @asynccontextmanager
         async def open(application: Any) -> Any:
             self._warn_of_open_access()
             async with self._serving.opened(application):
-                logger.info("threads are kept in %s", describe_storage(self._config))
+                logger.info("threads are kept in %s", storage.describe(self._config))
                 yield
 
         return open
@@ -294,14 +293,14 @@ class Copilot:
 
             app.include_router(copilot.router(), prefix="/ai")
         """
-        return embedding.build_router_to_include(self._serving, self.lifespan, self._config.server.public_url)
+        return mounts.build_router_to_include(self._serving, self.lifespan, self._config.server.public_url)
 
     def asgi(self) -> ASGIApp:
         """An application to mount in another one, whose lifespan opens the copilot.
 
         app = Starlette(routes=[Mount("/ai", copilot.asgi())], lifespan=copilot.lifespan)
         """
-        return embedding.build_mounted(self._serving, self.lifespan, self._config.server.public_url)
+        return mounts.build_mounted(self._serving, self.lifespan, self._config.server.public_url)
 
     def wrap(self, application: ASGIApp, *, path: str) -> ASGIApp:
         """An application with the copilot below `path`, for Django and others that have no lifespan.
@@ -310,7 +309,7 @@ class Copilot:
         """
         if not path.startswith("/") or not path.strip("/"):
             raise ConfigError(f"The path {path!r} should begin with a slash, such as '/ai'.")
-        return embedding.WrappedApplication(application, self.asgi(), path.rstrip("/"), self.lifespan)
+        return mounts.WrappedApplication(application, self.asgi(), path.rstrip("/"), self.lifespan)
 
     def app(self, *, origins: Sequence[str] | None = None, hosts: Sequence[str] | None = None) -> FastAPI:
         """An application that is ready to be served.
@@ -321,7 +320,7 @@ class Copilot:
         changes = {name: value for name, value in settings.items() if value is not None}
         server = Server(**{**self._config.server.model_dump(), **changes})
         self._host.names, self._host.origins = server.names, server.origins or ()
-        switched = embedding.build_switched_router(self._serving, self.lifespan, server.public_url)
+        switched = mounts.build_switched_router(self._serving, self.lifespan, server.public_url)
         return app.application(self._serving.current.assembly, server, switched)
 
     def _warn_of_open_access(self) -> None:
@@ -494,47 +493,3 @@ def is_in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def in_memory(found: Config) -> Config:
-    """The same configuration without storage, and so without durable runs."""
-    plain = config.in_memory(found)
-    engine = config.parse("", environ={}).engine
-    return replace(plain, engine=engine, agents={name: make_transient(part) for name, part in found.agents.items()})
-
-
-def make_transient(agent: ConfiguredPart) -> ConfiguredPart:
-    if not getattr(agent.options, "durable", False):
-        return agent
-    return replace(agent, options=agent.options.model_copy(update={"durable": False}))
-
-
-def find_state_file(found: Config) -> Path | None:
-    """The file of the threads; None if they are elsewhere."""
-    options = found.threads.options
-    path = getattr(options, "path", None)
-    return path if isinstance(path, Path) and getattr(options, "url", None) is None else None
-
-
-def describe_storage(found: Config) -> str:
-    file = find_state_file(found)
-    if file is not None:
-        return str(file)
-    return "the memory of this process" if found.threads.type == "memory" else "a database"
-
-
-def check_storage(found: Config) -> None:
-    """Raises `ConfigError` if threads could not be written, before the first user finds out."""
-    file = find_state_file(found)
-    if file is None:
-        return
-    try:
-        parts.private_folder(file.parent)
-        is_writable = os.access(file.parent, os.W_OK)
-    except ConfigError:
-        is_writable = False
-    if not is_writable:
-        raise ConfigError(
-            f"Threads would be kept in {file.parent.absolute()}, which cannot be written. Set `state_dir=` to another "
-            "folder, or `database=` to 'postgresql://…' or 'memory'."
-        )

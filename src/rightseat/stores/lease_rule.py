@@ -4,7 +4,7 @@ A process renews the row of its lease four times in a lease, and each renewal wr
 this one has seen its row unchanged for a whole lease of its own monotonic time. No clock of the database or of another
 machine decides, so it harms nothing if one is set, or if a standby takes over whose clock is wrong.
 
-While the database is away, nobody can renew. So a process judges others only while its own renewals succeed in time. It
+While the database is away, none can renew. So a process judges others only while its own renewals succeed in time. It
 forgets what it has seen when one of them failed or was late: from then on, all who live have had the same chance.
 
 A killed process is found in half a lease. The operating system closes the connection that renewed its row, and the

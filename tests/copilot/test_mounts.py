@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
 
 from rightseat import Copilot
-from rightseat.copilot.embedding import restore_path
+from rightseat.copilot.mounts import restore_path
 from rightseat.core.errors import ConfigError
 from rightseat.faces import OpenBB
 from tests.copilot.echo import RUN, Echo, run_input
