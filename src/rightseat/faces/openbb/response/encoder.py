@@ -76,6 +76,7 @@ STOPPED = "\n\nThe answer was stopped."
 UNSUPPORTED = "The agent called {names}, which Workspace cannot run. Nothing was done."
 UNAPPROVED = "{names} needs approval, and Workspace cannot ask for it here. Nothing was done. {permission}"
 UNANSWERABLE = "The agent asks: {message} Workspace cannot answer it, so the agent is waiting."
+UNDRAWN = "Workspace cannot draw the chart {name}. The answer ends with a link to it."
 CALL_PREVIEW = "\n\n{name} will be called with: {arguments}"
 
 
@@ -251,13 +252,15 @@ class ResponseEncoder:
     # Flows
 
     def _flow_artifact(self, value: dict[str, Any]) -> Iterator[bytes]:
-        """Show a chart if Workspace can draw it; other charts, and files, become links at the end."""
+        """Show a chart if Workspace can draw it. Other charts become links at the end, with a warning; so do files,
+        without one."""
         if value.get("kind") == "chart":
             name = artifacts.escape_markers(str(value.get("name") or "Chart"))
             try:
                 drawn = flows.write_chart(value, name)
-            except BadRequest:
-                pass
+            except BadRequest as error:
+                step = StatusStep(UNDRAWN.format(name=name), [{"error": error.message}])
+                yield from self._status(events.status(step, "WARNING"))
             else:
                 yield from self._artifact(drawn | {"name": self._session.unique_name(name)})
                 return
