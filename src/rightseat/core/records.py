@@ -10,9 +10,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-from rightseat.core.ask import AgentNames, includes_agent
+from rightseat.core.ask import AgentNames, Ask, includes_agent
+from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.threads import Pending
-from rightseat.core.usage import ModelUsage
+from rightseat.core.usage import ModelUsage, RunTotals
 
 Row = TypeVar("Row")
 
@@ -108,7 +109,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     """A run that is stored, or a transient one that the server remembers.
 
     `outcome` is that of the last event, `failed`, or None while it runs. `code` is the error of a failed run.
-    `has_questions` means that the run ended with questions to a person, `is_waiting` that one of them is still open.
+    `has_questions` means that the run ended with questions to a person, `is_waiting` that one of them is still open;
+    both are None if that is unknown: the questions of a transient run are stored by its face.
     Tokens are None if no model has reported them, and calls until the run has finished. `flow` is the first flow that
     ran in it, as `plugin.flow`; `models` has the calls and tokens of each model. `asked_at` is the end of the run whose
     question this run answers; None if it answers none.
@@ -123,8 +125,8 @@ class RunRecord(msgspec.Struct, frozen=True):
     ended_at: str | None = None
     outcome: str | None = None
     code: str | None = None
-    has_questions: bool = False
-    is_waiting: bool = False
+    has_questions: bool | None = None
+    is_waiting: bool | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
@@ -142,6 +144,59 @@ class RunRecord(msgspec.Struct, frozen=True):
     def waited_seconds(self) -> float | None:
         """How long the question waited for a person until this run answered it."""
         return seconds_between(self.asked_at, self.started_at)
+
+
+class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a run once it has ended, in the fields of `RunRecord`."""
+
+    ended_at: str
+    outcome: str
+    code: str | None
+    has_questions: bool
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    model_calls: int | None
+    tool_calls: int | None
+    flow: str | None
+    models: Sequence[ModelUsage]
+
+
+def begin_record(ask: Ask, started_at: str, asked_at: str | None) -> RunRecord:
+    """The record of a run that begins."""
+    return RunRecord(
+        id=ask.run_id,
+        thread=ask.thread_id,
+        user=ask.principal.id,
+        agent=ask.agent,
+        face=ask.face or None,
+        started_at=started_at,
+        has_questions=False,
+        is_waiting=False,
+        asked_at=asked_at,
+    )
+
+
+def describe_end(last: RunFinished | RunFailed, totals: RunTotals | None, ended_at: str) -> RunEnd:
+    """Without `totals`, calls and tokens are unknown."""
+    usage = totals and totals.usage
+    return RunEnd(
+        ended_at=ended_at,
+        outcome=last.outcome if isinstance(last, RunFinished) else "failed",
+        code=last.code if isinstance(last, RunFailed) else None,
+        has_questions=isinstance(last, RunFinished) and bool(last.interrupts),
+        input_tokens=usage and usage.input_tokens,
+        output_tokens=usage and usage.output_tokens,
+        cache_read_tokens=usage and usage.cache_read_tokens,
+        model_calls=totals and totals.model_calls,
+        tool_calls=totals and totals.tool_calls,
+        flow=totals and totals.flow,
+        models=totals.models if totals else (),
+    )
+
+
+def end_record(record: RunRecord, end: RunEnd) -> RunRecord:
+    return msgspec.structs.replace(record, **msgspec.structs.asdict(end))
 
 
 class FileRow(msgspec.Struct, frozen=True):
@@ -175,7 +230,7 @@ class Records(Protocol):
     async def visit_runs(self, query: RunQuery, visit: Callable[[RunRecord], object]) -> bool:
         """Call `visit` with each run, the most recently started first, up to `query.limit`.
 
-        Returns whether these are all. `has_questions` and `is_waiting` are not read.
+        Returns whether these are all. `has_questions` and `is_waiting` may be None: a SQL store does not read them.
         """
         ...
 

@@ -8,12 +8,12 @@ from sqlalchemy.exc import IntegrityError
 from rightseat.core.ended_sessions import EndedSession
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.prepared import PreparedStatement
+from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import ended_sessions
 
 COLUMNS = ended_sessions.c
-FIND = PreparedStatement(
-    select(COLUMNS.number, COLUMNS.id, COLUMNS.expires_at).where(COLUMNS.number > bindparam("after", type_=Integer))
-)
+SESSION_ROWS = StructRows(EndedSession, {"number": COLUMNS.number, "id": COLUMNS.id, "expires_at": COLUMNS.expires_at})
+FIND = PreparedStatement(select(*SESSION_ROWS.columns).where(COLUMNS.number > bindparam("after", type_=Integer)))
 
 
 class SqlEndedSessions:
@@ -27,7 +27,7 @@ class SqlEndedSessions:
             return  # another request ended it at the same moment
 
     async def find(self, after: int) -> Sequence[EndedSession]:
-        return [EndedSession(*row) for row in await self._database.poll(FIND, {"after": after})]
+        return [SESSION_ROWS.read(row) for row in await self._database.poll(FIND, {"after": after})]
 
 
 def add(connection: Connection, id: str, expires_at: float) -> None:

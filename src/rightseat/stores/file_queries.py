@@ -6,12 +6,22 @@ from sqlalchemy import Connection, bindparam, delete, insert, select
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask
 from rightseat.stores import rows
+from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import files
 from rightseat.stores.thread_queries import OWNER
 
 ADD_FILE = insert(files)
-FILE = select(files.c.id, files.c.agent, files.c.name, files.c.media_type, files.c.content)
-FILE = FILE.where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
+FILE_ROWS = StructRows(
+    StoredArtifact,
+    {
+        "id": files.c.id,
+        "agent": files.c.agent,
+        "name": files.c.name,
+        "media_type": files.c.media_type,
+        "content": files.c.content,
+    },
+)
+FILE = select(*FILE_ROWS.columns).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
 TAKE_FILE = delete(files).where(files.c.id == bindparam("of_file"), files.c.owner == OWNER)
 FILES_WITHOUT_THREAD = (
     select(files.c.id)
@@ -34,7 +44,7 @@ def replace_file(connection: Connection, ask: Ask, stored: StoredArtifact) -> No
 
 def find_file(connection: Connection, id: str, owner: str) -> StoredArtifact | None:
     found = connection.execute(FILE, {"of_file": id, "of_owner": owner}).first()
-    return None if found is None else StoredArtifact(*found)
+    return None if found is None else FILE_ROWS.read(found)
 
 
 def take_file(connection: Connection, id: str, owner: str, media_type: str) -> StoredArtifact | None:

@@ -20,6 +20,9 @@ from rightseat.core.records import (
     RunRecord,
     ThreadQuery,
     ThreadRow,
+    begin_record,
+    describe_end,
+    end_record,
     is_wanted_run,
 )
 from rightseat.core.threads import Pending, RunRow, Summary, ThreadCursor, read_cursor
@@ -59,16 +62,7 @@ class StoredThread:
                 raise RunExists(run.id)
 
     def begin_run(self, ask: Ask) -> None:
-        run = RunRecord(
-            id=ask.run_id,
-            thread=ask.thread_id,
-            user=self.owner,
-            agent=ask.agent,
-            face=ask.face or None,
-            started_at=rows.now(),
-            asked_at=self._find_question_time(ask),
-        )
-        self.records.setdefault(ask.run_id, run)
+        self.records.setdefault(ask.run_id, begin_record(ask, rows.now(), self._find_question_time(ask)))
 
     def _find_question_time(self, ask: Ask) -> str | None:
         answered = {one.interrupt_id for one in ask.answers}
@@ -76,21 +70,7 @@ class StoredThread:
         return max((time for time in asking if time is not None), default=None)
 
     def end_run(self, run_id: str, last: RunFinished | RunFailed, totals: RunTotals | None) -> None:
-        usage = totals and totals.usage
-        self.records[run_id] = msgspec.structs.replace(
-            self.records[run_id],
-            ended_at=rows.now(),
-            outcome=rows.outcome(last),
-            code=last.code if isinstance(last, RunFailed) else None,
-            has_questions=isinstance(last, RunFinished) and bool(last.interrupts),
-            input_tokens=usage and usage.input_tokens,
-            output_tokens=usage and usage.output_tokens,
-            cache_read_tokens=usage and usage.cache_read_tokens,
-            model_calls=totals and totals.model_calls,
-            tool_calls=totals and totals.tool_calls,
-            flow=totals and totals.flow,
-            models=totals.models if totals else (),
-        )
+        self.records[run_id] = end_record(self.records[run_id], describe_end(last, totals, rows.now()))
 
 
 class MemoryRecords:
@@ -183,22 +163,22 @@ def describe_thread(one: StoredThread) -> ThreadRow:
     cached = [run.cache_read_tokens for run in runs if run.cache_read_tokens is not None]
     outputs = [run.output_tokens for run in runs if run.output_tokens is not None]
     return ThreadRow(
-        summary.id,
-        summary.name,
-        one.owner,
-        summary.agent,
-        summary.archived,
-        summary.created_at,
-        summary.updated_at,
-        len(one.runs),
-        one.active_run_id,
-        state_of(one),
-        sum(inputs) if inputs else None,
-        sum(outputs) if outputs else None,
-        round(sum(seconds) * 1000) if seconds else None,
-        sum(cached) if cached else None,
-        any(run.agent != summary.agent for run in runs),
-        rows.begin_text(one.messages[-1]) if one.messages else None,
+        id=summary.id,
+        title=summary.name,
+        user=one.owner,
+        agent=summary.agent,
+        archived=summary.archived,
+        created_at=summary.created_at,
+        updated_at=summary.updated_at,
+        runs=len(one.runs),
+        active_run=one.active_run_id,
+        state=state_of(one),
+        input_tokens=sum(inputs) if inputs else None,
+        output_tokens=sum(outputs) if outputs else None,
+        milliseconds=round(sum(seconds) * 1000) if seconds else None,
+        cache_read_tokens=sum(cached) if cached else None,
+        has_other_agents=any(run.agent != summary.agent for run in runs),
+        last_text=rows.begin_text(one.messages[-1]) if one.messages else None,
     )
 
 

@@ -44,31 +44,51 @@ from rightseat.core.threads import ThreadCursor, read_cursor
 from rightseat.core.usage import ModelUsage
 from rightseat.stores import rows
 from rightseat.stores.durations import MillisecondsBetween
+from rightseat.stores.run_columns import RUN_COLUMNS
+from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import files, interrupts, message_texts, messages, runs, threads
-from rightseat.stores.thread_queries import NEWEST_FIRST, USE_ORDER, read_pending
+from rightseat.stores.thread_queries import NEWEST_FIRST, NOW, USE_ORDER, read_pending
 
 MAX_NUMBER_DIGITS = 18  # fits the integers of both databases
 VISITED_ROWS = 200  # read at once
+_decode_models = msgspec.json.Decoder(tuple[ModelUsage, ...]).decode
 
 OF_THREAD = runs.c.thread_id == threads.c.id
 LAST_OUTCOME = select(runs.c.outcome).where(OF_THREAD).order_by(runs.c.number.desc()).limit(1).scalar_subquery()
-THREADS = select(
-    threads.c.id,
-    threads.c.name,
-    threads.c.owner,
-    threads.c.agent,
-    threads.c.archived,
-    threads.c.created_at,
-    threads.c.updated_at,
-    select(func.count()).where(OF_THREAD).scalar_subquery(),
-    threads.c.active_run_id,
-    LAST_OUTCOME,
-    select(func.sum(runs.c.input_tokens)).where(OF_THREAD).scalar_subquery(),
-    select(func.sum(runs.c.output_tokens)).where(OF_THREAD).scalar_subquery(),
-    select(func.sum(MillisecondsBetween(runs.c.created_at, runs.c.finished_at))).where(OF_THREAD).scalar_subquery(),
-    select(func.sum(runs.c.cache_read_tokens)).where(OF_THREAD).scalar_subquery(),
-    exists().where(OF_THREAD, runs.c.agent != threads.c.agent),
+IS_RUNNING = threads.c.active_run_id.is_not(None)
+
+
+def sum_of_runs(value: ColumnElement[Any]) -> ColumnElement[Any]:
+    return select(func.sum(value)).where(OF_THREAD).scalar_subquery()
+
+
+def round_sum(value: Decimal | float | None) -> int | None:
+    """PostgreSQL returns sums as decimals."""
+    return None if value is None else round(value)
+
+
+THREAD_ROWS = StructRows(
+    ThreadRow,
+    {
+        "id": threads.c.id,
+        "title": threads.c.name,
+        "user": threads.c.owner,
+        "agent": threads.c.agent,
+        "archived": threads.c.archived,
+        "created_at": threads.c.created_at,
+        "updated_at": threads.c.updated_at,
+        "runs": select(func.count()).where(OF_THREAD).scalar_subquery(),
+        "active_run": threads.c.active_run_id,
+        "state": case((IS_RUNNING, "running"), else_=LAST_OUTCOME),
+        "input_tokens": sum_of_runs(runs.c.input_tokens),
+        "output_tokens": sum_of_runs(runs.c.output_tokens),
+        "milliseconds": sum_of_runs(MillisecondsBetween(runs.c.created_at, runs.c.finished_at)),
+        "cache_read_tokens": sum_of_runs(runs.c.cache_read_tokens),
+        "has_other_agents": exists().where(OF_THREAD, runs.c.agent != threads.c.agent),
+    },
+    dict.fromkeys(("input_tokens", "output_tokens", "milliseconds", "cache_read_tokens"), round_sum),
 )
+THREADS = select(*THREAD_ROWS.columns)
 MAX_PREVIEWED_CHARS = 100_000
 earlier = messages.alias("earlier")
 LAST_POSITION = select(func.max(earlier.c.position)).where(earlier.c.thread_id == messages.c.thread_id)
@@ -84,33 +104,31 @@ LAST_MESSAGES = select(
     messages.c.thread_id.in_(bindparam("of_threads", expanding=True)),
     messages.c.position == LAST_POSITION.scalar_subquery(),
 )
-RUN_COLUMNS = (
-    runs.c.id,
-    runs.c.thread_id,
-    runs.c.owner,
-    runs.c.agent,
-    runs.c.face,
-    runs.c.created_at,
-    runs.c.finished_at,
-    runs.c.outcome,
-    runs.c.error_code,
+FILE_ROWS = StructRows(
+    FileRow,
+    {"id": files.c.id, "name": files.c.name, "media_type": files.c.media_type, "created_at": files.c.created_at},
 )
 FILES = (
-    select(files.c.id, files.c.name, files.c.media_type, files.c.created_at)
+    select(*FILE_ROWS.columns)
     .where(files.c.thread_id == bindparam("of_thread"), files.c.media_type != PRIVATE_MEDIA_TYPE)
     .order_by(files.c.created_at, files.c.id)
 )
-TOTALS = (
-    runs.c.input_tokens,
-    runs.c.output_tokens,
-    runs.c.cache_read_tokens,
-    runs.c.model_calls,
-    runs.c.tool_calls,
-    runs.c.flow,
-    runs.c.asked_at,
-    runs.c.model_usage,
-)
 HAS_QUESTIONS = exists().where(interrupts.c.thread_id == runs.c.thread_id, interrupts.c.run_id == runs.c.id)
+
+
+def read_models(text: str | None) -> Sequence[ModelUsage]:
+    return _decode_models(text) if text else ()
+
+
+IS_OPEN = interrupts.c.answered_at.is_(None) & or_(interrupts.c.expires_at.is_(None), interrupts.c.expires_at > NOW)
+VISITED_RUN_ROWS = StructRows(RunRecord, RUN_COLUMNS, {"models": read_models})
+VISITED_RUNS = select(*VISITED_RUN_ROWS.columns)
+RUN_ROWS = StructRows(
+    RunRecord,
+    {**RUN_COLUMNS, "has_questions": HAS_QUESTIONS, "is_waiting": HAS_QUESTIONS.where(IS_OPEN)},
+    {"models": read_models},
+)
+QUESTIONS = select(interrupts).where(IS_OPEN).order_by(interrupts.c.created_at, interrupts.c.position)
 
 
 def list_threads(connection: Connection, query: ThreadQuery) -> Page[ThreadRow]:
@@ -130,11 +148,10 @@ def thread_conditions(query: ThreadQuery) -> Iterator[ColumnElement[bool]]:
     if query.since is not None:
         yield threads.c.updated_at >= query.since
     if query.state is not None:
-        is_running = threads.c.active_run_id.is_not(None)
         yield (
-            is_running
+            IS_RUNNING
             if query.state == "running"
-            else and_(~is_running, LAST_OUTCOME.is_not_distinct_from(query.state))
+            else and_(~IS_RUNNING, LAST_OUTCOME.is_not_distinct_from(query.state))
         )
     if query.reader is not None:
         yield from _visible_threads(query.reader)
@@ -177,20 +194,7 @@ def cursor_of(row: Any) -> ThreadCursor:
 def read_threads(connection: Connection, found: Sequence[Any]) -> list[ThreadRow]:
     last = connection.execute(LAST_MESSAGES, {"of_threads": [row.id for row in found]}) if found else ()
     texts = {row.thread_id: begin_text(row.message, row.beginning) for row in last}
-    return [_read_thread(row, texts.get(row.id)) for row in found]
-
-
-def _read_thread(row: Any, text: str | None = None) -> ThreadRow:
-    *columns, outcome, input_tokens, output_tokens, milliseconds, cached_tokens, has_other_agents = row
-    state = "running" if row.active_run_id is not None else outcome
-    sums = (round_sum(value) for value in (input_tokens, output_tokens, milliseconds, cached_tokens))
-    values = (*columns, state, *sums, has_other_agents, text)
-    return ThreadRow(*values)
-
-
-def round_sum(value: Decimal | float | None) -> int | None:
-    """PostgreSQL returns sums as decimals."""
-    return None if value is None else round(value)
+    return [msgspec.structs.replace(THREAD_ROWS.read(row), last_text=texts.get(row.id)) for row in found]
 
 
 def begin_text(message: str | None, beginning: str | None) -> str | None:
@@ -201,23 +205,22 @@ def begin_text(message: str | None, beginning: str | None) -> str | None:
 
 
 def list_runs(connection: Connection, query: RunQuery) -> Page[RunRecord]:
-    statement = _runs().add_columns(runs.c.number).where(*run_conditions(query)).order_by(runs.c.number.desc())
+    statement = select(*RUN_ROWS.columns, runs.c.number).where(*run_conditions(query)).order_by(runs.c.number.desc())
     if query.after is not None:
         if not (query.after.isascii() and query.after.isdecimal() and len(query.after) <= MAX_NUMBER_DIGITS):
             raise BadRequest(f"{query.after!r} is not the cursor of a page of runs.")
         statement = statement.where(runs.c.number < int(query.after))
     found, is_last = _read_page(connection, statement, query.limit)
-    return Page([_run_record(row[:-1]) for row in found], None if is_last else str(found[-1].number))
+    return Page([RUN_ROWS.read(row) for row in found], None if is_last else str(found[-1].number))
 
 
 def visit_runs(connection: Connection, query: RunQuery, visit: Callable[[RunRecord], object]) -> bool:
     """Rows are read in parts, so that memory does not grow with their number."""
-    columns = (*RUN_COLUMNS, false(), false(), *TOTALS)
-    statement = select(*columns).where(*run_conditions(query)).order_by(runs.c.number.desc()).limit(query.limit + 1)
+    statement = VISITED_RUNS.where(*run_conditions(query)).order_by(runs.c.number.desc()).limit(query.limit + 1)
     for index, row in enumerate(connection.execute(statement.execution_options(yield_per=VISITED_ROWS))):
         if index == query.limit:
             return False
-        visit(_run_record(row))
+        visit(VISITED_RUN_ROWS.read(row))
     return True
 
 
@@ -240,21 +243,16 @@ def run_conditions(query: RunQuery) -> Iterator[ColumnElement[bool]]:
 
 def find_thread(connection: Connection, id: str) -> ThreadRow | None:
     found = connection.execute(THREADS.where(threads.c.id == id)).first()
-    return None if found is None else _read_thread(found)
+    return None if found is None else THREAD_ROWS.read(found)
 
 
 def find_run(connection: Connection, id: str) -> RunRecord | None:
-    found = connection.execute(_runs().where(runs.c.id == id)).first()
-    return None if found is None else _run_record(found)
-
-
-def _run_record(row: Sequence[Any]) -> RunRecord:
-    models = msgspec.json.decode(row[-1], type=tuple[ModelUsage, ...]) if row[-1] else ()
-    return msgspec.structs.replace(RunRecord(*row[:-1]), models=models)
+    found = connection.execute(select(*RUN_ROWS.columns).where(runs.c.id == id), {"now": rows.now()}).first()
+    return None if found is None else RUN_ROWS.read(found)
 
 
 def list_files(connection: Connection, thread_id: str) -> list[FileRow]:
-    return [FileRow(*row) for row in connection.execute(FILES, {"of_thread": thread_id})]
+    return [FILE_ROWS.read(row) for row in connection.execute(FILES, {"of_thread": thread_id})]
 
 
 def find_file_owner(connection: Connection, id: str) -> str | None:
@@ -262,17 +260,7 @@ def find_file_owner(connection: Connection, id: str) -> str | None:
 
 
 def list_questions(connection: Connection) -> list[Question]:
-    statement = select(interrupts).where(_is_open()).order_by(interrupts.c.created_at, interrupts.c.position)
-    return [Question(row.owner, read_pending(row)) for row in connection.execute(statement)]
-
-
-def _runs() -> Select[Any]:
-    return select(*RUN_COLUMNS, HAS_QUESTIONS, HAS_QUESTIONS.where(_is_open()), *TOTALS)
-
-
-def _is_open() -> ColumnElement[bool]:
-    is_current = interrupts.c.expires_at.is_(None) | (interrupts.c.expires_at > rows.now())
-    return interrupts.c.answered_at.is_(None) & is_current
+    return [Question(row.owner, read_pending(row)) for row in connection.execute(QUESTIONS, {"now": rows.now()})]
 
 
 def _equal(*wanted: tuple[ColumnElement[Any], str | bool | None]) -> Iterator[ColumnElement[bool]]:
@@ -281,5 +269,5 @@ def _equal(*wanted: tuple[ColumnElement[Any], str | bool | None]) -> Iterator[Co
 
 def _read_page(connection: Connection, statement: Select[Any], limit: int) -> tuple[Any, bool]:
     """The rows of the page, and whether it is the last: one row more than the page has is read."""
-    found = connection.execute(statement.limit(limit + 1)).all()
+    found = connection.execute(statement.limit(limit + 1), {"now": rows.now()}).all()
     return found[:limit], len(found) <= limit

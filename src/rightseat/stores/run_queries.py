@@ -11,11 +11,13 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import QuotaExceeded, RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
+from rightseat.core.records import RunEnd, begin_record, describe_end
 from rightseat.core.threads import THREAD_BYTES, Pending, RunClaim
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
+from rightseat.stores.run_columns import BEGIN_COLUMNS, END_COLUMNS
 from rightseat.stores.tables import interrupts, message_texts, messages, runs, threads
 from rightseat.stores.thread_queries import NOW, OWN_THREAD, OWNER, THREAD_ID, pending, read_json, write_json
 
@@ -147,19 +149,13 @@ def _find_stored(connection: Connection, ask: Ask, sent: Iterable[Message]) -> _
 
 def _add_run(connection: Connection, ask: Ask, new: tuple[Message, ...], process_id: int, epoch: int) -> int:
     row = {
-        "id": ask.run_id,
-        "thread_id": ask.thread_id,
-        "owner": ask.principal.id,
-        "agent": ask.agent,
-        "face": ask.face or None,
         "client_run_id": ask.client_run_id,
         "epoch": epoch,
         "process_id": process_id,
         "ask": write_json(storable_ask(ask, new)),
-        "asked_at": _find_question_time(connection, ask),
-        "created_at": rows.now(),
     }
-    ADD_RUN.change(connection, row)
+    record = begin_record(ask, rows.now(), _find_question_time(connection, ask))
+    ADD_RUN.change(connection, row | {column: getattr(record, field) for field, column in BEGIN_COLUMNS.items()})
     return epoch
 
 
@@ -207,19 +203,7 @@ RELEASE_THREAD = PreparedStatement(
 FINISH = PreparedStatement(
     update(runs)
     .where(runs.c.id == RUN_ID)
-    .values(
-        outcome=bindparam("to_outcome"),
-        error_code=bindparam("to_code"),
-        input_tokens=bindparam("to_input_tokens"),
-        output_tokens=bindparam("to_output_tokens"),
-        cache_read_tokens=bindparam("to_cache_read_tokens"),
-        model_calls=bindparam("to_model_calls"),
-        tool_calls=bindparam("to_tool_calls"),
-        model_usage=bindparam("to_model_usage"),
-        flow=bindparam("to_flow"),
-        finished_at=NOW,
-        ask=None,
-    )
+    .values({column: bindparam(f"to_{field}") for field, column in END_COLUMNS.items()} | {runs.c.ask: None})
 )
 ADD_MESSAGES = PreparedStatement(insert(messages))
 ADD_TEXTS = PreparedStatement(insert(message_texts))
@@ -255,7 +239,7 @@ def finish(
     own = {"of_thread": ask.thread_id, "of_owner": ask.principal.id, "of_run": ask.run_id, "now": rows.now()}
     if not RELEASE_THREAD.change(connection, {**own, "under_epoch": epoch, "to_state": write_json(state)}):
         return _check_epoch(connection, ask, epoch)
-    FINISH.change(connection, {"of_run": ask.run_id, "now": own["now"], **_end_of_run(last, totals)})
+    FINISH.change(connection, {"of_run": ask.run_id, **_write_end(describe_end(last, totals, own["now"]))})
     sent = (*ask.messages, *run_messages)
     stored = _find_stored(connection, ask, sent)
     if stored.removed:
@@ -283,19 +267,9 @@ def _truncate(connection: Connection, ask: Ask, kept: int) -> None:
     connection.execute(DELETE_MESSAGES_FROM, after)
 
 
-def _end_of_run(last: RunFinished | RunFailed, totals: RunTotals | None) -> dict[str, Any]:
-    usage = totals and totals.usage
-    return {
-        "to_outcome": rows.outcome(last),
-        "to_code": last.code if isinstance(last, RunFailed) else None,
-        "to_input_tokens": usage and usage.input_tokens,
-        "to_output_tokens": usage and usage.output_tokens,
-        "to_cache_read_tokens": usage and usage.cache_read_tokens,
-        "to_model_calls": totals and totals.model_calls,
-        "to_tool_calls": totals and totals.tool_calls,
-        "to_model_usage": write_json(totals.models) if totals and totals.models else None,
-        "to_flow": totals and totals.flow,
-    }
+def _write_end(end: RunEnd) -> dict[str, Any]:
+    values = {f"to_{field}": getattr(end, field) for field in END_COLUMNS}
+    return values | {"to_models": write_json(end.models) if end.models else None}
 
 
 def _check_epoch(connection: Connection, ask: Ask, epoch: int) -> None:

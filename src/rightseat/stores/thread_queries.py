@@ -29,20 +29,25 @@ from rightseat.core.threads import Expired, Pending, RunRow, Summary, Thread, Th
 from rightseat.core.types import JsonValue
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
+from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import interrupts, messages, runs, threads
 
 THREAD_ID: BindParameter[str] = bindparam("of_thread")
 OWNER: BindParameter[str] = bindparam("of_owner")
 NOW: BindParameter[str] = bindparam("now")
 OWN_THREAD = (threads.c.id == THREAD_ID, threads.c.owner == OWNER)
-SUMMARY = (
-    threads.c.id,
-    threads.c.agent,
-    threads.c.name,
-    threads.c.archived,
-    threads.c.created_at,
-    threads.c.updated_at,
+SUMMARY_ROWS = StructRows(
+    Summary,
+    {
+        "id": threads.c.id,
+        "agent": threads.c.agent,
+        "name": threads.c.name,
+        "archived": threads.c.archived,
+        "created_at": threads.c.created_at,
+        "updated_at": threads.c.updated_at,
+    },
 )
+SUMMARY = SUMMARY_ROWS.columns
 
 USE_ORDER = (threads.c.updated_at, threads.c.id)
 NEWEST_FIRST = tuple(column.desc() for column in USE_ORDER)
@@ -51,7 +56,11 @@ NEWEST_FIRST = tuple(column.desc() for column in USE_ORDER)
 LOAD = select(*SUMMARY, threads.c.state).where(*OWN_THREAD)
 MESSAGES = select(messages.c.message).where(messages.c.thread_id == THREAD_ID).order_by(messages.c.position)
 OUTLINE = select(
-    *SUMMARY, select(func.max(messages.c.position)).where(messages.c.thread_id == THREAD_ID).scalar_subquery()
+    *SUMMARY,
+    select(func.max(messages.c.position))
+    .where(messages.c.thread_id == THREAD_ID)
+    .scalar_subquery()
+    .label("last_position"),
 ).where(*OWN_THREAD)
 SOME_MESSAGES = (
     select(messages.c.message)
@@ -60,10 +69,17 @@ SOME_MESSAGES = (
     .where(messages.c.position >= bindparam("start"), messages.c.position < bindparam("stop"))
     .order_by(messages.c.position)
 )
-RUNS = select(runs.c.id, runs.c.agent, runs.c.client_run_id, runs.c.outcome, runs.c.epoch).where(
-    runs.c.thread_id == THREAD_ID
+RUN_ROWS = StructRows(
+    RunRow,
+    {
+        "id": runs.c.id,
+        "agent": runs.c.agent,
+        "client_run_id": runs.c.client_run_id,
+        "outcome": runs.c.outcome,
+        "epoch": runs.c.epoch,
+    },
 )
-RUNS = RUNS.where(runs.c.owner == OWNER).order_by(runs.c.number)
+RUNS = select(*RUN_ROWS.columns).where(runs.c.thread_id == THREAD_ID, runs.c.owner == OWNER).order_by(runs.c.number)
 LIST = (
     select(*SUMMARY)
     .where(threads.c.owner == OWNER)
@@ -98,7 +114,7 @@ def load(connection: Connection, thread_id: str, owner: str) -> Thread | None:
         thread_id,
         tuple(msgspec.json.decode(one, type=Message) for one in stored),
         read_json(found.state),
-        tuple(RunRow(*row) for row in connection.execute(RUNS, own)),
+        tuple(RUN_ROWS.read(row) for row in connection.execute(RUNS, own)),
         summary(found),
     )
 
@@ -108,8 +124,9 @@ def outline(connection: Connection, thread_id: str, owner: str) -> ThreadOutline
     found = connection.execute(OUTLINE, own).first()
     if found is None:
         return None
-    count = 0 if found[-1] is None else found[-1] + 1  # positions have no gaps
-    return ThreadOutline(thread_id, count, tuple(RunRow(*row) for row in connection.execute(RUNS, own)), summary(found))
+    count = 0 if found.last_position is None else found.last_position + 1  # positions have no gaps
+    of_thread = tuple(RUN_ROWS.read(row) for row in connection.execute(RUNS, own))
+    return ThreadOutline(thread_id, count, of_thread, summary(found))
 
 
 def read_messages(connection: Connection, thread_id: str, owner: str, start: int, stop: int) -> list[Message]:
@@ -151,7 +168,7 @@ def read_pending(row: Any) -> Pending:
 
 
 def summary(row: Any) -> Summary:
-    return Summary(row.id, row.agent, row.name, row.archived, row.created_at, row.updated_at)
+    return SUMMARY_ROWS.read(row)
 
 
 # Changing and deleting

@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, select
 
-from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.users import ApprovalRecord, FileRecord, ThreadRecord
 from rightseat.stores import file_queries, thread_queries
@@ -48,7 +47,7 @@ def file_ids(connection: Connection, owner: str) -> list[str]:
 
 def file_record(connection: Connection, id: str, owner: str) -> FileRecord | None:
     found = connection.execute(FILE_RECORD, {"of_file": id, "of_owner": owner}).first()
-    return None if found is None else FileRecord(StoredArtifact(*found[:5]), found.thread_id, found.created_at)
+    return None if found is None else FileRecord(file_queries.FILE_ROWS.read(found), found.thread_id, found.created_at)
 
 
 def delete_threads(connection: Connection, thread_ids: Sequence[str], owner: str) -> list[str]:
