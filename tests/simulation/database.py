@@ -20,10 +20,10 @@ from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_
 from rightseat.core.errors import StoreUnreachable
 from rightseat.core.leases import HeldLease
 from rightseat.stores import process_queries
-from rightseat.stores.databases import Work
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.scripts import Script, run_script
+from rightseat.stores.store_database import Work
 from rightseat.stores.tables import metadata
 from tests.simulation.clock import Clock, Loop
 from tests.simulation.network import Broken, Exchange, Link, Server

@@ -29,12 +29,13 @@ from rightseat.core.messages import assistant, user
 from rightseat.logs.sqlite.log import SqliteLog
 from rightseat.stores import migrations, process_queries, sql
 from rightseat.stores import rows as row_helpers
-from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.databases import connect
 from rightseat.stores.lease_rule import LeaseRow
 from rightseat.stores.leases import LOCK_LEASE, read_lease
 from rightseat.stores.migrations import VERSION_TABLE, find_newest, read_version
 from rightseat.stores.migrations.runner import run_migrations
 from rightseat.stores.sql import Options, SqlThreads, build
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import metadata, runs
 from tests.conditions import until
 from tests.databases import migrated_database

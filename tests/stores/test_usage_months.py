@@ -8,8 +8,9 @@ from sqlalchemy import Connection, insert
 
 from rightseat.core.limits.store import UsageQuery
 from rightseat.stores import limit_queries, usage_months
-from rightseat.stores.databases import StoreDatabase, connect
+from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import usage
 from tests.stores.expiry import expire
 

@@ -16,8 +16,8 @@ from rightseat.core.api_keys import (
     StoredKeySet,
 )
 from rightseat.stores import rows
-from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.prepared import PreparedStatement
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import api_key_secrets, api_keys
 
 NAME = bindparam("of_name", type_=Text)

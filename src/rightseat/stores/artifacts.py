@@ -8,7 +8,7 @@ from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.ids import new_id
 from rightseat.stores import file_queries
-from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.store_database import StoreDatabase
 
 
 class SqlArtifacts:

@@ -1,4 +1,4 @@
-"""The databases that the store supports, and their differences. The queries are the same for all.
+"""Connects to a database, and has the one of SQLite. The queries are the same for all databases.
 
 One server at a time owns a SQLite file. If it has several workers, each locks a file of its own, so that the others see
 that it is alive. A transaction is one call to one thread, however many statements it has (`sqlite_writer`): a driver
@@ -8,14 +8,13 @@ that switches threads for each statement (aiosqlite) costs twice as much.
 import asyncio
 import glob
 import importlib
-import secrets
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
@@ -30,10 +29,10 @@ from rightseat.sqlite_writer import BUSY_TIMEOUT_S, SqliteWriter
 from rightseat.stores.migrations import upgrade
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.scripts import Script, run_script
+from rightseat.stores.store_database import StoreDatabase, Work, new_process_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
-Work = Callable[Concatenate[Connection, P], T]
 
 PART = "store"
 HAS_THREAD = "SELECT EXISTS (SELECT 1 FROM threads WHERE id = ?)"
@@ -44,79 +43,6 @@ REAP_INTERVAL_S = 1.0  # between two searches for workers that died
 
 class DatabaseInUse(ConfigError):
     """Another process owns the SQLite file."""
-
-
-class StoreDatabase(Protocol):
-    dialect: str
-    """SQLAlchemy's name of the kind of database."""
-    process_id: int
-    """Unique to this process, for ever."""
-    reap_every: float | None
-    """Seconds between two searches for dead processes; None if there can be no other process."""
-    observe_operation: ObserveOperation
-    on_lost_scripts: Callable[[], None]
-    """Called when the connection of the scripts is lost: the last commits of `run_statements` may be."""
-
-    @property
-    def lease(self) -> HeldLease | None:
-        """None if other processes detect the death of this one without a lease."""
-        ...
-
-    async def open(self) -> None: ...
-
-    async def close(self) -> None: ...
-
-    def pool_states(self) -> Sequence[PoolState]: ...
-
-    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `work` with a connection, in a transaction of its own."""
-        ...
-
-    async def write_run_end(self, run_id: str, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `write`. If the log of the run is open in the same file, it may return before the commit: what the run
-        appends to its log next, and the end of the log, become part of the transaction.
-        """
-        ...
-
-    async def run_script(self, script: Script[T]) -> T:
-        """Run a script in a transaction of its own, at the lowest cost."""
-        ...
-
-    async def run_statements(self, script: Script[T]) -> T:
-        """Run a script whose statements may each be a transaction of its own."""
-        ...
-
-    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `write`, for work that only reads: it sees one snapshot."""
-        ...
-
-    async def query(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `read`, for work of one statement, which needs no transaction."""
-        ...
-
-    def lacks_thread(self, thread_id: str) -> bool:
-        """Whether there is certainly no such thread; False if that is not known without waiting."""
-        ...
-
-    async def poll(self, statement: PreparedStatement, parameters: Parameters) -> Sequence[Row]:
-        """Execute one query that a server at rest executes again and again, at the lowest cost."""
-        ...
-
-    async def scan(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Like `read`, for work that may take long and must not delay other work."""
-        ...
-
-    async def find_suspects(self, process_ids: Sequence[int]) -> Sequence[int]:
-        """Those of the processes that may be dead. Saves a transaction with `is_dead` for each of the others."""
-        ...
-
-    def is_dead(self, connection: Connection, process_id: int) -> bool:
-        """Whether another process is dead. Stays true until the end of the transaction."""
-        ...
-
-    def erase(self) -> None:
-        """Overwrite deleted data within seconds, if the database itself would keep it for longer."""
-        ...
 
 
 def connect(
@@ -319,7 +245,3 @@ def begin(connection: Connection) -> None:
 
 def has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
-
-
-def new_process_id() -> int:
-    return secrets.randbits(62)

@@ -6,8 +6,8 @@ from sqlalchemy import Connection, Integer, bindparam, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.ended_sessions import EndedSession
-from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.prepared import PreparedStatement
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.struct_rows import StructRows
 from rightseat.stores.tables import ended_sessions
 

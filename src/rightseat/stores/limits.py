@@ -25,10 +25,10 @@ from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, Us
 from rightseat.core.limits.tickets import QueueState, Ticket, WaitingTickets
 from rightseat.core.limits.windows import find_zone
 from rightseat.stores import limit_queries
-from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.known_limits import KnownLimits, is_repeatable
 from rightseat.stores.limit_queries import MissingCounters
 from rightseat.stores.limit_statements import STATEMENTS
+from rightseat.stores.store_database import StoreDatabase
 
 MAX_COMPARISONS = 2
 """The second one has the rows that the first one has found."""

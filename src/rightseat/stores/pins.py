@@ -7,7 +7,7 @@ from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.pins import Pin
 from rightseat.stores import rows
-from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import mcp_pins
 
 THIS_PIN = (mcp_pins.c.server == bindparam("of_server"), mcp_pins.c.name == bindparam("of_name"))

@@ -19,13 +19,13 @@ from rightseat.core.outages import OutageLog, is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.postgres.addresses import read_url
 from rightseat.postgres.connector import PostgresConnector
-from rightseat.stores.databases import Work, new_process_id
 from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases
 from rightseat.stores.migrations import upgrade_once
 from rightseat.stores.pool import POOL_OVERFLOW, POOL_SIZE, STATEMENT_TIMEOUT_S, create_pool
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.script_connection import ScriptConnection
 from rightseat.stores.scripts import Script
+from rightseat.stores.store_database import Work, new_process_id
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.secret_uses import SecretUse
-from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.store_database import StoreDatabase
 from rightseat.stores.tables import secret_uses
 
 UPGRADED = ""

@@ -44,12 +44,13 @@ from rightseat.stores import (
 from rightseat.stores.api_keys import SqlApiKeys
 from rightseat.stores.artifacts import SqlArtifacts
 from rightseat.stores.audit import SqlAudit
-from rightseat.stores.databases import Sqlite, StoreDatabase, connect
+from rightseat.stores.databases import Sqlite, connect
 from rightseat.stores.ended_sessions import SqlEndedSessions
 from rightseat.stores.limits import SqlLimits
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.secret_uses import SqlSecretUses
 from rightseat.stores.stops import SqlStops
+from rightseat.stores.store_database import StoreDatabase
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from rightseat.stores import process_queries
-from rightseat.stores.databases import StoreDatabase
+from rightseat.stores.store_database import StoreDatabase
 
 
 class SqlStops:
