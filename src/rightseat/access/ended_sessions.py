@@ -7,20 +7,14 @@ on the server that its browser signed out from, until that server restarts.
 
 import asyncio
 import hashlib
-import logging
 import time
-from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from rightseat.access.store_poll import MAX_UNCONFIRMED_S, POLL_INTERVAL_S, STATEMENT_TIMEOUT_S, StorePoll
 from rightseat.core.ended_sessions import EndedSessionStore
 from rightseat.core.errors import SessionsUnconfirmed, Unauthenticated
 
-logger = logging.getLogger(__name__)
-
-POLL_INTERVAL_S = 2.0
-MAX_UNCONFIRMED_S = 30.0
-STATEMENT_TIMEOUT_S = 10.0
 MAX_LATE_COMMITS = 100
 """A transaction may commit after one with a greater number, so the last numbers are read again."""
 
@@ -41,33 +35,28 @@ class EndedSessions:
         max_unconfirmed: float = MAX_UNCONFIRMED_S,
     ) -> None:
         self._store = store
-        self._poll_interval = poll_interval
         self._max_unconfirmed = max_unconfirmed
         self._ended: dict[str, float] = {}  # the hash of its id → when it would have expired, in seconds since 1970
         self._last_number = 0
-        self._confirmed_at = 0.0
-        self._is_refusing = False
-        self._task: asyncio.Task[None] | None = None
+        self._poll = StorePoll(
+            self._load, "sessions of browsers", interval=poll_interval, max_unconfirmed=max_unconfirmed
+        )
 
     async def __aenter__(self) -> Self:
         if self._store is not None:
-            await self.refresh()
-            self._task = asyncio.create_task(self._poll())
+            await self._poll.open()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._poll.close()
 
     def check(self, id: str) -> None:
         """Raises `SessionEnded`, and `SessionsUnconfirmed`."""
         if hash_id(id) in self._ended:
             raise SessionEnded
-        if self._store is not None and time.monotonic() - self._confirmed_at > self._max_unconfirmed:
+        if self._store is not None and not self._poll.is_confirmed:
             raise SessionsUnconfirmed(
                 f"The store of ended sessions has not been reached for {self._max_unconfirmed:g} s, so this session "
                 "cannot be confirmed. Try again when the database responds."
@@ -81,36 +70,17 @@ class EndedSessions:
                 await self._store.end(hash_id(id), expires_at)
 
     async def refresh(self) -> None:
+        if self._store is not None:
+            await self._poll.refresh()
+
+    async def _load(self) -> None:
         if self._store is None:
             return
-        asked_at = time.monotonic()
-        async with asyncio.timeout(STATEMENT_TIMEOUT_S):
-            found = await self._store.find(max(0, self._last_number - MAX_LATE_COMMITS))
-        for session in found:
+        for session in await self._store.find(max(0, self._last_number - MAX_LATE_COMMITS)):
             self._ended[session.id] = session.expires_at
             self._last_number = max(self._last_number, session.number)
-        self._confirmed_at = asked_at
         now = time.time()
         self._ended = {id: expires_at for id, expires_at in self._ended.items() if expires_at > now}
-
-    async def _poll(self) -> None:
-        while True:
-            await asyncio.sleep(self._poll_interval)
-            try:
-                await self.refresh()
-            except Exception as error:
-                self._report_failure(error)
-                continue
-            if self._is_refusing:
-                self._is_refusing = False
-                logger.warning("sessions of browsers are accepted again")
-
-    def _report_failure(self, error: Exception) -> None:
-        """One line when sessions begin to be refused; the store reports each failure itself."""
-        if not self._is_refusing and time.monotonic() - self._confirmed_at > self._max_unconfirmed:
-            self._is_refusing = True
-            text = "refusing sessions of browsers: the store of ended ones was not reached for %g s: %s. Is it running?"
-            logger.error(text, self._max_unconfirmed, str(error) or type(error).__name__)
 
 
 def hash_id(id: str) -> str:

@@ -8,24 +8,21 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from contextlib import suppress
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
 
 from rightseat.access.keys import AccessKey, Keys
+from rightseat.access.store_poll import MAX_UNCONFIRMED_S, POLL_INTERVAL_S, STATEMENT_TIMEOUT_S, StorePoll
 from rightseat.core.api_keys import ApiKeyStore, StoredKey
 from rightseat.core.errors import KeysUnconfirmed, Unauthenticated
 
 logger = logging.getLogger(__name__)
 
-POLL_INTERVAL_S = 2.0
-MAX_UNCONFIRMED_S = 30.0
 LAST_WORDS_S = 1.0
 """Between the cancellation of a revoked key's runs and the end of its requests, for the last event of each run."""
 WRITE_INTERVAL_S = 60.0
 """Between two writes of last uses, all in one transaction."""
-STATEMENT_TIMEOUT_S = 10.0
 
 
 class StoredKeys:
@@ -49,7 +46,6 @@ class StoredKeys:
         self.names_in_file: frozenset[str] = frozenset()
         """Of the keys in the configuration file, whose last uses are stored too."""
         self._cancels_runs = cancels_runs
-        self._poll_interval = poll_interval
         self._max_unconfirmed = max_unconfirmed
         self._write_interval = write_interval
         self._keys = Keys()
@@ -57,23 +53,21 @@ class StoredKeys:
         self._revoked: frozenset[str] = frozenset()
         self._cancelling: dict[str, float] = {}  # name of a key whose runs are cancelled → since when
         self._revision = -1
-        self._confirmed_at = 0.0
         self._uses: dict[str, float] = {}  # name → seconds since 1970, not written yet
-        self._is_refusing = False
-        self._task: asyncio.Task[None] | None = None
+        self._write_at = 0.0
+        self._poll = StorePoll(
+            self._load_changes, "API keys of the store", interval=poll_interval, max_unconfirmed=max_unconfirmed
+        )
 
     async def __aenter__(self) -> Self:
-        await self.refresh()
-        self._task = asyncio.create_task(self._poll())
+        self._write_at = time.monotonic() + self._write_interval
+        await self._poll.open(self._follow_up)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._poll.close()
         await self._write_uses()
 
     def find(self, credential: str) -> AccessKey | None:
@@ -94,7 +88,7 @@ class StoredKeys:
             return
         if key.expires_at is not None and key.expires_at <= time.time():
             raise Unauthenticated(f"The API key {key.name!r} has expired. Ask an operator for another one.")
-        if time.monotonic() - self._confirmed_at > self._max_unconfirmed:
+        if not self._poll.is_confirmed:
             raise KeysUnconfirmed(
                 f"The store of API keys has not been reached for {self._max_unconfirmed:g} s, so the key {key.name!r} "
                 "cannot be confirmed. Try again when the database responds."
@@ -113,11 +107,20 @@ class StoredKeys:
 
     async def refresh(self) -> None:
         """Load the keys if any of them has changed."""
-        asked_at = time.monotonic()
-        async with asyncio.timeout(STATEMENT_TIMEOUT_S):
-            if await self.store.revision() != self._revision:
-                await self._load()
-        self._confirmed_at = asked_at
+        await self._poll.refresh()
+        await self._cancel_revoked()
+
+    async def _load_changes(self) -> None:
+        if await self.store.revision() != self._revision:
+            await self._load()
+
+    async def _follow_up(self) -> None:
+        await self._cancel_revoked()
+        if time.monotonic() >= self._write_at:
+            self._write_at = time.monotonic() + self._write_interval
+            await self._write_uses()
+
+    async def _cancel_revoked(self) -> None:
         if self.cancel_runs is not None and self._cancelling:
             await self.cancel_runs(self._cancelling)  # each time: a run may have waited, or been taken over
 
@@ -134,20 +137,6 @@ class StoredKeys:
         cancels_runs = self._cancels_runs if key.cancels_runs is None else key.cancels_runs
         return key.revoked_at is not None and cancels_runs
 
-    async def _poll(self) -> None:
-        write_at = time.monotonic() + self._write_interval
-        while True:
-            await asyncio.sleep(self._poll_interval)
-            try:
-                await self.refresh()
-                self._report_recovery()
-            except Exception as error:
-                self._report_failure(error)
-                continue
-            if time.monotonic() >= write_at:
-                write_at = time.monotonic() + self._write_interval
-                await self._write_uses()
-
     async def _write_uses(self) -> None:
         uses, self._uses = self._uses, {}
         try:
@@ -157,18 +146,6 @@ class StoredKeys:
         except Exception as error:
             self._uses = uses | self._uses
             logger.warning("cannot store when API keys were last used: %s", str(error) or type(error).__name__)
-
-    def _report_failure(self, error: Exception) -> None:
-        """One line when the keys begin to be refused; the store reports each failure itself."""
-        if not self._is_refusing and time.monotonic() - self._confirmed_at > self._max_unconfirmed:
-            self._is_refusing = True
-            text = "refusing the API keys of the store, which was not reached for %g s: %s. Is the database running?"
-            logger.error(text, self._max_unconfirmed, str(error) or type(error).__name__)
-
-    def _report_recovery(self) -> None:
-        if self._is_refusing:
-            self._is_refusing = False
-            logger.warning("the API keys of the store are accepted again")
 
 
 def list_secrets(key: StoredKey) -> Iterable[AccessKey]:
