@@ -107,7 +107,7 @@ async def test_a_run_in_progress_has_no_end_and_a_failed_one_has_its_code(store:
 
 
 async def test_a_run_waits_until_its_question_is_answered(store: SqlThreads) -> None:
-    def state(found: RunRecord | None) -> tuple[bool, bool]:
+    def state(found: RunRecord | None) -> tuple[bool | None, bool | None]:
         assert found is not None
         return found.has_questions, found.is_waiting
 

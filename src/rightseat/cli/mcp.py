@@ -62,8 +62,8 @@ def list_servers(config: Config) -> list[PinnedServer]:
         if part.module.__name__ == TOOLBOX:
             options: Any = part.options
             found += [
-                PinnedServer(toolbox, settings.name, settings.pin_key, part.module.FilePins(options.pin_dir))
-                for settings in part.module.all_settings(options)
+                PinnedServer(toolbox, server.name, server.pin_key, part.module.FilePins(options.pin_dir))
+                for server in part.module.list_servers(options)
             ]
     return found
 

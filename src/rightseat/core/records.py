@@ -179,18 +179,18 @@ def begin_record(ask: Ask, started_at: str, asked_at: str | None) -> RunRecord:
 
 def describe_end(last: RunFinished | RunFailed, totals: RunTotals | None, ended_at: str) -> RunEnd:
     """Without `totals`, calls and tokens are unknown."""
-    usage = totals and totals.usage
+    usage = totals.usage if totals else None
     return RunEnd(
         ended_at=ended_at,
         outcome=last.outcome if isinstance(last, RunFinished) else "failed",
         code=last.code if isinstance(last, RunFailed) else None,
         has_questions=isinstance(last, RunFinished) and bool(last.interrupts),
-        input_tokens=usage and usage.input_tokens,
-        output_tokens=usage and usage.output_tokens,
-        cache_read_tokens=usage and usage.cache_read_tokens,
-        model_calls=totals and totals.model_calls,
-        tool_calls=totals and totals.tool_calls,
-        flow=totals and totals.flow,
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        cache_read_tokens=usage.cache_read_tokens if usage else None,
+        model_calls=totals.model_calls if totals else None,
+        tool_calls=totals.tool_calls if totals else None,
+        flow=totals.flow if totals else None,
         models=totals.models if totals else (),
     )
 

@@ -19,7 +19,7 @@ from rightseat.core.types import JsonValue
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import ScriptedModel, says
-from rightseat.toolboxes.mcp import Options, read_settings, server
+from rightseat.toolboxes.mcp import Options, server
 from rightseat.toolboxes.mcp.pin_files import FilePins
 from rightseat.toolboxes.mcp.toolbox import INSTRUCTIONS_PROMPT
 from tests.conditions import until
@@ -133,7 +133,7 @@ async def test_a_server_that_runs_notices_what_another_accepted(
         async with at.to(shop("Sells.")):
             before = [tool.name for tool in await box.tools(ask())]
             assert threads.pins is not None
-            key = read_settings(Options(url=url, name="shop")).pin_key
+            key = Options(url=url, name="shop").pin_key
             changed = (await threads.pins.read(key))["buy"]
             await threads.pins.accept(key, "buy", changed.seen or "")
 

@@ -14,9 +14,9 @@ from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from rightseat.core.ask import Ask
 from rightseat.core.errors import BadRequest, McpAppForbidden
 from rightseat.core.events import Custom, Event, RunFinished
+from rightseat.toolboxes.mcp.options import Options
 from rightseat.toolboxes.mcp.results import is_for_pages, resource_of
 from rightseat.toolboxes.mcp.server import Listing, McpServer, SessionLost
-from rightseat.toolboxes.mcp.settings import Settings
 
 PROPERTY = "__proxiedMCPRequest"
 
@@ -31,12 +31,12 @@ class AppRequest(msgspec.Struct, frozen=True):
 
 
 def app_event(
-    settings: Settings, tool: types.Tool, call_id: str, result: JsonValue, arguments: Mapping[str, JsonValue]
+    options: Options, tool: types.Tool, call_id: str, result: JsonValue, arguments: Mapping[str, JsonValue]
 ) -> Event:
     content: dict[str, JsonValue] = {
         "resourceUri": resource_of(tool),
-        "serverId": settings.name,
-        "serverHash": settings.hash,
+        "serverId": options.name,
+        "serverHash": options.hash,
         "result": result,
         "toolInput": dict(arguments),
     }
@@ -66,7 +66,7 @@ async def proxy_request(server: McpServer, request: AppRequest, headers: Mapping
         result = await server.request(
             headers,
             lambda connection: connection.session.send_request(
-                mcp_request, RESULT_TYPES[request.method], request_read_timeout_seconds=server.settings.timeout
+                mcp_request, RESULT_TYPES[request.method], request_read_timeout_seconds=server.options.timeout
             ),
             may_repeat=request.method != "tools/call",
         )
@@ -85,7 +85,7 @@ def check_allowed(server: McpServer, listing: Listing, request: AppRequest) -> N
         return
     name = (request.params or {}).get("name")
     tool = next((one for one in listing.tools if one.name == name), None)
-    allowed = server.settings.tools
+    allowed = server.options.tools
     if (
         tool is None
         or name in listing.changed

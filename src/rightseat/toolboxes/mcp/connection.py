@@ -26,7 +26,7 @@ from mcp_types import Implementation, ToolListChangedNotification
 from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.errors import AgentUnreachable
 from rightseat.egress.network import NetworkOptions, find_proxy, make_tls
-from rightseat.toolboxes.mcp.settings import Settings
+from rightseat.toolboxes.mcp.options import Options
 
 logger = logging.getLogger(__name__)
 
@@ -37,10 +37,10 @@ APP_MEDIA_TYPE = "text/html;profile=mcp-app"
 class Connection:
     """A session. `uses` counts the current callers, `listing` is the cached list of tools."""
 
-    def __init__(self, settings: Settings, headers: Mapping[str, str], answer: ElicitationFnT) -> None:
+    def __init__(self, options: Options, headers: Mapping[str, str], answer: ElicitationFnT) -> None:
         self.uses = 0
         self.listing: Any = None
-        self._settings = settings
+        self._options = options
         self._headers = headers
         self._answer = answer
         self._closing = asyncio.Event()
@@ -65,7 +65,7 @@ class Connection:
 
     async def open(self) -> None:
         """Raise `AgentUnreachable`."""
-        timeout = self._settings.discovery_timeout
+        timeout = self._options.discovery_timeout
         self._task = asyncio.create_task(self._run())
         try:
             await asyncio.wait((self._task, self._client), timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
@@ -77,7 +77,7 @@ class Connection:
         timed_out = not self._task.done()
         await self.close()
         raise unreachable(
-            self._settings, f"no response within {timeout:g} s" if timed_out else describe_error(self._failure)
+            self._options, f"no response within {timeout:g} s" if timed_out else describe_error(self._failure)
         )
 
     async def close(self) -> None:
@@ -102,14 +102,14 @@ class Connection:
     async def _run(self) -> None:
         try:
             async with (
-                transport(self._settings, self._headers, self._closing, self._check_response) as streams,
+                transport(self._options, self._headers, self._closing, self._check_response) as streams,
                 Client(
                     streams,
                     client_info=Implementation(name="rightseat", version=version("rightseat")),
                     elicitation_callback=self._answer,
                     message_handler=self._on_message,
                     extensions=[advertise(APPS_EXTENSION, {"mimeTypes": [APP_MEDIA_TYPE]})]
-                    if self._settings.apps
+                    if self._options.apps
                     else None,
                     cache=None,
                 ) as client,
@@ -121,7 +121,7 @@ class Connection:
             if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             if self._client.done():
-                logger.info("The session with %s ended: %s", self._settings.where, describe_error(self._failure))
+                logger.info("The session with %s ended: %s", self._options.where, describe_error(self._failure))
         finally:
             self._closing.set()
 
@@ -136,29 +136,29 @@ class Connection:
 
 @asynccontextmanager
 async def transport(
-    settings: Settings,
+    options: Options,
     headers: Mapping[str, str],
     closed: asyncio.Event,
     check_response: Callable[[httpx2.Response], Awaitable[None]],
 ) -> AsyncIterator[Any]:
     """A transport that sets `closed` when the server closes it, and passes every response to `check_response`."""
     async with AsyncExitStack() as stack:
-        if settings.url is None:
+        if options.url is None:
             program = StdioServerParameters(
-                command=settings.command or "", args=list(settings.args), env=dict(settings.env)
+                command=options.command or "", args=list(options.args), env=dict(options.plain_env)
             )
             streams = stdio_client(program, sys.__stderr__ or sys.stderr)
         else:
             client = httpx2.AsyncClient(
                 headers=dict(headers),
-                timeout=httpx2.Timeout(None, connect=min(settings.discovery_timeout, 10.0)),
+                timeout=httpx2.Timeout(None, connect=min(options.discovery_timeout, 10.0)),
                 event_hooks={"response": [check_response]},
                 trust_env=False,
-                proxy=find_client_proxy(settings.url, settings.network),
-                verify=make_tls(settings.network),
+                proxy=find_client_proxy(options.url, options),
+                verify=make_tls(options),
             )
             await stack.enter_async_context(client)
-            streams = streamable_http_client(settings.url, http_client=client)
+            streams = streamable_http_client(options.url, http_client=client)
         yield WatchedTransport(streams, closed)
 
 
@@ -217,11 +217,11 @@ class WatchedReader:
         return await self._stream.__aexit__(kind, error, trace)
 
 
-def unreachable(settings: Settings, reason: str) -> AgentUnreachable:
+def unreachable(options: Options, reason: str) -> AgentUnreachable:
     """The client gets only the name of the server. Its URL and the reason are logged, and are a note of the error."""
-    logger.warning("The MCP server %r (%s) cannot be reached: %s", settings.name, settings.where, reason)
-    error = AgentUnreachable(f"The MCP server {settings.name!r} cannot be reached.")
-    error.add_note(f"{settings.where}: {reason}")
+    logger.warning("The MCP server %r (%s) cannot be reached: %s", options.name, options.where, reason)
+    error = AgentUnreachable(f"The MCP server {options.name!r} cannot be reached.")
+    error.add_note(f"{options.where}: {reason}")
     return error
 
 

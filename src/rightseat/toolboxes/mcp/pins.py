@@ -15,7 +15,7 @@ import mcp_types as types
 
 from rightseat.core.errors import RightseatError
 from rightseat.core.pins import PinStore
-from rightseat.toolboxes.mcp.settings import Settings
+from rightseat.toolboxes.mcp.options import Options
 
 logger = logging.getLogger(__name__)
 
@@ -42,46 +42,46 @@ class Pins:
         self._store = store
         self._reported: set[tuple[str, str, str]] = set()
 
-    async def check(self, settings: Settings, tools: Sequence[types.Tool], instructions: str) -> Changes:
+    async def check(self, options: Options, tools: Sequence[types.Tool], instructions: str) -> Changes:
         """Pin new tools, and also the absence of instructions. Without access to the pins, all count as changed."""
         seen = {key_of(tool.name): definition_of(tool) for tool in tools}
         seen[INSTRUCTIONS] = shortened({"instructions": instructions})
         try:
-            changed = await self._compare(settings, seen)
+            changed = await self._compare(options, seen)
         except (OSError, RightseatError) as error:
             logger.warning(
                 "Cannot read the pins of the MCP server %r, so all of its tools count as changed: %s",
-                settings.name,
+                options.name,
                 error,
             )
             return Changes(tuple(tool.name for tool in tools), instructions=True)
         for key in changed:
-            self._report(settings, key, seen[key])
+            self._report(options, key, seen[key])
         return Changes(tuple(tool.name for tool in tools if key_of(tool.name) in changed), INSTRUCTIONS in changed)
 
-    async def _compare(self, settings: Settings, seen: dict[str, str]) -> list[str]:
-        pinned = await self._store.read(settings.pin_key)
+    async def _compare(self, options: Options, seen: dict[str, str]) -> list[str]:
+        pinned = await self._store.read(options.pin_key)
         if new := {key: definition for key, definition in seen.items() if key not in pinned}:
-            await self._store.add(settings.pin_key, new)
-            pinned = await self._store.read(settings.pin_key)  # another replica may have been first
+            await self._store.add(options.pin_key, new)
+            pinned = await self._store.read(options.pin_key)  # another replica may have been first
         changed = [key for key in seen if key in pinned and pinned[key].definition != seen[key]]
         sent = {key: seen[key] if key in changed else None for key in seen if key in pinned}
         if differing := {key: one for key, one in sent.items() if pinned[key].seen != one}:
-            await self._store.see(settings.pin_key, differing)
+            await self._store.see(options.pin_key, differing)
         return changed
 
-    def _report(self, settings: Settings, key: str, definition: str) -> None:
-        if (settings.hash, key, definition) in self._reported:
+    def _report(self, options: Options, key: str, definition: str) -> None:
+        if (options.hash, key, definition) in self._reported:
             return
         if len(self._reported) >= MAX_WARNINGS:
             self._reported.clear()
-        self._reported.add((settings.hash, key, definition))
+        self._reported.add((options.hash, key, definition))
         logger.warning(
             "%s of the MCP server %r differs from its pin%s. To review and accept the change: rightseat mcp accept %s",
             "The text of the instructions" if key == INSTRUCTIONS else f"The tool {key!r}",
-            settings.name,
-            " and is not offered" if settings.on_tool_change == "refuse" else " and needs approval",
-            settings.name,
+            options.name,
+            " and is not offered" if options.on_tool_change == "refuse" else " and needs approval",
+            options.name,
         )
 
 

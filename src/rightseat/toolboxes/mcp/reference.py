@@ -38,7 +38,7 @@ class McpRequestFailed(RightseatError):
 
 
 def reference_tools(server: McpServer, listing: Listing, headers: Mapping[str, str]) -> list[Tool]:
-    about, prefix = server.settings, clean_name(server.settings.prefix or f"{server.settings.name}_")[:40]
+    about, prefix = server.options, clean_name(server.options.prefix or f"{server.options.name}_")[:40]
 
     def tool(name: str, description: str, parameters: Mapping[str, JsonValue], ask: SessionRequest) -> Tool:
         return Tool(prefix + name, description, parameters, run=run_request(server, headers, ask), approval="exempt")
@@ -66,10 +66,10 @@ def run_request(server: McpServer, headers: Mapping[str, str], ask: SessionReque
             return await server.request(headers, lambda one: ask(one, invocation.arguments), may_repeat=True)
         except MCPError as error:
             raise McpRequestFailed(
-                f"The MCP server {server.settings.name!r} returned an error: {error.message}"
+                f"The MCP server {server.options.name!r} returned an error: {error.message}"
             ) from error
         except (ValidationError, RuntimeError) as error:
-            raise McpRequestFailed(f"The MCP server {server.settings.name!r} returned an invalid response.") from error
+            raise McpRequestFailed(f"The MCP server {server.options.name!r} returned an invalid response.") from error
 
     return run
 

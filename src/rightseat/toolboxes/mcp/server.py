@@ -18,8 +18,8 @@ from rightseat.core.errors import AgentError
 from rightseat.egress.redaction import Redactor, find_secrets
 from rightseat.toolboxes.mcp.connection import Connection, describe_error, unreachable
 from rightseat.toolboxes.mcp.elicitation import answer_elicitation
+from rightseat.toolboxes.mcp.options import Options
 from rightseat.toolboxes.mcp.pins import Pins
-from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)
 
@@ -55,9 +55,9 @@ class Listing:
 
 
 class McpServer:
-    def __init__(self, settings: Settings, pins: Pins) -> None:
-        self.settings = settings
-        self.redactor = Redactor(secrets=find_secrets({**settings.headers, **settings.env}))
+    def __init__(self, options: Options, pins: Pins) -> None:
+        self.options = options
+        self.redactor = Redactor(secrets=find_secrets({**options.plain_headers, **options.plain_env}))
         """Redacts the operator's secrets in messages of the server."""
         self._pins = pins
         self._connections: dict[bytes, Connection] = {}
@@ -79,7 +79,7 @@ class McpServer:
         """The tools for these headers. The list is cached, and so is a failure to connect."""
         key, now = key_of(headers), asyncio.get_running_loop().time()
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if (failed := self._failures.get(key)) and now - failed[0] < self.settings.cache_seconds:
+            if (failed := self._failures.get(key)) and now - failed[0] < self.options.cache_seconds:
                 raise failed[1]
             last_listing, connection = self._listed.get(key), self._connections.get(key)
             is_current = connection is not None and connection.is_open and connection.listing is not None
@@ -97,7 +97,7 @@ class McpServer:
     def _cache_seconds(self, listing: Listing) -> float:
         """Cache a changed listing only briefly, since the change may be accepted at any time."""
         has_changed = listing.changed or listing.instructions_changed
-        return min(self.settings.cache_seconds, CHANGED_RECHECK_S) if has_changed else self.settings.cache_seconds
+        return min(self.options.cache_seconds, CHANGED_RECHECK_S) if has_changed else self.options.cache_seconds
 
     def last_listing(self, headers: Mapping[str, str]) -> Listing | None:
         """The last received listing."""
@@ -124,7 +124,7 @@ class McpServer:
             return await self._request_once(headers, send)
         except SessionLost as lost:
             if lost.was_not_sent or may_repeat:
-                raise unreachable(self.settings, "it closes its sessions") from lost
+                raise unreachable(self.options, "it closes its sessions") from lost
             raise
 
     async def _request_once(self, headers: Mapping[str, str], send: Callable[[Connection], Awaitable[T]]) -> T:
@@ -154,7 +154,7 @@ class McpServer:
         async with self._locks.setdefault(key + b":open", asyncio.Lock()):
             connection = self._connections.pop(key, None)
             if connection is None or not connection.is_open:
-                connection = Connection(self.settings, {**self.settings.headers, **headers}, answer_elicitation)
+                connection = Connection(self.options, {**self.options.plain_headers, **headers}, answer_elicitation)
                 await connection.open()
             self._connections[key] = connection
         self._close_idle()
@@ -169,29 +169,29 @@ class McpServer:
 
     async def _list(self, connection: Connection) -> Listing:
         try:
-            async with asyncio.timeout(self.settings.discovery_timeout):
+            async with asyncio.timeout(self.options.discovery_timeout):
                 tools = await self._tools(connection)
         except TimeoutError:
             connection.close_soon()
-            raise unreachable(self.settings, "it did not list its tools in time") from None
+            raise unreachable(self.options, "it did not list its tools in time") from None
         except (ValidationError, RuntimeError) as error:
-            raise unreachable(self.settings, f"its list of tools is invalid: {error}") from error
+            raise unreachable(self.options, f"its list of tools is invalid: {error}") from error
         except MCPError as error:
             if error.code == types.CONNECTION_CLOSED or connection.is_forgotten:
                 raise
-            raise unreachable(self.settings, f"it cannot list its tools: {describe_error(error)}") from error
+            raise unreachable(self.options, f"it cannot list its tools: {describe_error(error)}") from error
         self._warn_about_unknown([tool.name for tool in tools])
         offered, instructions = connection.session.server_capabilities, connection.session.instructions or ""
-        changed = await self._pins.check(self.settings, tools, instructions)
+        changed = await self._pins.check(self.options, tools, instructions)
         instructions_changed = bool(instructions) and changed.instructions
-        hides_instructions = not self.settings.instructions or (
-            instructions_changed and self.settings.on_tool_change == "refuse"
+        hides_instructions = not self.options.instructions or (
+            instructions_changed and self.options.on_tool_change == "refuse"
         )
         connection.listing = listing = Listing(
             tuple(tools),
             changed.tools,
             "" if hides_instructions else instructions,
-            instructions_changed and self.settings.instructions,
+            instructions_changed and self.options.instructions,
             resources=offered is not None and offered.resources is not None,
             prompts=offered is not None and offered.prompts is not None,
         )
@@ -199,11 +199,11 @@ class McpServer:
 
     def _warn_about_unknown(self, known: Sequence[str]) -> None:
         """Warn once about each configured tool name that the server does not have: it may be a typo."""
-        for name in dict.fromkeys((*(self.settings.tools or ()), *self.settings.read_only_tools)):
+        for name in dict.fromkeys((*(self.options.tools or ()), *self.options.read_only_tools)):
             if name not in ("*", *known, *self._unknown):
                 self._unknown.add(name)
                 message = "The MCP server %r has no tool %r, which `tools` or `read_only_tools` names. It has: %s."
-                logger.warning(message, self.settings.name, name, ", ".join(known) or "none")
+                logger.warning(message, self.options.name, name, ", ".join(known) or "none")
 
     async def _tools(self, connection: Connection) -> list[types.Tool]:
         found: dict[str, types.Tool] = {}
@@ -215,7 +215,7 @@ class McpServer:
             cursor = page.next_cursor
             if cursor is None:
                 return list(found.values())
-        logger.warning("The MCP server %r lists too many tools: using the first %d", self.settings.name, len(found))
+        logger.warning("The MCP server %r lists too many tools: using the first %d", self.options.name, len(found))
         return list(found.values())
 
 

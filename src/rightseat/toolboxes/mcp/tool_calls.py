@@ -66,7 +66,7 @@ def call_stream(
                 yield RunFinished("done")
             return
         replies, state = read_answers(invocation.answers)
-        progress = ProgressStream(server.settings.name, name, id)
+        progress = ProgressStream(server.options.name, name, id)
 
         async def work() -> CallOutcome:
             return await call_tool(server, tool, headers, invocation.arguments, replies, state, progress, may_repeat)
@@ -124,7 +124,7 @@ def outcome_events(
         return [RunFinished("waiting", make_interrupts(outcome.questions, outcome.state, earlier))]
     events: list[Event] = [ToolCallReturned(id, name, outcome.content, outcome.error)]
     if outcome.result is not None:
-        events.append(app_event(server.settings, tool, id, outcome.result, invocation.arguments))
+        events.append(app_event(server.options, tool, id, outcome.result, invocation.arguments))
     return events
 
 
@@ -147,23 +147,21 @@ async def call_tool(
     )
 
     async def ask(connection: Connection) -> Any:
-        return await send_call(connection, request, elicitation, progress, server.settings.timeout)
+        return await send_call(connection, request, elicitation, progress, server.options.timeout)
 
     try:
         result = await server.request(headers, ask, may_repeat=may_repeat)
     except SessionLost:
         return CallOutcome(
-            f"The connection to the MCP server {server.settings.name!r} was lost during the call, and it is unknown "
+            f"The connection to the MCP server {server.options.name!r} was lost during the call, and it is unknown "
             "whether it took effect. The call was not repeated.",
             OUTCOME_UNKNOWN,
         )
     except MCPError as error:
         return describe_failure(server, error)
     except (ValidationError, RuntimeError) as error:
-        logger.warning(
-            "The MCP server %r returned an invalid result for %s: %s", server.settings.name, tool.name, error
-        )
-        return CallOutcome(f"The MCP server {server.settings.name!r} returned an invalid result.", "bad_result")
+        logger.warning("The MCP server %r returned an invalid result for %s: %s", server.options.name, tool.name, error)
+        return CallOutcome(f"The MCP server {server.options.name!r} returned an invalid result.", "bad_result")
     if result is None:
         return CallOutcome(questions=tuple(elicitation.questions))
     if isinstance(result, types.InputRequiredResult):
@@ -180,7 +178,7 @@ def read_result(
     ]
     content = "\n".join([server.redactor.redact_text(text_of(result)), *notes])
     error = "tool_failed" if result.is_error else None
-    shows = server.settings.apps and resource_of(tool) is not None and not result.is_error
+    shows = server.options.apps and resource_of(tool) is not None and not result.is_error
     return CallOutcome(content, error, as_json(result) if shows else None)
 
 
@@ -188,7 +186,7 @@ def read_input_request(server: McpServer, result: types.InputRequiredResult) -> 
     requests = result.input_requests or {}
     if unsupported := [one.method for one in requests.values() if not isinstance(one, types.ElicitRequest)]:
         return CallOutcome(
-            f"The MCP server {server.settings.name!r} requests {', '.join(sorted(set(unsupported)))} from its client, "
+            f"The MCP server {server.options.name!r} requests {', '.join(sorted(set(unsupported)))} from its client, "
             "which is not supported.",
             "tool_failed",
         )
@@ -196,14 +194,14 @@ def read_input_request(server: McpServer, result: types.InputRequiredResult) -> 
         read_question(one.params, key) for key, one in requests.items() if isinstance(one, types.ElicitRequest)
     )
     if not questions:
-        return CallOutcome(f"The MCP server {server.settings.name!r} requires input, but requests none.", "tool_failed")
+        return CallOutcome(f"The MCP server {server.options.name!r} requires input, but requests none.", "tool_failed")
     return CallOutcome(questions=questions, state=result.request_state)
 
 
 def describe_failure(server: McpServer, error: MCPError) -> CallOutcome:
-    name = server.settings.name
+    name = server.options.name
     if error.code == types.REQUEST_TIMEOUT:
-        return CallOutcome(f"The MCP server {name!r} did not respond within {server.settings.timeout:g} s.", "timeout")
+        return CallOutcome(f"The MCP server {name!r} did not respond within {server.options.timeout:g} s.", "timeout")
     message = server.redactor.redact_text(error.message)
     return CallOutcome(f"The MCP server {name!r} returned an error: {message}", "tool_failed")
 
@@ -249,4 +247,4 @@ def as_json(result: types.Result) -> dict[str, Any]:
 
 def headers_of(server: McpServer, ask: Ask) -> dict[str, str]:
     """Headers of the ask that are forwarded to the server."""
-    return select_headers(ask.headers, server.settings.forward)
+    return select_headers(ask.headers, server.options.forward)

@@ -14,10 +14,10 @@ from rightseat.core.errors import AgentError, McpAppForbidden
 from rightseat.core.events import Custom, Event
 from rightseat.core.tools import Effect, Tool
 from rightseat.toolboxes.mcp.apps import proxy_request, read_request
+from rightseat.toolboxes.mcp.options import Options
 from rightseat.toolboxes.mcp.reference import reference_tools
 from rightseat.toolboxes.mcp.results import is_for_model, is_read_only, is_repeatable, names
 from rightseat.toolboxes.mcp.server import Listing, McpServer
-from rightseat.toolboxes.mcp.settings import Settings
 from rightseat.toolboxes.mcp.tool_calls import call_stream, headers_of
 
 logger = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class McpToolbox:
 
     def __init__(self, main: McpServer | None, others: Mapping[str, McpServer]) -> None:
         self._main = main
-        self.label = f"the MCP server {main.settings.name!r}" if main else "MCP servers that the client names"
+        self.label = f"the MCP server {main.options.name!r}" if main else "MCP servers that the client names"
         self._others = others
         self._logged: set[str] = set()
 
@@ -66,13 +66,13 @@ class McpToolbox:
         """Events for the client: changed tools, and requested servers that cannot be reached."""
         events: list[Event] = []
         for server, headers in self._servers(ask):
-            listing, settings = server.last_listing(headers), server.settings
+            listing, options = server.last_listing(headers), server.options
             if listing is None and server is not self._main:
-                events.append(Custom("mcp.unreachable", {"server": settings.name, "url": settings.url}))
+                events.append(Custom("mcp.unreachable", {"server": options.name, "url": options.url}))
             elif listing is not None and (listing.changed or listing.instructions_changed):
                 changed: list[JsonValue] = list(listing.changed)
-                is_left_out = settings.on_tool_change == "refuse"
-                change: dict[str, JsonValue] = {"server": settings.name, "tools": changed, "left_out": is_left_out}
+                is_left_out = options.on_tool_change == "refuse"
+                change: dict[str, JsonValue] = {"server": options.name, "tools": changed, "left_out": is_left_out}
                 events.append(
                     Custom("mcp.changed", change | ({"instructions": True} if listing.instructions_changed else {}))
                 )
@@ -80,24 +80,24 @@ class McpToolbox:
 
     def instructions(self, ask: Ask) -> Sequence[str]:
         """The instructions of each server, attributed to it."""
-        listings = [(server.settings, server.current_listing(headers)) for server, headers in self._servers(ask)]
+        listings = [(server.options, server.current_listing(headers)) for server, headers in self._servers(ask)]
         return [
             INSTRUCTIONS_PROMPT.format(
-                name=settings.name, text=self._truncate_instructions(settings, listing.instructions)
+                name=options.name, text=self._truncate_instructions(options, listing.instructions)
             )
-            for settings, listing in listings
+            for options, listing in listings
             if listing is not None and listing.instructions and listing.tools
         ]
 
-    def _truncate_instructions(self, settings: Settings, text: str) -> str:
+    def _truncate_instructions(self, options: Options, text: str) -> str:
         text = text.strip().replace("</instructions>", "")
         if len(text) <= MAX_INSTRUCTIONS_CHARS:
             return text
-        if settings.name not in self._logged:
-            self._logged.add(settings.name)
+        if options.name not in self._logged:
+            self._logged.add(options.name)
             logger.warning(
                 "The instructions of the MCP server %r have %d characters: the model gets only the first %d",
-                settings.name,
+                options.name,
                 len(text),
                 MAX_INSTRUCTIONS_CHARS,
             )
@@ -108,9 +108,9 @@ class McpToolbox:
         if (request := read_request(ask)) is None:
             return None
         for server, headers in self._servers(ask):
-            settings = server.settings
-            is_meant = request.serverHash == settings.hash and request.serverId in (None, settings.name)
-            if is_meant and settings.apps:
+            options = server.options
+            is_meant = request.serverHash == options.hash and request.serverId in (None, options.name)
+            if is_meant and options.apps:
                 return proxy_request(server, request, headers)
         raise McpAppForbidden("The page of an MCP App requests a server that this agent does not have.")
 
@@ -150,14 +150,14 @@ def is_sendable(key: str) -> bool:
 
 
 def make_tools(server: McpServer, listing: Listing, headers: Mapping[str, str]) -> Iterator[Tool]:
-    settings = server.settings
-    left_out = listing.changed if settings.on_tool_change == "refuse" else ()
+    options = server.options
+    left_out = listing.changed if options.on_tool_change == "refuse" else ()
     fit = [
         tool
         for tool in listing.tools
-        if (settings.tools is None or tool.name in settings.tools) and tool.name not in left_out and is_for_model(tool)
+        if (options.tools is None or tool.name in options.tools) and tool.name not in left_out and is_for_model(tool)
     ]
-    for name, tool in names(fit, settings.prefix).items():
+    for name, tool in names(fit, options.prefix).items():
         yield make_tool(server, name, tool, headers, is_changed=tool.name in listing.changed)
     yield from reference_tools(server, listing, headers)
 
@@ -165,7 +165,7 @@ def make_tools(server: McpServer, listing: Listing, headers: Mapping[str, str]) 
 def make_tool(server: McpServer, name: str, tool: types.Tool, headers: Mapping[str, str], *, is_changed: bool) -> Tool:
     """A changed tool counts as a non-repeatable write: its hints are not the pinned ones."""
     effect: Effect = "write"
-    if not is_changed and (is_read_only(tool) or server.settings.only_reads(tool.name)):
+    if not is_changed and (is_read_only(tool) or server.options.only_reads(tool.name)):
         effect = "read"
     elif not is_changed and is_repeatable(tool):
         effect = "idempotent_write"
