@@ -47,7 +47,7 @@ from rightseat.access.sessions import SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
-from rightseat.core.caller import CALLER
+from rightseat.core.caller import CALLER, Caller
 from rightseat.core.errors import (
     ConcurrencyLimitExceeded,
     ConfigError,
@@ -56,7 +56,6 @@ from rightseat.core.errors import (
     TooManyAttempts,
     Unauthenticated,
 )
-from rightseat.core.limits.rules import Caller
 from rightseat.core.read_limits import REQUEST_READS, ReadLimits
 from rightseat.core.user_token import set_caller_token
 

@@ -9,11 +9,11 @@ from rightseat.core.api_keys import ApiKeyStore
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.audit import AuditStore
 from rightseat.core.events import Interrupt
-from rightseat.core.limits.store import LimitStore
 from rightseat.core.messages import Call
 from rightseat.core.records import Records
 from rightseat.core.threads import Thread
 from rightseat.core.types import JsonValue
+from rightseat.limits.store import LimitStore
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True):
