@@ -13,7 +13,7 @@ from rightseat.core.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.core.log import Entry, Log
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
-from rightseat.core.users import FileRecord, ThreadRecord, UserRecords, UserStore
+from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
 
 
 @dataclass(slots=True)
