@@ -13,11 +13,11 @@ import rightseat.stores
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.events import Interrupt, RunFinished, Usage
 from rightseat.core.messages import user
-from rightseat.core.records import RunEnd, RunQuery, RunRecord, begin_record, describe_end, end_record
-from rightseat.core.run.transient import TransientRuns
 from rightseat.core.threads import Summary, Threads
 from rightseat.core.tracing import NO_OBSERVER
 from rightseat.core.usage import ModelUsage, RunTotals
+from rightseat.operations.records import RunEnd, RunQuery, RunRecord, begin_record, describe_end, end_record
+from rightseat.operations.transient_runs import TransientRuns
 from rightseat.stores.record_queries import VISITED_RUN_ROWS, VISITED_RUNS
 from rightseat.stores.run_columns import OTHER_NAMES, READ_FROM_INTERRUPTS, RUN_COLUMNS
 from rightseat.stores.struct_rows import StructRows

@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from rightseat.access.store_poll import MAX_UNCONFIRMED_S, POLL_INTERVAL_S, STATEMENT_TIMEOUT_S, StorePoll
-from rightseat.core.ended_sessions import EndedSessionStore
 from rightseat.core.errors import SessionsUnconfirmed, Unauthenticated
+from rightseat.operations.ended_sessions import EndedSessionStore
 
 MAX_LATE_COMMITS = 100
 """A transaction may commit after one with a greater number, so the last numbers are read again."""

@@ -14,8 +14,8 @@ from typing import Self
 
 from rightseat.access.keys import AccessKey, Keys
 from rightseat.access.store_poll import MAX_UNCONFIRMED_S, POLL_INTERVAL_S, STATEMENT_TIMEOUT_S, StorePoll
-from rightseat.core.api_keys import ApiKeyStore, StoredKey
 from rightseat.core.errors import KeysUnconfirmed, Unauthenticated
+from rightseat.operations.api_keys import ApiKeyStore, StoredKey
 
 logger = logging.getLogger(__name__)
 

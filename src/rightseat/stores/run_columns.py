@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Column
 
-from rightseat.core.records import RunEnd, RunRecord
+from rightseat.operations.records import RunEnd, RunRecord
 from rightseat.stores.tables import runs
 
 OTHER_NAMES = {

@@ -11,10 +11,10 @@ from rightseat.core.ask import Ask
 from rightseat.core.errors import QuotaExceeded, RunExists, StaleWriter, ThreadBusy, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.records import RunEnd, begin_record, describe_end
 from rightseat.core.threads import THREAD_BYTES, Pending, RunClaim
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
+from rightseat.operations.records import RunEnd, begin_record, describe_end
 from rightseat.stores import rows
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.run_columns import BEGIN_COLUMNS, END_COLUMNS

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 
 from rightseat.core.errors import ThreadNotFound
-from rightseat.core.users import ApprovalRecord, FileRecord, ThreadRecord
+from rightseat.operations.users import ApprovalRecord, FileRecord, ThreadRecord
 from rightseat.stores import file_queries, thread_queries
 from rightseat.stores.tables import files, interrupts, threads
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.admission import Admission, RunSlot
+from rightseat.core.admission import FREE_SLOT, Admission, RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.caller import CALLER
@@ -20,16 +20,16 @@ from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log, Writer
 from rightseat.core.model import Model
-from rightseat.core.run.activity import Activity
 from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run, retry_store
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
-from rightseat.core.run.transient import TransientRuns
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
 from rightseat.core.usage import start_count
+from rightseat.operations.activity import Activity
+from rightseat.operations.transient_runs import TransientRuns
 
 END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
 
@@ -68,7 +68,7 @@ class RunExecutor:
         """
         if ask.run_id in self._slots:
             raise RunExists(ask.run_id)
-        self._slots[ask.run_id] = RunSlot()  # a second ask with this id is refused while the first waits
+        self._slots[ask.run_id] = FREE_SLOT  # a second ask with this id is refused while the first waits
         try:
             slot = self._slots[ask.run_id] = await self._admission.admit(ask, model, continues)
         except BaseException:
@@ -88,14 +88,9 @@ class RunExecutor:
         self._reasons[run_id] = reason
 
     def needs_slot(self, ask: Ask) -> bool:
-        """Whether the claim of an admitted run must look for its slot in the store.
-
-        A transient run is stored nowhere, so it looks only if this process may have been taken for dead.
-        """
+        """Whether the claim of an admitted run must look for its slot in the store."""
         slot = self._slots.get(ask.run_id)
-        if slot is None or slot.meter is None:
-            return False
-        return slot.meter.may_have_lost_slot if ask.transient else slot.meter.has_slot
+        return slot is not None and slot.needs_check(ask)
 
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""
