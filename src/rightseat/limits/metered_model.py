@@ -17,11 +17,10 @@ from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, Partia
 from rightseat.core.model_doubles import ModelDoubles, check_forbidden, find_double
 from rightseat.limits.book import UsageCounts
 from rightseat.limits.estimate import estimate_tokens
-from rightseat.limits.meter import ANSWER_PURPOSES, METER, OUTER_CALL, OpenStream, RunMeter
-from rightseat.limits.meter_context import Metering
-from rightseat.limits.metered_calls import reserve_call
+from rightseat.limits.meter import ANSWER_PURPOSES, METER, OpenStream, RunMeter
+from rightseat.limits.meter_context import OUTER_CALL, Metering
 from rightseat.limits.model_charge import key_of, provider_name
-from rightseat.limits.single_call import TokenCounts
+from rightseat.limits.single_call import TokenCounts, reserve_call
 
 SERVER = "server"
 """The purpose of calls outside of runs and requests. They have no user, so limits of users do not count them."""
