@@ -18,8 +18,8 @@ Optional functions:
                          routes, beside the server's
     faces                refuse_path(method, path, status, options) -> Response: the response for a path below its own
                          (404), or a method (405), that no route serves
-    faces                user_records(options) -> core.users.UserRecords | None: the data that it stores about users
-    stores               build_beside(options) -> core.users.UserStore, for commands that use it while servers run
+    faces                user_records(options) -> operations.users.UserRecords | None: what it stores about users
+    stores               build_beside(options) -> operations.users.UserStore, for commands that use it while servers run
 
 `type: openai` of a model is the module `rightseat.models.openai`; `type: acme.groq` is the module `acme.groq`; any
 other name without a dot is an entry point of another package, in the group `rightseat.models`.
@@ -50,11 +50,11 @@ from pydantic_core import PydanticCustomError
 from rightseat.core.agent import Agent
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.core.model import Model
-from rightseat.core.pins import PinStore
-from rightseat.core.secret_uses import SecretUseStore
 from rightseat.core.tools import Toolbox
+from rightseat.installation import install_command
+from rightseat.operations.pins import PinStore
+from rightseat.operations.secret_uses import SecretUseStore
 
 H = TypeVar("H")
 PartKind = Literal["models", "toolboxes", "agents", "guards", "faces", "logs", "stores", "engines"]

@@ -22,9 +22,9 @@ from rightseat.access.ended_sessions import EndedSessions
 from rightseat.access.keys import AccessKey, Keys, digest
 from rightseat.access.sessions import SECURE_COOKIE, Sessions
 from rightseat.access.stored_keys import StoredKeys, format_time
-from rightseat.core.api_keys import KeySecret, StoredKey
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
+from rightseat.operations.api_keys import KeySecret, StoredKey
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import Paced, until

@@ -13,8 +13,8 @@ from rightseat.access.authenticator import Authenticator
 from rightseat.access.ended_sessions import EndedSessions, SessionEnded
 from rightseat.access.keys import AccessKey, Keys, digest
 from rightseat.access.sessions import Sessions
-from rightseat.core.ended_sessions import EndedSession
 from rightseat.core.errors import SessionsUnconfirmed
+from rightseat.operations.ended_sessions import EndedSession
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from tests.conditions import until

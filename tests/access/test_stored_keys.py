@@ -20,9 +20,9 @@ from rightseat.access.authenticator import Authenticator
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.sessions import Sessions
 from rightseat.access.stored_keys import StoredKeys, format_time
-from rightseat.core.api_keys import KeySecret, StoredKey
 from rightseat.core.errors import ConfigError, KeysUnconfirmed, Unauthenticated
 from rightseat.core.runtime import REVOKED
+from rightseat.operations.api_keys import KeySecret, StoredKey
 from rightseat.stores.databases import connect
 from rightseat.stores.prepared import Parameters, PreparedStatement
 from rightseat.stores.sql import SqlThreads

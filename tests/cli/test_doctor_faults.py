@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from rightseat.core.installation import install_command
+from rightseat.installation import install_command
 from tests.cli.conftest import Run
 from tests.cli.test_serve import serving, url_in
 from tests.conftest import Serve

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from rightseat import config
-from rightseat.core.json_schema import find_faults
+from rightseat.json_schema import find_faults
 from tests.cli.conftest import Run
 from tests.cli.terminal import terminal
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from rightseat import config
 from rightseat.cli import main
 from rightseat.cli.mcp import list_servers, opened
-from rightseat.core.pins import Pin
+from rightseat.operations.pins import Pin
 from tests.cli.conftest import Run
 from tests.databases import migrated_database
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from rightseat.core.installation import install_command
+from rightseat.installation import install_command
 from tests.cli.conftest import Run
 from tests.services import free_port
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.flows import FlowGraph
-from rightseat.core.workbench import CaseOutcome, DraftReport, NewPlugin, PluginReport
 from rightseat.faces.operator import Refusal
 from rightseat.faces.operator.access import AccessLine, CreatedKey
 from rightseat.faces.operator.approvals import ApprovalLine
@@ -24,6 +22,8 @@ from rightseat.faces.operator.setup import ProposedFile, SetupChoices, WrittenFi
 from rightseat.faces.operator.snippet import Snippet
 from rightseat.faces.operator.threads import ThreadDetails, ThreadLine, ThreadPage
 from rightseat.faces.operator.usage_sums import LimitsLine, UsageLine
+from rightseat.operations.flows import FlowGraph
+from rightseat.operations.workbench import CaseOutcome, DraftReport, NewPlugin, PluginReport
 
 FILE = Path(__file__).parents[2] / "docs" / "reference" / "operator.openapi.json"
 REF = "#/components/schemas/{name}"

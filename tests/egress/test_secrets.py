@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rightseat.core.errors import ConfigError
-from rightseat.core.secret_uses import SecretUse
 from rightseat.egress.secrets import EVERY_SECRET, SecretGrant, SecretMissing, SecretNotBound, Secrets
+from rightseat.operations.secret_uses import SecretUse
 
 EVERYWHERE = [SecretGrant(EVERY_SECRET)]
 CRM = SecretUse("crm", "KEY", "api.crm.example:443")

@@ -36,11 +36,11 @@ import jsonschema_rs
 import openai
 
 from rightseat.core.ask import Parameters
-from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import RightseatError
 from rightseat.core.messages import user
 from rightseat.core.model import CallChunk, Model, Prompt, TextChunk, UsageChunk
 from rightseat.core.tools import Tool
+from rightseat.egress.deadlines import Timeouts
 from rightseat.models.completion import backends
 from rightseat.models.completion.backends.options import LlamaCppOptions
 from rightseat.models.completion.model import Completion

@@ -17,11 +17,11 @@ import pytest
 from langchain_openai import ChatOpenAI
 
 from rightseat.core.concurrency import aclosing
-from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ModelTimeout, ModelUnreachable, TooManyToolCalls
 from rightseat.core.events import Event, ToolCallStarted
 from rightseat.core.model import Model, NoteChunk, TextChunk
 from rightseat.core.stream.framer import MAX_CALLS_PER_RESPONSE, frame
+from rightseat.egress.deadlines import Timeouts
 from rightseat.models.anthropic import Anthropic
 from rightseat.models.completion import Options as CompletionOptions
 from rightseat.models.completion import build as build_completion

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.api_keys import (
+from rightseat.operations.api_keys import (
     ApiKeyExists,
     ApiKeyNotChangeable,
     ApiKeyNotFound,

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rightseat.core import audit
-from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER, AuditLine, AuditQuery, AuditTrail
+from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
 from rightseat.core.errors import StoreUnreachable
+from rightseat.operations import audit
+from rightseat.operations.audit import AuditLine, AuditQuery, AuditTrail
 from rightseat.stores.databases import connect
 from rightseat.stores.rows import now
 from rightseat.stores.sql import SqlThreads

@@ -1,4 +1,4 @@
-"""What every store of pins promises (`core.pins`)."""
+"""What every store of pins promises (`operations.pins`)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core.pins import Pin, PinStore
+from rightseat.operations.pins import Pin, PinStore
 from rightseat.stores.databases import connect
 from rightseat.stores.pins import SqlPins
 from rightseat.stores.sql import SqlThreads

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event, insert, text
 
-from rightseat.core.records import ThreadQuery
 from rightseat.core.threads import ThreadCursor
+from rightseat.operations.records import ThreadQuery
 from rightseat.stores import process_queries, record_queries, tables, thread_queries
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads

@@ -14,8 +14,8 @@ from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest
 from rightseat.core.events import Interrupt, RunFailed, RunFinished, Usage
 from rightseat.core.messages import assistant, user
-from rightseat.core.records import RunQuery, RunRecord, ThreadQuery
 from rightseat.core.usage import ModelUsage, RunTotals
+from rightseat.operations.records import RunQuery, RunRecord, ThreadQuery
 from rightseat.stores import record_queries, rows
 from rightseat.stores.databases import connect
 from rightseat.stores.migrations.runner import build_config

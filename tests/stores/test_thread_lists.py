@@ -15,8 +15,8 @@ from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest
 from rightseat.core.events import Interrupt, RunFailed, RunFinished, Usage
 from rightseat.core.messages import File, Message, Text, assistant, user
-from rightseat.core.records import Page, RecordReader, RunQuery, ThreadQuery, ThreadRow
 from rightseat.core.usage import ModelUsage, RunTotals
+from rightseat.operations.records import Page, RecordReader, RunQuery, ThreadQuery, ThreadRow
 from rightseat.stores import record_queries, tables, thread_search
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads

@@ -3,9 +3,9 @@
 import pytest
 
 from rightseat.core.events import Usage
-from rightseat.core.tally import MAX_NAMES, OTHER, Histogram, Tally
 from rightseat.core.tracing import trace_span
 from rightseat.core.usage import ModelUsage
+from rightseat.operations.tally import MAX_NAMES, OTHER, Histogram, Tally
 from rightseat.telemetry import recent
 from rightseat.telemetry.recent import KEPT_S, MINUTE_S, RecentMetrics
 

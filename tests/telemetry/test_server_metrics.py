@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.parser import text_string_to_metric_families
 
 from rightseat import app, config
-from rightseat.core.database_metrics import PoolState
+from rightseat.operations.database_metrics import PoolState
 from rightseat.telemetry.metrics import Metrics
 from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 from tests.conditions import until

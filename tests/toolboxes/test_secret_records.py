@@ -12,7 +12,7 @@ import yaml
 
 from rightseat import app, config
 from rightseat.core.errors import ConfigError
-from rightseat.core.secret_uses import SecretUse
+from rightseat.operations.secret_uses import SecretUse
 from rightseat.plugins.secret_records import FILE
 from rightseat.stores.databases import connect
 from rightseat.stores.secret_uses import SqlSecretUses

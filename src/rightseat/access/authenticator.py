@@ -45,6 +45,7 @@ from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import AuthenticatedUser, OperatorRights, read_rights
 from rightseat.access.sessions import SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
+from rightseat.access.user_token import set_caller_token
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
 from rightseat.core.caller import CALLER, Caller
@@ -57,7 +58,6 @@ from rightseat.core.errors import (
     Unauthenticated,
 )
 from rightseat.core.read_limits import REQUEST_READS, ReadLimits
-from rightseat.core.user_token import set_caller_token
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]

@@ -13,8 +13,8 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from rightseat.core.ended_sessions import EndedSessionStore
 from rightseat.core.errors import SessionsUnconfirmed, Unauthenticated
+from rightseat.operations.ended_sessions import EndedSessionStore
 
 logger = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ import msgspec
 from rightseat.access.keys import prefix_of
 from rightseat.access.stored_keys import format_time
 from rightseat.config import ApiKey
-from rightseat.core.api_keys import KeyState, StoredKey
+from rightseat.operations.api_keys import KeyState, StoredKey
 
 
 class KeyLine(msgspec.Struct, frozen=True):

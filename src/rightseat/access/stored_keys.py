@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Self
 
 from rightseat.access.keys import AccessKey, Keys
-from rightseat.core.api_keys import ApiKeyStore, StoredKey
 from rightseat.core.errors import KeysUnconfirmed, Unauthenticated
+from rightseat.operations.api_keys import ApiKeyStore, StoredKey
 
 logger = logging.getLogger(__name__)
 

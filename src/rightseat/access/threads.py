@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Sequence
 
-from rightseat.core.artifacts import StoredArtifact, StoresArtifacts
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
@@ -23,9 +23,7 @@ class ScopedThreads:
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
     ) -> RunClaim:
         await self._check(ask.thread_id, ask.principal)
-        if artifact is not None and isinstance(self._threads, StoresArtifacts):
-            return await self._threads.claim(ask, artifact=artifact, needs_slot=needs_slot)
-        return await self._threads.claim(ask, again=again, needs_slot=needs_slot)
+        return await self._threads.claim(ask, again=again, artifact=artifact, needs_slot=needs_slot)
 
     async def finish(
         self,

@@ -13,12 +13,12 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import BadRequest
 from rightseat.core.events import Custom, Event, RunFinished
-from rightseat.core.flows import FlowGraph, FlowSummary
 from rightseat.core.loop import continuation
 from rightseat.core.loop.agent_loop import prepend_instructions
 from rightseat.core.loop.history import repair_history
 from rightseat.core.model import CallChunk, Chunk, Model, Prompt, StopChunk
 from rightseat.core.stream.framer import frame
+from rightseat.operations.flows import FlowGraph, FlowSummary
 from rightseat.parts import ModelName, Parts, ToolboxName
 from rightseat.plugins.collection import Collection, PluginSelection, find_collection
 from rightseat.plugins.selection import FlowChoice

@@ -12,11 +12,11 @@ from rightseat.access.sessions import Sessions, load_secret
 from rightseat.access.sign_in.service import IdentityProvider, SignIn, SignInAddresses
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import Access, ApiKey, Config, Jwt
-from rightseat.core.api_keys import ApiKeyStore, StoresApiKeys
-from rightseat.core.ended_sessions import EndedSessionStore, StoresEndedSessions
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.core.threads import Threads
+from rightseat.installation import install_command
+from rightseat.operations.api_keys import ApiKeyStore, StoresApiKeys
+from rightseat.operations.ended_sessions import EndedSessionStore, StoresEndedSessions
 
 
 def build_authenticator(

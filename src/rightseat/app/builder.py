@@ -27,25 +27,17 @@ from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.webhook import WebhookOptions
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
-from rightseat.core.audit import StoresAudit
-from rightseat.core.database_metrics import ReportsDatabase
 from rightseat.core.errors import ConfigError
-from rightseat.core.faces import ServedFace
 from rightseat.core.hooks import Hooks
 from rightseat.core.leases import HoldsLease
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.model_doubles import ModelDoubles
 from rightseat.core.outages import is_storage_full
-from rightseat.core.pins import PinStore, StoresPins
 from rightseat.core.read_limits import ReadLimits
-from rightseat.core.records import Records, StoresRecords
-from rightseat.core.run.transient import TransientRuns
 from rightseat.core.runtime import Runtime
-from rightseat.core.secret_uses import SecretUseStore, StoresSecretUses
 from rightseat.core.stops import StoresStops
 from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
-from rightseat.core.workbench import SupportsWorkbench
 from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
@@ -57,6 +49,14 @@ from rightseat.limits.metered_model import CallCounter, meter_model
 from rightseat.limits.options import build_limits
 from rightseat.limits.prices import Price, Prices
 from rightseat.limits.store import StoresLimits
+from rightseat.operations.audit import StoresAudit
+from rightseat.operations.database_metrics import ReportsDatabase
+from rightseat.operations.faces import ServedFace
+from rightseat.operations.pins import PinStore, StoresPins
+from rightseat.operations.records import Records, StoresRecords
+from rightseat.operations.secret_uses import SecretUseStore, StoresSecretUses
+from rightseat.operations.transient_runs import TransientRuns
+from rightseat.operations.workbench import SupportsWorkbench
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.telemetry.recent import RecentMetrics
 

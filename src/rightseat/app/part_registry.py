@@ -10,9 +10,9 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
-from rightseat.core.pins import PinStore
-from rightseat.core.secret_uses import SecretUseStore
 from rightseat.core.tools import Toolbox
+from rightseat.operations.pins import PinStore
+from rightseat.operations.secret_uses import SecretUseStore
 from rightseat.toolboxes import functions
 
 

@@ -11,9 +11,9 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.log import Entry, Log
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
-from rightseat.core.users import FileRecord, ThreadRecord, UserRecords, UserStore
 from rightseat.limits.report import describe_rows
 from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
+from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
 
 
 @dataclass(slots=True)

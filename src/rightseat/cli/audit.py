@@ -13,7 +13,7 @@ from rightseat.cli import setup
 from rightseat.cli.duration import Duration
 from rightseat.cli.table import format_table, format_time
 from rightseat.config import Config
-from rightseat.core.audit import KINDS, AuditLine, AuditQuery, format_audit_time
+from rightseat.operations.audit import KINDS, AuditLine, AuditQuery, format_audit_time
 
 HEADINGS = ("TIME (UTC)", "KIND", "USER", "LINE")
 

@@ -9,7 +9,7 @@ from rightseat.cli.prompts import is_attended
 from rightseat.config.starter import PROVIDERS, Provider, create_file, write_schema, write_starter
 from rightseat.config.variables import environment
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
+from rightseat.installation import install_command
 
 
 @click.command()

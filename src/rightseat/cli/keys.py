@@ -19,9 +19,9 @@ from rightseat.cli import setup
 from rightseat.cli.duration import Duration
 from rightseat.cli.table import format_table, format_time
 from rightseat.config import FILE, ApiKey, Config, append
-from rightseat.core.api_keys import ApiKeyExists, ApiKeyNotChangeable, ApiKeyStore, KeySecret, StoredKey
-from rightseat.core.audit import AuditLine, format_audit_time
 from rightseat.core.errors import ConfigError
+from rightseat.operations.api_keys import ApiKeyExists, ApiKeyNotChangeable, ApiKeyStore, KeySecret, StoredKey
+from rightseat.operations.audit import AuditLine, format_audit_time
 
 T = TypeVar("T")
 

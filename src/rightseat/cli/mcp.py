@@ -15,7 +15,7 @@ from rightseat.app import pins_of
 from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
-from rightseat.core.pins import Pin, PinStore
+from rightseat.operations.pins import Pin, PinStore
 from rightseat.parts import hint
 
 TOOLBOX = "rightseat.toolboxes.mcp"

@@ -24,7 +24,7 @@ from rightseat.cli.serve_options import ServeOptions
 from rightseat.cli.server import listen, load_config, serve
 from rightseat.config import FILE, Config, Server
 from rightseat.core.errors import RightseatError
-from rightseat.core.parent_death import die_with_parent
+from rightseat.parent_death import die_with_parent
 
 POLL_INTERVAL_S = 0.5
 SKIPPED_FOLDERS = {"__pycache__", "node_modules"}

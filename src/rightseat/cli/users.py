@@ -14,7 +14,7 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
-from rightseat.core.users import FileRecord
+from rightseat.operations.users import FileRecord
 
 UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 MAX_NAME_CHARS = 80

@@ -25,7 +25,7 @@ from rightseat.cli.child_process import SPAWN, start_process
 from rightseat.cli.serve_options import ServeOptions
 from rightseat.cli.startup import blocked_interrupts, paused_gc
 from rightseat.core.errors import RightseatError
-from rightseat.core.parent_death import die_with_parent
+from rightseat.parent_death import die_with_parent
 
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable by which the Prometheus client shares the metrics of several processes."""

@@ -16,11 +16,9 @@ from rightseat.core.agent import Agent, AgentGroup, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.audit import AuditStore, AuditTrail
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
 from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
-from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
@@ -32,20 +30,22 @@ from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
 from rightseat.core.read_limits import hold_read, leave_reads
-from rightseat.core.records import Records
-from rightseat.core.run.activity import Activity, ThreadActivity
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
-from rightseat.core.run.transient import TransientRuns
 from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.stops import POLL_INTERVAL_S, Stops
-from rightseat.core.tally import RecentTallies
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
 from rightseat.core.tracing import NO_OBSERVER, Observer
-from rightseat.core.workbench import PluginWorkbench
 from rightseat.limits.prices import Prices
+from rightseat.operations.activity import Activity, ThreadActivity
+from rightseat.operations.audit import AuditStore, AuditTrail
+from rightseat.operations.faces import ServedFace
+from rightseat.operations.records import Records
+from rightseat.operations.tally import RecentTallies
+from rightseat.operations.transient_runs import TransientRuns
+from rightseat.operations.workbench import PluginWorkbench
 
 logger = logging.getLogger(__name__)
 

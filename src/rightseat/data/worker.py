@@ -15,8 +15,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from rightseat.core.errors import RightseatError, UnreadableFile
-from rightseat.core.parent_death import die_with_parent
 from rightseat.data.frames import LENGTH, REQUEST_HEADER, ChildReply, OutOfMemory
+from rightseat.parent_death import die_with_parent
 
 ORPHAN_GRACE_S = 5  # after the timeout, a child that was not killed exits: its parent is gone
 

@@ -22,9 +22,9 @@ from tempfile import NamedTemporaryFile
 import msgspec
 
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.secret_uses import SecretUse
 from rightseat.egress.addresses import matches_host_pattern, parse_host_pattern, parse_host_port
 from rightseat.egress.redaction import MIN_SECRET_CHARS
+from rightseat.operations.secret_uses import SecretUse
 
 PREFIX = "RIGHTSEAT_SECRET_"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,127}")

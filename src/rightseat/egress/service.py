@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import SecretStr
 
-from rightseat.core.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
 from rightseat.core.errors import (
     AgentEndpointNotFound,
     AgentError,
@@ -24,6 +23,7 @@ from rightseat.core.errors import (
 )
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.client import Client, Exchange
+from rightseat.egress.deadlines import SILENCE_SECONDS, Deadlines, Timeouts
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.transport import Response, TransportError

@@ -12,9 +12,9 @@ from starlette.routing import Route
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import ConfigError, RightseatError
-from rightseat.core.installation import install_command
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
+from rightseat.installation import install_command
 
 
 class Options(BaseModel):

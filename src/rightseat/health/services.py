@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator
 from functools import partial
 
-from rightseat.core.installation import install_command
 from rightseat.health.context import CheckContext
 from rightseat.health.finding import Check, CheckOutcome, Fix
 from rightseat.health.readiness import Dependency, cause_of, dependencies_of
+from rightseat.installation import install_command
 
 SERVICES = {"redis": "Redis", "rediss": "Redis", "unix": "Redis", "postgresql": "PostgreSQL", "postgres": "PostgreSQL"}
 

@@ -7,9 +7,9 @@ from importlib import import_module
 from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.config import Oidc
 from rightseat.core.errors import IssuerUnavailable
-from rightseat.core.installation import install_command
 from rightseat.health.context import CheckContext
 from rightseat.health.finding import Check, CheckOutcome, Fix
+from rightseat.installation import install_command
 
 DOCS = "how-to/sign-in"
 

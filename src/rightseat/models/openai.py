@@ -16,13 +16,13 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat.core.ask import Parameters
-from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ModelUnreachable
 from rightseat.core.model import Chunk, Model, NoteChunk, Prompt, Vectors
 from rightseat.core.tools import Tool
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import entra
 from rightseat.egress.credentials.entra import EntraOptions
+from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.redaction import find_secrets
 from rightseat.models.upstream import (

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterat
 from types import TracebackType
 from typing import Protocol
 
-from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import (
     ConfigError,
     ContextTooLong,
@@ -24,6 +23,7 @@ from rightseat.core.model import Chunk
 from rightseat.core.shared_timers import SharedTimers
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
+from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor

@@ -10,16 +10,16 @@ from typing import Self
 
 import msgspec
 
+from rightseat.access.user_token import get_caller_token
 from rightseat.core.agent import PluginSummary
 from rightseat.core.artifacts import Artifacts
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.engine import Steps
 from rightseat.core.errors import BadRequest, ConfigError
 from rightseat.core.events import Event
-from rightseat.core.flows import FlowGraph, FlowSummary
 from rightseat.core.model import Embedder, Model
 from rightseat.core.types import JsonValue
-from rightseat.core.user_token import get_caller_token
+from rightseat.operations.flows import FlowGraph, FlowSummary
 from rightseat.plugins import flows, thread_files
 from rightseat.plugins.ask_scope import build_scope
 from rightseat.plugins.definition import Flow, Plugin

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from rightseat.core.workbench import PluginFileProtected
+from rightseat.operations.workbench import PluginFileProtected
 from rightseat.plugins.loading.files import is_ignored
 
 EDITABLE_SUFFIXES = (".json", ".yaml", ".yml", ".md", ".csv")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from rightseat.core.secret_uses import SecretUse, SecretUseStore
 from rightseat.egress.secrets import Secrets, write_private_file
+from rightseat.operations.secret_uses import SecretUse, SecretUseStore
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.operations.secret_uses import list_uses
 

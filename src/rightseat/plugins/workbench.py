@@ -18,7 +18,8 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
-from rightseat.core.workbench import (
+from rightseat.egress.secrets import Secrets
+from rightseat.operations.workbench import (
     CaseOutcome,
     DraftFiles,
     DraftFlow,
@@ -44,7 +45,6 @@ from rightseat.core.workbench import (
     PrivateTarget,
     SavedFile,
 )
-from rightseat.egress.secrets import Secrets
 from rightseat.plugins import flows, testing
 from rightseat.plugins.ask_scope import find_script_language
 from rightseat.plugins.definition import Flow, Plugin

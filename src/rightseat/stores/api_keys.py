@@ -7,7 +7,7 @@ import msgspec
 from sqlalchemy import Boolean, Connection, Text, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from rightseat.core.api_keys import (
+from rightseat.operations.api_keys import (
     ApiKeyExists,
     ApiKeyNotChangeable,
     ApiKeyNotFound,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, insert, select
 
-from rightseat.core.audit import AuditLine, AuditQuery
+from rightseat.operations.audit import AuditLine, AuditQuery
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.tables import audit_lines
 

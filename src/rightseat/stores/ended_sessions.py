@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Integer, bindparam, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from rightseat.core.ended_sessions import EndedSession
+from rightseat.operations.ended_sessions import EndedSession
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.prepared import PreparedStatement
 from rightseat.stores.tables import ended_sessions

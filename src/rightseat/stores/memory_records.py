@@ -1,4 +1,4 @@
-"""Lists the threads and runs of all users in this process's memory (`core.records`)."""
+"""Lists the threads and runs of all users in this process's memory (`operations.records`)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ from rightseat.core.ask import AgentNames, Ask, includes_agent
 from rightseat.core.errors import BadRequest, RunExists
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message, truncate_messages
-from rightseat.core.records import (
+from rightseat.core.threads import Pending, RunRow, Summary, ThreadCursor, read_cursor
+from rightseat.core.types import JsonValue
+from rightseat.core.usage import RunTotals
+from rightseat.operations.records import (
     MAX_TOTAL,
     FileRow,
     Page,
@@ -22,9 +25,6 @@ from rightseat.core.records import (
     ThreadRow,
     is_wanted_run,
 )
-from rightseat.core.threads import Pending, RunRow, Summary, ThreadCursor, read_cursor
-from rightseat.core.types import JsonValue
-from rightseat.core.usage import RunTotals
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 

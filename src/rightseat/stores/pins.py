@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from rightseat.core.pins import Pin
+from rightseat.operations.pins import Pin
 from rightseat.stores import rows
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.tables import mcp_pins

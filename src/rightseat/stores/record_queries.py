@@ -29,7 +29,9 @@ from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE
 from rightseat.core.ask import AgentNames
 from rightseat.core.errors import BadRequest
 from rightseat.core.messages import Message
-from rightseat.core.records import (
+from rightseat.core.threads import ThreadCursor, read_cursor
+from rightseat.core.usage import ModelUsage
+from rightseat.operations.records import (
     MAX_TOTAL,
     FileRow,
     Page,
@@ -40,8 +42,6 @@ from rightseat.core.records import (
     ThreadQuery,
     ThreadRow,
 )
-from rightseat.core.threads import ThreadCursor, read_cursor
-from rightseat.core.usage import ModelUsage
 from rightseat.stores import rows
 from rightseat.stores.durations import MillisecondsBetween
 from rightseat.stores.tables import files, interrupts, message_texts, messages, runs, threads

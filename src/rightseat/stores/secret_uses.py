@@ -6,7 +6,7 @@ import msgspec
 from sqlalchemy import Connection, insert, select
 from sqlalchemy.exc import IntegrityError
 
-from rightseat.core.secret_uses import SecretUse
+from rightseat.operations.secret_uses import SecretUse
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.tables import secret_uses
 

@@ -15,17 +15,17 @@ from sqlalchemy.exc import IntegrityError
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.database_metrics import ObserveOperation, PoolState
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.leases import HeldLease
 from rightseat.core.messages import Message
-from rightseat.core.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
-from rightseat.core.users import FileRecord, ThreadRecord
+from rightseat.operations.database_metrics import ObserveOperation, PoolState
+from rightseat.operations.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
+from rightseat.operations.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
     audit,
@@ -357,7 +357,7 @@ class SqlThreads:
             text = "merged %d rows of usage by month, which are older than %d days"
             logger.info(text, merged, usage_months.DAILY_USAGE_DAYS)
 
-    # The data of one user (`core.users`)
+    # The data of one user (`operations.users`)
 
     async def thread_ids(self, user: str) -> Sequence[str]:
         return await self._database.query(user_queries.thread_ids, user)
@@ -386,7 +386,7 @@ class SqlThreads:
 
 
 class SqlRecords:
-    """Threads and runs of all users (`core.records`)."""
+    """Threads and runs of all users (`operations.records`)."""
 
     def __init__(self, database: StoreDatabase) -> None:
         self._database = database

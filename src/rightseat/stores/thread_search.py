@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
-from rightseat.core.records import Page, ThreadQuery, ThreadRow
 from rightseat.core.threads import ThreadCursor, read_cursor
+from rightseat.operations.records import Page, ThreadQuery, ThreadRow
 from rightseat.stores import rows
 from rightseat.stores.record_queries import (
     THREADS,

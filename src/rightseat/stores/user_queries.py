@@ -8,7 +8,7 @@ from sqlalchemy import Connection, delete, select
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.errors import ThreadNotFound
-from rightseat.core.users import ApprovalRecord, FileRecord, ThreadRecord
+from rightseat.operations.users import ApprovalRecord, FileRecord, ThreadRecord
 from rightseat.stores import file_queries, thread_queries
 from rightseat.stores.tables import files, interrupts, threads
 

@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterator
 
 from rightseat.core.run.spans import describe_span, note_tokens
-from rightseat.core.tally import OTHER, Tally
 from rightseat.core.tracing import Attributes, AttributeValue, Span, TraceKind
 from rightseat.core.usage import ModelUsage
+from rightseat.operations.tally import OTHER, Tally
 
 MINUTE_S = 60
 KEPT_S = 24 * 3600 + 15 * MINUTE_S  # a day, and the part of the first bar of a chart before it
@@ -17,7 +17,7 @@ MAX_AGENTS = 100  # in one minute; the runs of others are counted as those of `O
 
 
 class RecentMetrics:
-    """A `core.tracing.Observer`, and `core.tally.RecentTallies`."""
+    """A `core.tracing.Observer`, and `operations.tally.RecentTallies`."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock

@@ -25,7 +25,6 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Custom, Event, RunFinished, TextDelta, TextEnded, TextStarted, ToolCallReturned
-from rightseat.core.flows import FlowGraph, FlowSummary
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.core.types import JsonValue
@@ -33,6 +32,7 @@ from rightseat.egress.network import NetworkOptions, ProxyAddress
 from rightseat.egress.redaction import Redactor, redact_logs
 from rightseat.egress.secrets import NAME, PREFIX, SecretGrant, Secrets, check_host
 from rightseat.egress.untrusted import UntrustedClient
+from rightseat.operations.flows import FlowGraph, FlowSummary
 from rightseat.parts import BesidePath, ModelName, Parts, StatePath
 from rightseat.plugins.collection import Collection
 from rightseat.plugins.definition import Flow, Plugin

@@ -192,7 +192,7 @@ BREAKS = {
     ),
     "schemas-without-bound": Break(
         "the steps of a validation are not counted before it begins",
-        "core/json_schema_cost.py",
+        "json_schema/cost.py",
         "        visits, waiting, known = 0, [(self._root, value)], self._applied\n",
         "        return 0\n        visits, waiting, known = 0, [(self._root, value)], self._applied\n",
         ("lib-costly-parameters",),

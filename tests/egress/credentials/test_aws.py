@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from rightseat import config
 from rightseat.cli import main
 from rightseat.core.errors import ConfigError, ModelRefusedKey, ModelUnreachable
-from rightseat.core.installation import install_command
 from rightseat.egress.credentials.aws import AwsCredentials, AwsOptions
 from rightseat.egress.request import OutgoingRequest
+from rightseat.installation import install_command
 from rightseat.models.anthropic import Anthropic
 from tests.egress.credentials.granting import giving
 from tests.models.anthropic.framing import framed

@@ -19,9 +19,9 @@ from rightseat import config
 from rightseat.cli import main
 from rightseat.cli.certificate import Certificate
 from rightseat.core.errors import ConfigError, ModelError, ModelRefusedKey, ModelUnreachable
-from rightseat.core.installation import install_command
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt, TextChunk
+from rightseat.installation import install_command
 from rightseat.models.anthropic import Anthropic
 from rightseat.models.openai import OpenAI
 from tests.egress.credentials.granting import giving, numbered, token

@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.egress.credentials.library import call_in_thread, require, summarize_error
+from rightseat.installation import install_command
 from tests.conditions import settle
 
 

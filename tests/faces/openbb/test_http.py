@@ -14,11 +14,11 @@ import pytest
 from rightseat import app as application
 from rightseat import config
 from rightseat.core.errors import ConfigError, ContextTooLong, ModelUnreachable, NotConfigured
-from rightseat.core.installation import install_command
 from rightseat.core.messages import Call, Result
 from rightseat.core.model import Chunk, Prompt, ReasoningChunk, TextChunk
 from rightseat.data.tables import Tables
 from rightseat.data.token_budget import TokenBudget, prompt_size
+from rightseat.installation import install_command
 from rightseat.testing import ScriptedModel, calls, says
 from tests.conditions import Paced
 from tests.conftest import Serve

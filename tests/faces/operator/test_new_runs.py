@@ -7,12 +7,12 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
-from rightseat.core.records import Page, RunQuery, RunRecord
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.faces.operator import new_runs
 from rightseat.faces.operator.new_runs import NewRuns
 from rightseat.logs.memory import MemoryLog
+from rightseat.operations.records import Page, RunQuery, RunRecord
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
 from rightseat.stores.sql import SqlThreads

@@ -13,9 +13,9 @@ from rightseat.core.ask import Answer, Ask
 from rightseat.core.engine import Steps
 from rightseat.core.events import Event, ToolCallReturned
 from rightseat.core.messages import user
-from rightseat.core.pins import PinStore
 from rightseat.core.tools import Invocation, Tool
 from rightseat.engines.local import _direct_steps
+from rightseat.operations.pins import PinStore
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.toolboxes.mcp import Options, build
 from rightseat.toolboxes.mcp.toolbox import McpToolbox

@@ -8,9 +8,9 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 from rightseat.agents.langgraph.platform import LangGraphPlatform
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
+from rightseat.installation import install_command
 from rightseat.parts import Parts, Reference
 
 

@@ -14,7 +14,6 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import MaxTurnsExceeded, RightseatError
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFinished
-from rightseat.core.flows import FlowGraph, FlowSummary, ListsFlows
 from rightseat.core.loop import continuation
 from rightseat.core.loop.history import repair_history
 from rightseat.core.loop.tool_calls import calls_in, resume_calls, run_calls, was_stopped
@@ -27,6 +26,7 @@ from rightseat.core.stream.reducer import Reducer
 from rightseat.core.tools import EmitsEvents, HasInstructions, InterceptsAsk, Tool, Toolbox
 from rightseat.core.tracing import NO_OBSERVER, Span, error_name
 from rightseat.core.usage import count_usage
+from rightseat.operations.flows import FlowGraph, FlowSummary, ListsFlows
 
 logger = logging.getLogger(__name__)
 

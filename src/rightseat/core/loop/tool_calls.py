@@ -21,13 +21,13 @@ from rightseat.core.engine import Steps
 from rightseat.core.errors import RightseatError, StaleWriter
 from rightseat.core.events import Event, Interrupt, RunFinished, ToolCallReturned
 from rightseat.core.ids import new_id
-from rightseat.core.json_schema import find_faults
 from rightseat.core.loop.nested_questions import enclosing_call
 from rightseat.core.messages import Call, Message
 from rightseat.core.run.outcome import mark_origin
 from rightseat.core.tools import Approval, Invocation, RunTool, Tool
 from rightseat.core.tracing import SpanScope, start_span, trace_span
 from rightseat.core.types import replace_surrogates
+from rightseat.json_schema import find_faults
 
 logger = logging.getLogger(__name__)
 

@@ -20,16 +20,16 @@ from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log, Writer
 from rightseat.core.model import Model
-from rightseat.core.run.activity import Activity
 from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run, retry_store
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
-from rightseat.core.run.transient import TransientRuns
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
 from rightseat.core.usage import start_count
+from rightseat.operations.activity import Activity
+from rightseat.operations.transient_runs import TransientRuns
 
 END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
-from rightseat.core.installation import missing_extra
 from rightseat.data.documents import archives
 from rightseat.data.documents.limits import DocumentLimits
+from rightseat.installation import missing_extra
 
 if TYPE_CHECKING:
     from docx.table import Table

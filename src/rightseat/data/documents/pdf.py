@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
-from rightseat.core.installation import missing_extra
 from rightseat.data.documents.limits import DocumentLimits
 from rightseat.data.values import DocumentPage, ParsedDocument, Word
+from rightseat.installation import missing_extra
 
 PointMapper = Callable[[float, float], tuple[float, float]]
 """Maps PDF coordinates (from the lower left, unrotated) to those of the displayed page."""

@@ -6,11 +6,11 @@ from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from rightseat.core.errors import NotConfigured, UnreadableFile
-from rightseat.core.installation import missing_extra
 from rightseat.core.types import JsonValue
 from rightseat.data.documents import archives
 from rightseat.data.documents.limits import DocumentLimits
 from rightseat.data.values import ParsedDocument, Sheet
+from rightseat.installation import missing_extra
 
 
 def read(data: bytes, name: str, limits: DocumentLimits) -> ParsedDocument:

@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from typing import TypeVar
 
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.egress.redaction import Redactor
+from rightseat.installation import install_command
 
 T = TypeVar("T")
 

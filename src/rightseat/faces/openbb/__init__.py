@@ -15,7 +15,6 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.access.origins import AllowedOrigins
 from rightseat.config import Origin
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.core.runtime import Runtime
 from rightseat.egress.addresses import AddressPolicy
 from rightseat.faces._shared.files import make_file_handler
@@ -34,6 +33,7 @@ from rightseat.faces.openbb.prompt.files import FileService
 from rightseat.faces.openbb.query import QueryHandler, QueryLimits
 from rightseat.faces.openbb.request.state import StateSigner
 from rightseat.faces.openbb.toolbox import SessionToolbox
+from rightseat.installation import install_command
 from rightseat.parts import AgentName, StatePath
 
 logger = logging.getLogger(__name__)

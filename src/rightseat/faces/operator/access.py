@@ -16,7 +16,6 @@ from rightseat.access.keys import digest, generate, prefix_of
 from rightseat.access.scopes import ALL_RIGHTS
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.config import ApiKey
-from rightseat.core.api_keys import ApiKeyExists, ApiKeyNotChangeable, KeySecret, StoredKey
 from rightseat.core.errors import BadRequest, InsufficientScope, RightseatError
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.audit_lines import write_line
@@ -24,6 +23,7 @@ from rightseat.faces.operator.health import ChecksNotSupported
 from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
+from rightseat.operations.api_keys import ApiKeyExists, ApiKeyNotChangeable, KeySecret, StoredKey
 
 Days = Annotated[float, msgspec.Meta(gt=0, le=36_500)]
 Hours = Annotated[float, msgspec.Meta(ge=0, le=24 * 365)]

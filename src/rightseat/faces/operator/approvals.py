@@ -8,7 +8,6 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Answer, Ask, includes_agent
 from rightseat.core.errors import BadRequest, RightseatError, ThreadBusy
-from rightseat.core.records import Question
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
@@ -19,6 +18,7 @@ from rightseat.faces.operator.permissions import Permissions, VisibleThread, for
 from rightseat.faces.operator.queries import read_owner
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
 from rightseat.faces.operator.run_line import StartedRun
+from rightseat.operations.records import Question
 
 
 class Decision(msgspec.Struct):

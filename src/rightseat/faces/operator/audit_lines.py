@@ -4,7 +4,8 @@ import logging
 import time
 from typing import Literal
 
-from rightseat.core.audit import AUDIT_LOGGER, KIND, USER, AuditKind
+from rightseat.core.audit import AUDIT_LOGGER, KIND, USER
+from rightseat.operations.audit import AuditKind
 
 audit = logging.getLogger(AUDIT_LOGGER)
 

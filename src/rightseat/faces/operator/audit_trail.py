@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from rightseat.core.audit import MAX_LINES, AuditLine, AuditQuery
 from rightseat.core.read_limits import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.operations.audit import MAX_LINES, AuditLine, AuditQuery
 
 
 class AuditPage(msgspec.Struct, frozen=True):

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
-from rightseat.core.faces import ServedFace
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.base_url import BASE_PATH, PUBLIC_URL, base_url
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator import snippets
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
 from rightseat.faces.operator.snippet import SnippetTarget
+from rightseat.operations.faces import ServedFace
 
 SUFFIX = "_client"
 ORDER = ("copilotkit", "ai_sdk", "openai", "openbb", "mcp")

@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal, includes_agent
-from rightseat.core.flows import FlowGraph, FlowSummary, ListsFlows
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.operations.flows import FlowGraph, FlowSummary, ListsFlows
 
 
 class FlowLine(FlowSummary, frozen=True):

@@ -19,7 +19,6 @@ from rightseat.core.errors import BadRequest, LogTruncated, RunNotFound, Shuttin
 from rightseat.core.events import RunFinished, TextDelta
 from rightseat.core.log import Entry
 from rightseat.core.read_limits import REQUEST_READS, RequestReads, open_part
-from rightseat.core.run.activity import Announcement, Closed, PluginActivity, ThreadActivity
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.runtime import Runtime
 from rightseat.core.shared_timers import SharedTimers
@@ -36,6 +35,7 @@ from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import build_news_line
 from rightseat.faces.operator.wordless import remove_words
+from rightseat.operations.activity import Announcement, Closed, PluginActivity, ThreadActivity
 from rightseat.wire.json_pieces import PIECE_BYTES
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ from contextvars import Context
 
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.errors import RightseatError
-from rightseat.core.records import Records, RunQuery
 from rightseat.core.runtime import Runtime
+from rightseat.operations.records import Records, RunQuery
 
 logger = logging.getLogger(__name__)
 

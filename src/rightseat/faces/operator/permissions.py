@@ -9,12 +9,12 @@ from typing import Literal, NoReturn
 from rightseat.access.threads import is_visible
 from rightseat.core.ask import AgentNames, Principal, includes_agent
 from rightseat.core.errors import InsufficientScope, RightseatError
-from rightseat.core.records import RecordReader, Records, RunRecord, is_visible_run
-from rightseat.core.run.transient import TransientRun
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Thread
 from rightseat.faces.operator.audit_lines import Openings
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest
+from rightseat.operations.records import RecordReader, Records, RunRecord, is_visible_run
+from rightseat.operations.transient_runs import TransientRun
 
 Right = Literal["watch", "read", "act", "author"]
 

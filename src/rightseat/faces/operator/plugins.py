@@ -21,10 +21,14 @@ from rightseat.core.events import Event, RunFailed
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, Text
 from rightseat.core.model import Model
-from rightseat.core.run.activity import PluginActivity
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream import codec
-from rightseat.core.workbench import (
+from rightseat.faces._shared.responses import json_response
+from rightseat.faces.operator.audit_lines import write_line
+from rightseat.faces.operator.permissions import forbid
+from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.operations.activity import PluginActivity
+from rightseat.operations.workbench import (
     FlowNotRunnable,
     PluginExists,
     PluginFolderMissing,
@@ -32,10 +36,6 @@ from rightseat.core.workbench import (
     PluginReport,
     PluginWorkbench,
 )
-from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
-from rightseat.faces.operator.permissions import forbid
-from rightseat.faces.operator.requests import OperatorRequest, Routes
 
 logger = logging.getLogger(__name__)
 

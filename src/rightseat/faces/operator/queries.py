@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.records import RecordReader, RunQuery, ThreadQuery
 from rightseat.faces._shared.responses import read_number
 from rightseat.faces.operator.permissions import forbid, intersect
 from rightseat.faces.operator.requests import OperatorRequest
+from rightseat.operations.records import RecordReader, RunQuery, ThreadQuery
 
 MAX_ROWS = 200  # in one page
 DEFAULT_ROWS = 50

@@ -4,9 +4,9 @@ import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.events import DowngradedRun, RunFailed, RunFinished, Usage
-from rightseat.core.records import RunRecord
 from rightseat.core.run.outcome import LastEvent
 from rightseat.limits.prices import Prices
+from rightseat.operations.records import RunRecord
 
 
 class RunTokens(msgspec.Struct, frozen=True, rename={"input": "in", "output": "out"}):

@@ -6,8 +6,8 @@ import msgspec
 
 from rightseat.core.errors import BadRequest
 from rightseat.core.read_limits import hold_read
-from rightseat.core.records import Page, Records, RunQuery, RunRecord
-from rightseat.core.run.transient import TransientRuns
+from rightseat.operations.records import Page, Records, RunQuery, RunRecord
+from rightseat.operations.transient_runs import TransientRuns
 
 SEPARATOR = "~"
 END = "-"  # as the cursor of the store: it has no more rows

@@ -9,7 +9,6 @@ from rightseat.core.ask import includes_agent
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.messages import Message
 from rightseat.core.read_limits import hold_read
-from rightseat.core.records import MAX_TOTAL, FileRow, RunQuery, RunRecord, ThreadRow
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
@@ -18,6 +17,7 @@ from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.queries import MAX_ROWS, read_thread_query
 from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
 from rightseat.faces.operator.run_line import RunLine, RunTokens, build_run_line
+from rightseat.operations.records import MAX_TOTAL, FileRow, RunQuery, RunRecord, ThreadRow
 
 
 class ThreadChange(msgspec.Struct):

@@ -11,13 +11,13 @@ from typing import Any, cast
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
-from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.postgres.schema import upgrade
 from rightseat.logs.postgres.subscription import PostgresSubscription, short_hash
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
 from rightseat.logs.shared.records import CREATED, START, Record, RecordKind, RecordPage, find_last_entry
+from rightseat.operations.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.postgres.addresses import read_url
 from rightseat.postgres.connector import PostgresConnector
 

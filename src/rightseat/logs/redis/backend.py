@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from redis.exceptions import AuthenticationError, ResponseError
 
 from rightseat.core.concurrency import run_or_undo
-from rightseat.core.database_metrics import ObserveOperation, PoolState, ignore_operation
 from rightseat.core.errors import ConfigError, LogTruncated, RunExists, RunNotFound, StaleWriter
 from rightseat.core.log import Position
 from rightseat.logs.redis.connection import Command, RedisConnection, Reply, build_pool
@@ -18,6 +17,7 @@ from rightseat.logs.redis.replies import check, read_added, read_info, read_reco
 from rightseat.logs.redis.subscription import RedisSubscription
 from rightseat.logs.shared.backend import BackendUnavailable, Claim, LastPosition
 from rightseat.logs.shared.records import CREATED, START, Record, RecordPage, find_last_entry
+from rightseat.operations.database_metrics import ObserveOperation, PoolState, ignore_operation
 
 logger = logging.getLogger(__name__)
 

@@ -12,9 +12,9 @@ from typing import Any
 from redis import exceptions
 from redis.asyncio.connection import ConnectionPool
 
-from rightseat.core.database_metrics import ObserveOperation, ignore_operation
 from rightseat.core.errors import ConfigError
 from rightseat.logs.shared.backend import BackendUnavailable
+from rightseat.operations.database_metrics import ObserveOperation, ignore_operation
 
 Command = Sequence[bytes]
 Reply = Any

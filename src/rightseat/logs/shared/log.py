@@ -14,7 +14,6 @@ from functools import partial
 from typing import Self, TypeVar
 
 from rightseat.core.concurrency import aclosing, run_to_completion
-from rightseat.core.database_metrics import ObserveOperation, PoolState, ReportsDatabase
 from rightseat.core.errors import (
     LogTruncated,
     LogUnreachable,
@@ -34,6 +33,7 @@ from rightseat.logs.shared.sender import Sender
 from rightseat.logs.shared.subscriber import Subscriber
 from rightseat.logs.shared.unfinished import UnfinishedEnds
 from rightseat.logs.shared.writer import SharedRunWriter
+from rightseat.operations.database_metrics import ObserveOperation, PoolState, ReportsDatabase
 
 logger = logging.getLogger(__name__)
 

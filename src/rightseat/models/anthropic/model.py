@@ -10,12 +10,12 @@ from urllib.parse import quote
 import msgspec
 
 from rightseat.core.concurrency import aclosing
-from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError, ModelError, ModelRefused
 from rightseat.core.loop.continuation import OverlapFilter
 from rightseat.core.model import CannotContinue, Chunk, NoteChunk, PartialOutput, Prompt, UsageChunk
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.credentials import Credentials, aws, entra, google_cloud
+from rightseat.egress.deadlines import Timeouts
 from rightseat.egress.redaction import find_secrets
 from rightseat.models.anthropic.decoder import AnthropicDecoder
 from rightseat.models.anthropic.options import SERVICES, Options

@@ -6,9 +6,9 @@ from typing import Literal, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
+from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.network import NetworkOptions
 from rightseat.models.upstream import BaseUrl, HeaderName, HeaderSecret
 from rightseat.parts import BesidePath

@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from rightseat.core.deadlines import Timeouts
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.core.model import Model
+from rightseat.egress.deadlines import Timeouts
+from rightseat.installation import install_command
 from rightseat.models.completion import backends, report
 from rightseat.models.completion.model import Completion
 

@@ -9,7 +9,6 @@ import msgspec
 
 from rightseat.core.ask import Parameters
 from rightseat.core.concurrency import aclosing
-from rightseat.core.deadlines import Deadlines, Timeouts, model_timeout
 from rightseat.core.errors import ContextTooLong
 from rightseat.core.events import StopReason
 from rightseat.core.model import (
@@ -21,6 +20,7 @@ from rightseat.core.model import (
     SupervisesServer,
     UsageChunk,
 )
+from rightseat.egress.deadlines import Deadlines, Timeouts, model_timeout
 from rightseat.models.completion import continuation
 from rightseat.models.completion import plan as plans
 from rightseat.models.completion.backend import Backend, CompletionRequest, Constraint, Description, End, TextPiece

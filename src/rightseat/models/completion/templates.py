@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import msgspec
 
-from rightseat.core import parent_death
+from rightseat import parent_death
 from rightseat.core.errors import BadRequest, BadTemplate
 
 logger = logging.getLogger(__name__)

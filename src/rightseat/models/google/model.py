@@ -8,9 +8,9 @@ from urllib.parse import quote
 
 import msgspec
 
-from rightseat.core.deadlines import Timeouts
 from rightseat.core.model import Chunk, NoteChunk, Prompt
 from rightseat.egress.credentials import google_cloud
+from rightseat.egress.deadlines import Timeouts
 from rightseat.egress.redaction import find_secrets
 from rightseat.models.google.decoder import GeminiDecoder
 from rightseat.models.google.encoder import write_request

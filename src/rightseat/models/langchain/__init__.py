@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from rightseat import parts
-from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.core.errors import ConfigError
-from rightseat.core.installation import install_command
 from rightseat.core.model import Model
+from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS, Timeouts
 from rightseat.egress.options import HeaderSecret
 from rightseat.egress.redaction import find_secrets
+from rightseat.installation import install_command
 from rightseat.parts import Reference
 
 

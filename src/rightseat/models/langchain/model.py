@@ -9,7 +9,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 
 from rightseat.core.ask import NamedTool, Parameters, ToolChoice
 from rightseat.core.concurrency import aclosing
-from rightseat.core.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.core.errors import ModelBusy, ModelError, ModelRefused, ModelRefusedKey, ModelUnreachable
 from rightseat.core.events import StopReason
 from rightseat.core.loop.tool_calls import read_arguments
@@ -25,6 +24,7 @@ from rightseat.core.model import (
     UsageChunk,
     count_output,
 )
+from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
 from rightseat.egress.redaction import Redactor
 from rightseat.wire.openai_chat import write_format, write_tool
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rightseat.core.errors import NotConfigured
-from rightseat.core.installation import missing_extra
+from rightseat.installation import missing_extra
 from rightseat.plugins.charts.svg import render_svg
 
 ZOOM = 2  # for high-density screens

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rightseat.core.flows import FlowEdge, FlowGraph, FlowNode, FlowSummary
 from rightseat.core.types import JsonValue
+from rightseat.operations.flows import FlowEdge, FlowGraph, FlowNode, FlowSummary
 from rightseat.plugins.call_types import call_types
 from rightseat.plugins.definition import ON_ERROR, Flow, Plugin, Step
 

@@ -6,7 +6,7 @@ have a thick red border and a label.
 
 from collections.abc import Sequence
 
-from rightseat.core.flows import FlowEdge, FlowGraph, FlowNode
+from rightseat.operations.flows import FlowEdge, FlowGraph, FlowNode
 
 APPROVAL_LABEL = "⚠ asks first"
 STYLES = (

@@ -7,7 +7,7 @@ meaning in all schemas of a plugin, so that a schema combined from several can h
 import re
 from typing import Any, Literal
 
-from rightseat.core.json_schema import check_schema
+from rightseat.json_schema import check_schema
 from rightseat.plugins.definition import Schema
 from rightseat.plugins.loading import keywords
 from rightseat.plugins.loading.limits import PluginLimits

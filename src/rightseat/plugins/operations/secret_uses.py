@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from rightseat.core.errors import AddressForbidden
-from rightseat.core.secret_uses import SecretUse
 from rightseat.egress.secrets import find_placeholders
+from rightseat.operations.secret_uses import SecretUse
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.operations.auth import find_token_server, format_host_port
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightseat.core.json_schema_cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
+from rightseat.json_schema.cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 from rightseat.plugins.definition import Schema
 
 LINEAR_REGEX = jsonschema_rs.RegexOptions()

@@ -11,8 +11,8 @@ from typing import Self
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import MAX_FAULTS, SchemaValidator
 from rightseat.core.types import JsonValue
+from rightseat.json_schema import MAX_FAULTS, SchemaValidator
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.expressions import prompts
 from rightseat.plugins.model_calls import ModelCaller, ModelRequest

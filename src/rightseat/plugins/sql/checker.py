@@ -9,8 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
-from rightseat.core.installation import missing_extra
 from rightseat.data.child import ChildFailed, ChildPool
+from rightseat.installation import missing_extra
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.functions import Columns, DialectName, StatementRefused
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from rightseat.core.errors import ConfigError
-from rightseat.core.pins import Pin
+from rightseat.operations.pins import Pin
 from rightseat.parts import private_folder
 
 Pinned = dict[str, Pin]

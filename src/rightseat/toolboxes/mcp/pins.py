@@ -14,7 +14,7 @@ from typing import NamedTuple
 import mcp_types as types
 
 from rightseat.core.errors import RightseatError
-from rightseat.core.pins import PinStore
+from rightseat.operations.pins import PinStore
 from rightseat.toolboxes.mcp.settings import Settings
 
 logger = logging.getLogger(__name__)

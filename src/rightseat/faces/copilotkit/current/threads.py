@@ -7,7 +7,6 @@ from starlette.responses import Response
 
 from rightseat.core.ask import Answer, Ask, Principal
 from rightseat.core.errors import BadRequest, RightseatError, RunNotFound
-from rightseat.core.records import Page, RecordReader, ThreadQuery, ThreadRow
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream.compaction import compact
 from rightseat.core.thread_parts import ThreadOutline
@@ -18,6 +17,7 @@ from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
 from rightseat.faces.copilotkit.current.runs import RunOperations
+from rightseat.operations.records import Page, RecordReader, ThreadQuery, ThreadRow
 from rightseat.wire.agui import write_stored_message
 from rightseat.wire.agui.versions import read_version
 

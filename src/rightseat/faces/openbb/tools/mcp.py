@@ -6,10 +6,10 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadRequest
-from rightseat.core.json_schema import find_faults
 from rightseat.faces.openbb.request.types import McpTool, Query
 from rightseat.faces.openbb.tools.functions import Arguments, StatusStep, WorkspaceFunction
 from rightseat.faces.openbb.tools.tool_names import UniqueNames
+from rightseat.json_schema import find_faults
 
 EXECUTE_TOOL = "execute_agent_tool"
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, SecretStr, Tag, model_validator
 from pydantic_core import PydanticCustomError
 
-from rightseat.core.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
+from rightseat.egress.deadlines import ANSWER_SECONDS, SILENCE_SECONDS
 from rightseat.egress.network import NetworkOptions
 from rightseat.egress.request import parse_base_url, write_headers
 from rightseat.parts import BesidePath, StatePath

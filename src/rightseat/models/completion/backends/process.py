@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rightseat.core import parent_death
+from rightseat import parent_death
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError, ModelLoading
 from rightseat.models.completion import gguf

@@ -12,7 +12,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import PATTERNS
+from rightseat.json_schema import PATTERNS
 from rightseat.models.completion.grammar.keywords import NON_ASSERTIONS, select_assertions
 from rightseat.models.completion.grammar.protocol import Compiler, Schema
 

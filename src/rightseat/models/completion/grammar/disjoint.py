@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightseat.core.json_schema import SchemaValidator
+from rightseat.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references
 from rightseat.models.completion.grammar.all_of import flatten
 from rightseat.models.completion.grammar.enums import list_values

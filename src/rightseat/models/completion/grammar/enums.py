@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import SchemaValidator
+from rightseat.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.keywords import select_assertions
 from rightseat.models.completion.grammar.nodes import LiteralText, Node

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema_rs
 import msgspec
 
-from rightseat.core.json_schema import SchemaValidator
+from rightseat.json_schema import SchemaValidator
 from rightseat.models.completion.grammar import references, strings
 from rightseat.models.completion.grammar.all_of import matches
 from rightseat.models.completion.grammar.nodes import Concat, LiteralText, Node, Repeat

@@ -13,7 +13,7 @@ import jsonschema_rs
 import msgspec
 
 from rightseat.core.errors import SchemaNotSupported
-from rightseat.core.json_schema import check_schema
+from rightseat.json_schema import check_schema
 from rightseat.models.completion.grammar import all_of, disjoint, enums, strings
 from rightseat.models.completion.grammar.bounds import GrammarBounds
 from rightseat.models.completion.grammar.compiler import SchemaCompiler

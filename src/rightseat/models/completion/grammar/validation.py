@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema_rs
 
 from rightseat.core.errors import SchemaNotSupported
-from rightseat.core.json_schema import SchemaValidator
+from rightseat.json_schema import SchemaValidator
 
 
 class SchemaCheck:

@@ -10,12 +10,12 @@ import jsonschema_rs
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import LimitExceeded
 from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
-from rightseat.core.json_schema import SchemaValidator, check_schema
 from rightseat.core.stream.framer import frame
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.text import truncate
 from rightseat.core.tracing import SpanScope
 from rightseat.core.types import JsonValue
+from rightseat.json_schema import SchemaValidator, check_schema
 from rightseat.plugins.call_types import RAW, TEXT, CallType, StepCall
 from rightseat.plugins.definition import RetryPolicy
 from rightseat.plugins.expressions import prompts

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured
-from rightseat.core.installation import missing_extra
 from rightseat.data.database import SETTINGS, cast_zoned_times, explain_error
+from rightseat.installation import missing_extra
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.dialects.files import DescribeDatabase, QueryDatabase
 from rightseat.plugins.sql.rows import to_json_value

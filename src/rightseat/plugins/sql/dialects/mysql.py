@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from rightseat.core.errors import BadQuery
-from rightseat.core.installation import missing_extra
+from rightseat.installation import missing_extra
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.dialects.postgres import ONLY_SELECT

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from rightseat.core.errors import BadQuery
-from rightseat.core.installation import missing_extra
+from rightseat.installation import missing_extra
 from rightseat.plugins.results import StepFailed
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.functions import DialectName

@@ -11,8 +11,8 @@ import msgspec
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
-from rightseat.core.flows import FlowGraph
 from rightseat.core.model import Model
+from rightseat.operations.flows import FlowGraph
 
 DraftFiles = Mapping[str, str]
 """The changed files: text by path, relative to the plugin's folder, with slashes."""

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rightseat.core.errors import BadRequest, SchemaNotSupported
-from rightseat.core.json_schema import check_schema
 from rightseat.faces.openbb.tools.mcp import check_arguments
+from rightseat.json_schema import check_schema
 from rightseat.models.completion.grammar import validation
 from rightseat.models.completion.grammar.schema import GrammarBuilder
 from tests.plugins.loading.sample import FLOW, OPENAPI, SAMPLE, load

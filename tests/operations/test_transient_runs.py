@@ -4,9 +4,9 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.records import RecordReader, RunQuery
-from rightseat.core.run.transient import EVENT_BYTES, MAX_EVENTS, RUN_BYTES, TransientRun, TransientRuns
 from rightseat.core.tracing import NO_OBSERVER
+from rightseat.operations.records import RecordReader, RunQuery
+from rightseat.operations.transient_runs import EVENT_BYTES, MAX_EVENTS, RUN_BYTES, TransientRun, TransientRuns
 
 DONE = RunFinished("done")
 

@@ -5,15 +5,15 @@ from typing import Protocol
 
 import msgspec
 
-from rightseat.core.api_keys import ApiKeyStore
 from rightseat.core.artifacts import StoredArtifact
-from rightseat.core.audit import AuditStore
 from rightseat.core.events import Interrupt
 from rightseat.core.messages import Call
-from rightseat.core.records import Records
 from rightseat.core.threads import Thread
 from rightseat.core.types import JsonValue
 from rightseat.limits.store import LimitStore
+from rightseat.operations.api_keys import ApiKeyStore
+from rightseat.operations.audit import AuditStore
+from rightseat.operations.records import Records
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True):

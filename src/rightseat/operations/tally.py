@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from rightseat.core.events import Usage
-from rightseat.core.records import RunRecord
 from rightseat.core.usage import ModelUsage, add_usage
+from rightseat.operations.records import RunRecord
 
 MAX_NAMES = 100
 """Different names of one kind in a tally; further names are counted as `OTHER`."""

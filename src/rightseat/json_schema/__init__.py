@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import jsonschema_rs
 from pydantic import JsonValue
 
-from rightseat.core.json_schema_cost import MAX_VISITS_WITH_REASONS, SchemaCost, SchemaTooCostly, check_patterns
+from rightseat.json_schema.cost import MAX_VISITS_WITH_REASONS, SchemaCost, SchemaTooCostly, check_patterns
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.json_schema import SchemaValidator, find_faults
-from rightseat.core.json_schema_cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 from rightseat.faces.openbb.tools.mcp import check_arguments
+from rightseat.json_schema import SchemaValidator, find_faults
+from rightseat.json_schema.cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 
 LAST = 40
 

@@ -10,10 +10,10 @@ import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.events import Event, RunFailed, SpanEnded, SpanStarted
-from rightseat.core.records import RunQuery, RunRecord, is_wanted_run
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.run.spans import SpanRecorder, format_now
 from rightseat.core.tracing import Observer
+from rightseat.operations.records import RunQuery, RunRecord, is_wanted_run
 
 MAX_RUNS = 500
 MAX_BYTES = 2 * 2**20

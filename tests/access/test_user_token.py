@@ -2,8 +2,8 @@
 
 import asyncio
 
+from rightseat.access.user_token import CallerToken, get_caller_token, set_caller_token
 from rightseat.core.ask import ANYONE, Principal
-from rightseat.core.user_token import CallerToken, get_caller_token, set_caller_token
 
 
 async def test_a_token_goes_along_with_the_tasks_that_a_request_begins() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core import installation
+from rightseat import installation
 from rightseat.core.types import JsonValue
 
 

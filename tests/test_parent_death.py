@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rightseat.core import parent_death
+from rightseat import parent_death
 from tests.conditions import until
 
 pytestmark = [
@@ -15,7 +15,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent"),
 ]
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 DATA = """
 import asyncio
 from rightseat.data.child import Child
@@ -43,7 +43,7 @@ asyncio.run(main())
 """
 LAUNCHED = """
 import subprocess, sys
-from rightseat.core import parent_death
+from rightseat import parent_death
 command = [*parent_death.launcher(), sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)"]
 child = subprocess.Popen(command, stdout=subprocess.PIPE)
 child.stdout.readline()
