@@ -47,7 +47,7 @@ def test_no_key_of_a_period_is_without_a_kind() -> None:
 
 @pytest.mark.parametrize("kind", WITH_WINDOWS, ids=lambda kind: kind.name)
 def test_each_key_of_a_kind_makes_a_rule_of_it(kind: LimitKind) -> None:
-    keys = {name: 5 for name in keys_of(kind)} | {kind.name: {"most": 5, "per": "10s"}}
+    keys = dict.fromkeys(keys_of(kind), 5) | {kind.name: {"most": 5, "per": "10s"}}
     rules = [
         rule
         for key, value in keys.items()

@@ -89,10 +89,10 @@ def headers_of(standings: Iterable[Standing], now: float) -> dict[str, str]:
         header = one.rule.kind.header
         if header and one.rule.window and (header not in lowest or one.left < lowest[header].left):
             lowest[header] = one
-    for header, one in lowest.items():
-        found[f"x-ratelimit-limit-{header}"] = str(one.rule.most)
-        found[f"x-ratelimit-remaining-{header}"] = str(one.left)
-        found[f"x-ratelimit-reset-{header}"] = format_seconds(max(1, one.opens_at - now))
+    for name, one in lowest.items():
+        found[f"x-ratelimit-limit-{name}"] = str(one.rule.most)
+        found[f"x-ratelimit-remaining-{name}"] = str(one.left)
+        found[f"x-ratelimit-reset-{name}"] = format_seconds(max(1, one.opens_at - now))
     named = min(standings, key=lambda one: one.left / max(1, one.rule.most), default=None)
     return found | ({"x-rightseat-limit": named.key.limit} if named else {})
 
