@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rightseat import app, config
+from rightseat.core import model as core_model
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.caller import Caller
 from rightseat.core.errors import BudgetExceeded, LimitExceeded
@@ -21,12 +22,19 @@ from rightseat.core.model import (
     Model,
     PartialOutput,
     Prompt,
+    SelectsModel,
     SupportsContinuation,
     SupportsReadiness,
     TextChunk,
     Vectors,
 )
-from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.metered_model import (
+    COUNTED_METHODS,
+    UNCOUNTED_METHODS,
+    CallCounter,
+    MeteredModel,
+    meter_model,
+)
 from rightseat.limits.store import UsageQuery
 from tests.acme.naive_model import ANSWER_TOKENS, NaiveModel
 
@@ -117,6 +125,26 @@ async def test_a_call_outside_of_any_run_counts_for_the_server_and_cannot_pass_t
     assert counted == {("", "", "default", "server"): 2 * ANSWER_TOKENS}
 
 
+OPTIONAL_PROTOCOLS = [
+    one
+    for one in vars(core_model).values()
+    if getattr(one, "_is_protocol", False) and one.__module__ == core_model.__name__ and one is not Model
+]
+
+
+@pytest.mark.parametrize("protocol", OPTIONAL_PROTOCOLS)
+def test_each_method_of_an_optional_protocol_is_counted_or_calls_no_provider(protocol: type) -> None:
+    methods = [name for name in vars(protocol) if not name.startswith("_")]
+    known = COUNTED_METHODS.keys() | UNCOUNTED_METHODS | vars(MeteredModel).keys()
+
+    assert methods
+    assert [name for name in methods if name not in known] == []
+
+
+def test_the_optional_protocols_of_models_are_found() -> None:
+    assert {SupportsContinuation, SupportsReadiness, Embedder} < set(OPTIONAL_PROTOCOLS)
+
+
 class Plain:
     async def stream(self, prompt: Prompt) -> AsyncIterator[Chunk]:
         yield TextChunk("Well")
@@ -145,7 +173,7 @@ def test_a_metered_model_supports_exactly_the_protocols_of_the_model(kind: type[
     model = kind()
     metered = meter_model(model, CallCounter(), "big")
 
-    for protocol in (SupportsContinuation, SupportsReadiness, Embedder, kind):
+    for protocol in (*(one for one in OPTIONAL_PROTOCOLS if one is not SelectsModel), kind):
         assert isinstance(metered, protocol) is isinstance(model, protocol)
     for name in ("continue_stream", "wait_until_ready", "embed"):
         assert hasattr(metered, name) is hasattr(model, name)

@@ -15,6 +15,7 @@ from rightseat.limits.book import (
     UsageCounts,
     UsageKey,
 )
+from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS
 from rightseat.limits.rules import AskSource, Charge, CounterKey, Limit, LimitRule, Limits
 from rightseat.limits.windows import CalendarWindow, SlidingWindow
 
@@ -25,7 +26,7 @@ NOW = 1_800_000_000.0
 def test_a_request_that_one_limit_refuses_takes_nothing_from_another() -> None:
     one, two = CounterKey("a", "requests/day", "alice"), CounterKey("b", "requests/day", "everyone")
     book = Book({one: {}, two: {DAY.bucket(NOW): (5, 0)}}, NOW)
-    charges = [Charge(one, LimitRule("requests", 9, DAY), 1), Charge(two, LimitRule("requests", 5, DAY), 1)]
+    charges = [Charge(one, LimitRule(REQUESTS, 9, DAY), 1), Charge(two, LimitRule(REQUESTS, 5, DAY), 1)]
 
     outcome = book.apply(Reserve("x", "run", charges, USAGE))
 
@@ -38,8 +39,8 @@ def test_a_request_that_one_limit_refuses_takes_nothing_from_another() -> None:
 def test_a_call_is_reserved_with_its_ask_only_if_it_fits() -> None:
     runs, tokens = CounterKey("a", "concurrent_runs", "alice"), CounterKey("b", "tokens/day", "everyone")
     book = Book({runs: {}, tokens: {}}, NOW)
-    call = Reserve("call", "run", [Charge(tokens, LimitRule("tokens", 150, DAY), 100)], USAGE)
-    asks = [Reserve(f"slot{n}", "run", [Charge(runs, LimitRule("runs", 2), 1)], USAGE, call=call) for n in range(3)]
+    call = Reserve("call", "run", [Charge(tokens, LimitRule(TOKENS, 150, DAY), 100)], USAGE)
+    asks = [Reserve(f"slot{n}", "run", [Charge(runs, LimitRule(RUNS, 2), 1)], USAGE, call=call) for n in range(3)]
 
     first, second, third = [book.apply(one) for one in asks]
 
@@ -57,7 +58,7 @@ def test_a_call_is_reserved_with_its_ask_only_if_it_fits() -> None:
 def test_a_run_that_is_taken_over_twice_at_once_has_one_slot() -> None:
     runs = CounterKey("a", "concurrent_runs", "alice")
     book = Book({runs: {}}, NOW)
-    taken = Reserve("run:slot", "run", [Charge(runs, LimitRule("runs", 1), 1)], USAGE, is_forced=True)
+    taken = Reserve("run:slot", "run", [Charge(runs, LimitRule(RUNS, 1), 1)], USAGE, is_forced=True)
 
     first, second = book.apply(taken), book.apply(taken)
 
@@ -93,9 +94,9 @@ def test_used_and_reserved_never_exceed_the_limit_together() -> None:
     """Random reservations and settlements of several limits at once, each within what it reserved."""
     chance = random.Random(7)
     rules = {
-        CounterKey("a", "tokens/day", "alice"): LimitRule("tokens", 150_000, DAY),
-        CounterKey("b", "tokens/60s", "everyone"): LimitRule("tokens", 3000, SlidingWindow(60)),
-        CounterKey("c", "concurrent_runs", "alice"): LimitRule("runs", 4),
+        CounterKey("a", "tokens/day", "alice"): LimitRule(TOKENS, 150_000, DAY),
+        CounterKey("b", "tokens/60s", "everyone"): LimitRule(TOKENS, 3000, SlidingWindow(60)),
+        CounterKey("c", "concurrent_runs", "alice"): LimitRule(RUNS, 4),
     }
     counters: dict[CounterKey, Buckets] = {key: {} for key in rules}
     open_holds, now, admitted = list[tuple[Hold, int]](), NOW, 0
@@ -107,7 +108,7 @@ def test_used_and_reserved_never_exceed_the_limit_together() -> None:
             book.apply(Settle(hold, USAGE, UsageCounts(output_tokens=chance.randint(0, amount))))
         else:
             amount = chance.randint(1, 900)
-            charges = [Charge(key, rule, 1 if rule.kind == "runs" else amount) for key, rule in rules.items()]
+            charges = [Charge(key, rule, 1 if rule.kind is RUNS else amount) for key, rule in rules.items()]
             book = Book(counters, now)
             outcome = book.apply(Reserve(f"h{number}", "run", charges, USAGE))
             if isinstance(outcome, Admitted) and outcome.hold is not None:
@@ -122,7 +123,7 @@ def test_used_and_reserved_never_exceed_the_limit_together() -> None:
 
 
 def test_a_limit_applies_to_subjects_and_agents_that_match() -> None:
-    rule = LimitRule("requests", 1, DAY)
+    rule = LimitRule(REQUESTS, 1, DAY)
     limits = Limits(
         [
             Limit("guests", "user", [rule], match="guest-*"),
@@ -132,7 +133,7 @@ def test_a_limit_applies_to_subjects_and_agents_that_match() -> None:
     )
 
     def names(source: AskSource) -> list[tuple[str, str]]:
-        return [(key.limit, key.subject) for key, _ in limits.rules_for(source, ("requests",))]
+        return [(key.limit, key.subject) for key, _ in limits.rules_for(source)]
 
     assert names(AskSource("guest-7", "", "::1", "default")) == [("guests", "guest-7")]
     assert names(AskSource("anna", "ci", "::1", "support")) == [("keys", "ci"), ("support", "everyone")]

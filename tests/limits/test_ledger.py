@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from rightseat.limits.book import Admitted, Operation, Outcome, Reserve, UsageKey
+from rightseat.limits.kinds import RUNS
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.rules import Charge, CounterKey, LimitRule
 from rightseat.stores.limits import MemoryLimits
@@ -30,7 +31,7 @@ async def test_only_a_slot_that_was_asked_for_anew_is_given_back(is_forced: bool
     """A run that is taken over goes on, here or elsewhere, with the slot of the same id."""
     store = SlowLimits()
     ledger = Ledger(store)
-    wanted = Reserve("r1:slot", "r1", [Charge(KEY, LimitRule("runs", 1), 1)], USAGE, is_forced=is_forced)
+    wanted = Reserve("r1:slot", "r1", [Charge(KEY, LimitRule(RUNS, 1), 1)], USAGE, is_forced=is_forced)
 
     async with asyncio.timeout(10), ledger:
         first = asyncio.create_task(ledger.reserve(wanted))

@@ -37,11 +37,12 @@ from rightseat.guards.judge import Options as JudgeOptions
 from rightseat.limits import first_call
 from rightseat.limits.admission import LimitedAdmission
 from rightseat.limits.book import Operation, Outcome, Reserve
+from rightseat.limits.kinds import COST, NANO, REQUESTS, RUNS, TOKENS
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.metered_model import CallCounter, meter_model
 from rightseat.limits.prices import Price, Prices
-from rightseat.limits.rules import NANO, CounterKey, DowngradePolicy, Limit, LimitRule, Limits
+from rightseat.limits.rules import CounterKey, DowngradePolicy, Limit, LimitRule, Limits
 from rightseat.limits.store import UsageQuery
 from rightseat.limits.windows import CalendarWindow
 from rightseat.logs.memory import MemoryLog
@@ -147,7 +148,7 @@ SAID = (TextChunk("Hello"), StopChunk("stop"))
 @pytest.mark.parametrize("transient", [True, False])
 async def test_what_a_provider_reports_replaces_the_reservation(transient: bool) -> None:
     model = Scripted([*SAID, UsageChunk(30, 12, 10)])
-    served = Served(model, LimitRule("tokens", 10_000, DAY), LimitRule("cost", NANO, DAY))
+    served = Served(model, LimitRule(TOKENS, 10_000, DAY), LimitRule(COST, NANO, DAY))
 
     assert isinstance(await served.ask(500, transient=transient), RunFinished)
 
@@ -161,8 +162,8 @@ async def test_what_a_provider_reports_replaces_the_reservation(transient: bool)
 async def test_an_ask_without_a_bound_gets_one_only_where_a_budget_applies() -> None:
     limited, free = Scripted([*SAID, UsageChunk(1, 1)]), Scripted([*SAID, UsageChunk(1, 1)])
 
-    await Served(limited, LimitRule("tokens", 10_000, DAY)).ask()
-    await Served(free, LimitRule("requests", 10, DAY)).ask()
+    await Served(limited, LimitRule(TOKENS, 10_000, DAY)).ask()
+    await Served(free, LimitRule(REQUESTS, 10, DAY)).ask()
 
     assert (limited.bounds, free.bounds) == ([4096], [None])
 
@@ -184,7 +185,7 @@ async def test_the_bound_is_that_of_the_ask_or_what_is_reserved_for_the_model(
 ) -> None:
     model = Scripted([*SAID, UsageChunk(1, 1)], max_tokens=own)
 
-    await Served(model, LimitRule("tokens", 10_000, DAY), reserve=reserve).ask(asked)
+    await Served(model, LimitRule(TOKENS, 10_000, DAY), reserve=reserve).ask(asked)
 
     assert model.bounds == [sent]
 
@@ -192,7 +193,7 @@ async def test_the_bound_is_that_of_the_ask_or_what_is_reserved_for_the_model(
 @pytest.mark.parametrize(("asked", "is_warned"), [(None, True), (900, False)])
 async def test_an_answer_that_ends_at_a_bound_of_the_budget_has_a_warning(asked: int | None, is_warned: bool) -> None:
     model = Scripted([TextChunk("Hello"), UsageChunk(1, 900), StopChunk("length")])
-    served = Served(model, LimitRule("tokens", 10_000, DAY), reserve={"big": 900})
+    served = Served(model, LimitRule(TOKENS, 10_000, DAY), reserve={"big": 900})
     headers: dict[str, str] = {}
     RESPONSE_HEADERS.set(headers)
 
@@ -206,7 +207,7 @@ async def test_an_answer_that_ends_at_a_bound_of_the_budget_has_a_warning(asked:
 
 
 async def test_usage_that_is_not_reported_is_estimated() -> None:
-    served = Served(Scripted([TextChunk("four" * 10), StopChunk("stop")]), LimitRule("tokens", 10_000, DAY))
+    served = Served(Scripted([TextChunk("four" * 10), StopChunk("stop")]), LimitRule(TOKENS, 10_000, DAY))
 
     await served.ask(500)
 
@@ -217,7 +218,7 @@ async def test_usage_that_is_not_reported_is_estimated() -> None:
 
 @pytest.mark.parametrize("chunk", [TextChunk("long" * 1000), ReasoningChunk("long" * 1000)])
 async def test_an_estimate_is_never_more_than_what_was_reserved(chunk: Chunk) -> None:
-    served = Served(Scripted([chunk, ModelUnreachable("broke off")]), LimitRule("tokens", 10_000, DAY))
+    served = Served(Scripted([chunk, ModelUnreachable("broke off")]), LimitRule(TOKENS, 10_000, DAY))
 
     await served.ask(100)
 
@@ -227,7 +228,7 @@ async def test_an_estimate_is_never_more_than_what_was_reserved(chunk: Chunk) ->
 
 
 async def test_a_refused_ask_counts_as_refused_and_as_nothing_else() -> None:
-    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("requests", 1, DAY))
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule(REQUESTS, 1, DAY))
     await served.ask(transient=False)
 
     with pytest.raises(BudgetExceeded):
@@ -242,7 +243,7 @@ async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_
     verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
     judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
     guards = [Judge(metered(judge), JudgeOptions(deny=("pets",)))]
-    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 10_000, DAY), guards=guards)
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule(TOKENS, 10_000, DAY), guards=guards)
 
     await served.ask(500)
 
@@ -251,7 +252,7 @@ async def test_the_judge_of_a_guard_counts_as_tokens_of_its_own_purpose_and_not_
 
 
 async def test_two_suggestions_come_with_each_counted_request_and_count_as_tokens() -> None:
-    rules = LimitRule("tokens", 10_000, DAY), LimitRule("requests", 1, DAY)
+    rules = LimitRule(TOKENS, 10_000, DAY), LimitRule(REQUESTS, 1, DAY)
     served = Served(Scripted([*SAID, UsageChunk(30, 10)]), *rules)
     await served.ask(500)
 
@@ -270,7 +271,7 @@ async def test_two_suggestions_come_with_each_counted_request_and_count_as_token
 
 
 async def test_suggestions_beyond_those_of_counted_requests_count_as_requests() -> None:
-    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("requests", 2, DAY))
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule(REQUESTS, 2, DAY))
 
     for _ in range(2):
         await served.ask(500, purpose="suggestions")
@@ -285,7 +286,7 @@ async def test_an_agent_as_a_tool_counts_for_the_same_user_under_its_own_name() 
     calls: list[Chunk] = [CallChunk(0, '{"question": "How?"}', "c1", "expert"), UsageChunk(20, 1)]
     model = Scripted([*calls, StopChunk("tool_calls")], [*SAID, UsageChunk(30, 10)])
     expert = Loop(metered(Scripted([*SAID, UsageChunk(5, 2)], name="small")))
-    served = Served(model, LimitRule("tokens", 10_000, DAY), agents={"expert": expert})
+    served = Served(model, LimitRule(TOKENS, 10_000, DAY), agents={"expert": expert})
 
     await served.ask(500)
 
@@ -297,9 +298,7 @@ async def test_an_agent_as_a_tool_counts_for_the_same_user_under_its_own_name() 
 
 
 async def test_a_provider_that_fails_before_its_first_token_costs_nothing() -> None:
-    served = Served(
-        Scripted([ModelUnreachable("gone")]), LimitRule("tokens", 10_000, DAY), LimitRule("requests", 10, DAY)
-    )
+    served = Served(Scripted([ModelUnreachable("gone")]), LimitRule(TOKENS, 10_000, DAY), LimitRule(REQUESTS, 10, DAY))
 
     assert isinstance(await served.ask(500), RunFailed)
 
@@ -315,7 +314,7 @@ async def test_a_run_ends_at_the_call_that_does_not_fit() -> None:
 
     calls: list[Chunk] = [CallChunk(0, "{}", "c1", "again"), UsageChunk(300, 100), StopChunk("tool_calls")]
     model = Scripted(calls)
-    served = Served(model, LimitRule("tokens", 1000, DAY), tools=[again])
+    served = Served(model, LimitRule(TOKENS, 1000, DAY), tools=[again])
 
     last = await served.ask(300)
 
@@ -326,7 +325,7 @@ async def test_a_run_ends_at_the_call_that_does_not_fit() -> None:
 
 
 async def test_an_ask_is_refused_before_it_starts_if_a_budget_is_used_up() -> None:
-    served = Served(Scripted([*SAID, UsageChunk(700, 100)]), LimitRule("tokens", 800, DAY))
+    served = Served(Scripted([*SAID, UsageChunk(700, 100)]), LimitRule(TOKENS, 800, DAY))
     await served.ask(100)
 
     with pytest.raises(BudgetExceeded, match="The budget 'day' of 800 tokens per day is used up"):
@@ -338,7 +337,7 @@ async def test_each_model_of_a_fallback_counts_under_its_own_name() -> None:
     fallback = Fallback(
         FallbackOptions(models=("big", "small"), retries=0), {"big": metered(big), "small": metered(small)}
     )
-    served = Served(fallback, LimitRule("tokens", 10_000, DAY))
+    served = Served(fallback, LimitRule(TOKENS, 10_000, DAY))
 
     await served.ask(500)
 
@@ -355,7 +354,7 @@ async def test_a_run_that_is_cancelled_gives_its_slot_back_and_is_estimated() ->
             started.set()
             await asyncio.Event().wait()
 
-    served = Served(Slow(), LimitRule("runs", 1), LimitRule("tokens", 10_000, DAY))
+    served = Served(Slow(), LimitRule(RUNS, 1), LimitRule(TOKENS, 10_000, DAY))
     begun = await served.runtime.start(Ask(messages=(user("Hi"),), principal=ANNA, transient=True))
     async with asyncio.timeout(30):
         await started.wait()
@@ -381,7 +380,7 @@ async def test_a_budget_that_is_nearly_used_up_is_logged_once_and_its_refusal_is
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
-    served = Served(Scripted([*SAID, UsageChunk(300, 90)]), LimitRule("tokens", 1000, DAY))
+    served = Served(Scripted([*SAID, UsageChunk(300, 90)]), LimitRule(TOKENS, 1000, DAY))
 
     await served.ask(500)
     assert not [one for one in caplog.records if one.name.endswith("budget_watch")]
@@ -401,7 +400,7 @@ async def test_a_budget_that_is_nearly_used_up_is_logged_once_and_its_refusal_is
 
 async def test_a_budget_without_room_for_the_first_call_lets_another_model_answer() -> None:
     big, small = Scripted([*SAID, UsageChunk(30, 50)]), Scripted([*SAID, UsageChunk(20, 5)], name="small")
-    served = Served(big, LimitRule("tokens", 560, DAY), small=small)
+    served = Served(big, LimitRule(TOKENS, 560, DAY), small=small)
 
     for _ in range(3):
         assert isinstance(await served.ask(500), RunFinished)
@@ -420,7 +419,7 @@ async def test_a_call_in_the_middle_of_a_run_that_does_not_fit_is_made_with_the_
 
     called = (CallChunk(0, "c1", "again", "{}"), StopChunk("tool_calls"), UsageChunk(100, 400))
     big, small = Scripted(called), Scripted([*SAID, UsageChunk(20, 5)], name="small")
-    served = Served(big, LimitRule("tokens", 800, DAY), tools=[again], small=small)
+    served = Served(big, LimitRule(TOKENS, 800, DAY), tools=[again], small=small)
 
     assert isinstance(await served.ask(500), RunFinished)
 
@@ -430,7 +429,7 @@ async def test_a_call_in_the_middle_of_a_run_that_does_not_fit_is_made_with_the_
 
 async def test_a_model_that_is_already_the_other_one_is_refused() -> None:
     small = Scripted([*SAID, UsageChunk(20, 5)], name="small")
-    served = Served(small, LimitRule("requests", 1, DAY), small=small)
+    served = Served(small, LimitRule(REQUESTS, 1, DAY), small=small)
     await served.ask()
 
     with pytest.raises(BudgetExceeded):
@@ -452,7 +451,7 @@ def record_batches(served: Served) -> list[list[str]]:
     return found
 
 
-RUNS_AND_TOKENS = (LimitRule("runs", 5), LimitRule("tokens", 10_000, DAY))
+RUNS_AND_TOKENS = (LimitRule(RUNS, 5), LimitRule(TOKENS, 10_000, DAY))
 
 
 async def test_the_first_call_is_reserved_with_its_ask_as_the_last_run_of_the_agent_made_it() -> None:
@@ -481,7 +480,7 @@ async def test_a_call_that_was_predicted_wrongly_replaces_its_reservation_in_one
 
 
 async def test_a_call_that_is_predicted_beyond_the_budget_is_made_if_it_fits() -> None:
-    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule("tokens", 600, DAY))
+    served = Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule(TOKENS, 600, DAY))
     served.metering.first_calls.record("default", 9_000)
 
     assert isinstance(await served.ask(500), RunFinished)
@@ -492,7 +491,7 @@ async def test_the_first_call_does_not_take_the_budget_of_a_judge_that_is_called
     verdict = TextChunk('{"verdict": "allowed", "reason": ""}')
     judge = Scripted([verdict, UsageChunk(50, 5), StopChunk("stop")], name="small")
     guards = [Judge(metered(judge), JudgeOptions(deny=("pets",)))]
-    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule("tokens", 5_000, DAY), guards=guards)
+    served = Served(Scripted([*SAID, UsageChunk(30, 10)]), LimitRule(TOKENS, 5_000, DAY), guards=guards)
     served.metering.first_calls.record("default", 0)
     batches = record_batches(served)
 
@@ -561,13 +560,13 @@ async def test_a_transient_run_that_starts_late_looks_for_its_slot(
 
     monkeypatch.setattr(MemoryThreads, "claim", record)
 
-    await Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule("runs", 2)).ask(500)
+    await Served(Scripted([*SAID, UsageChunk(30, 12)]), LimitRule(RUNS, 2)).ask(500)
 
     assert seen == [needs_slot]
 
 
 async def test_a_call_that_is_larger_than_the_whole_limit_counts_as_refused() -> None:
-    served = Served(Scripted([*SAID]), LimitRule("tokens", 100, DAY))
+    served = Served(Scripted([*SAID]), LimitRule(TOKENS, 100, DAY))
 
     last = await served.ask(500)
 

@@ -21,6 +21,7 @@ from rightseat.core.events import Event, RunFailed, RunFinished
 from rightseat.core.model import CallChunk, Chunk, Embedder, Model, Prompt, StopChunk, TextChunk, UsageChunk, Vectors
 from rightseat.core.tools import Approval, Invocation, Tool
 from rightseat.egress.redaction import Redactor
+from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS
 from rightseat.limits.rules import LimitRule
 from rightseat.plugins.definition import RetryPolicy, Step
 from rightseat.plugins.flows import Dependencies, run
@@ -226,7 +227,7 @@ FITTED = Step("start", "llm", {"user_prompt": "n?", "output_schema": SCHEMA}, re
 
 async def test_responses_that_are_requested_again_for_a_schema_have_a_purpose_of_their_own() -> None:
     model = Vectorizer(replies("no JSON"), replies('{"n": "one"}'), replies('{"n": 1}'), replies("Done"))
-    rules = LimitRule("tokens", 100_000, DAY), LimitRule("requests", 10, DAY)
+    rules = LimitRule(TOKENS, 100_000, DAY), LimitRule(REQUESTS, 10, DAY)
     served = serve_agent(Served(model, *rules), FlowAgent(model, FITTED))
 
     assert isinstance(await served.ask(), RunFinished)
@@ -252,7 +253,7 @@ class Unsteady(Scripted):
 
 async def test_a_call_that_is_repeated_because_the_model_failed_is_for_the_answer() -> None:
     model = Unsteady(replies('{"n": 1}'), replies("Done"))
-    served = serve_agent(Served(model, LimitRule("tokens", 100_000, DAY)), FlowAgent(model, FITTED))
+    served = serve_agent(Served(model, LimitRule(TOKENS, 100_000, DAY)), FlowAgent(model, FITTED))
 
     assert isinstance(await served.ask(), RunFinished)
 
@@ -261,7 +262,7 @@ async def test_a_call_that_is_repeated_because_the_model_failed_is_for_the_answe
 
 async def test_a_flow_ends_with_the_budget_at_the_call_that_does_not_fit() -> None:
     model = Scripted(replies("no JSON", 700))
-    served = serve_agent(Served(model, LimitRule("tokens", 1000, DAY), reserve={"big": 300}), FlowAgent(model, FITTED))
+    served = serve_agent(Served(model, LimitRule(TOKENS, 1000, DAY), reserve={"big": 300}), FlowAgent(model, FITTED))
 
     last = await served.ask()
 
@@ -273,8 +274,8 @@ async def test_a_flow_ends_with_the_budget_at_the_call_that_does_not_fit() -> No
 async def test_suggestions_of_a_flow_have_their_purpose_and_a_budget_only_leaves_them_out() -> None:
     model = Scripted(replies("Hello", 700))
     step = Step("start", "llm", {"user_prompt": "Say hello"})
-    rich = serve_agent(Served(model, LimitRule("tokens", 10_000, DAY)), FlowAgent(model, step, suggests=True))
-    poor = Served(model, LimitRule("tokens", 1000, DAY), reserve={"big": 290})
+    rich = serve_agent(Served(model, LimitRule(TOKENS, 10_000, DAY)), FlowAgent(model, step, suggests=True))
+    poor = Served(model, LimitRule(TOKENS, 1000, DAY), reserve={"big": 290})
 
     assert isinstance(await rich.ask(), RunFinished)
     assert isinstance(await serve_agent(poor, FlowAgent(model, step, suggests=True)).ask(), RunFinished)
@@ -290,7 +291,7 @@ async def test_a_run_that_waits_for_a_person_holds_neither_tokens_nor_a_slot() -
     call: list[Chunk] = [CallChunk(0, "{}", "c1", "erase"), UsageChunk(30, 10), StopChunk("tool_calls")]
     model = Scripted(call, [*SAID, UsageChunk(5, 1)])
     tool = Tool("erase", "Erases.", {}, erase, approval=Approval("Erase it?"))
-    served = Served(model, LimitRule("runs", 1), LimitRule("tokens", 10_000, DAY), tools=[tool])
+    served = Served(model, LimitRule(RUNS, 1), LimitRule(TOKENS, 10_000, DAY), tools=[tool])
 
     waiting = await served.ask(500, transient=False)
     held = await served.used("concurrent_runs"), await served.used()

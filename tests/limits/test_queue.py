@@ -7,6 +7,7 @@ import pytest
 from rightseat.core.errors import ShuttingDown
 from rightseat.limits import queue as queue_module
 from rightseat.limits.book import Admitted, LimitRefusal, Reserve, Settle, UsageKey
+from rightseat.limits.kinds import REQUESTS, RUNS
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.observer import NO_LIMIT_OBSERVER
 from rightseat.limits.queue import AskQueue
@@ -30,7 +31,7 @@ class QueueOfOne:
         self._policy = QueuePolicy(wait, most)
 
     def ask(self, run: str, user: str = USAGE.user) -> "asyncio.Task[Admitted | LimitRefusal]":
-        charge = Charge(KEY, LimitRule("runs", 1), 1, policy=self._policy)
+        charge = Charge(KEY, LimitRule(RUNS, 1), 1, policy=self._policy)
         wanted = Reserve(f"{run}:slot", run, [charge], USAGE._replace(user=user))
         return asyncio.create_task(self.queue.admit(wanted))
 
@@ -130,7 +131,7 @@ async def test_a_server_that_shuts_down_refuses_the_asks_that_wait() -> None:
 
 
 async def test_an_ask_waits_until_a_window_opens() -> None:
-    queue, rule = QueueOfOne().queue, LimitRule("requests", 1, SlidingWindow(1))
+    queue, rule = QueueOfOne().queue, LimitRule(REQUESTS, 1, SlidingWindow(1))
     charge = Charge(CounterKey("burst", rule.name, "alice"), rule, 1, policy=QueuePolicy(20))
     async with asyncio.timeout(10):
         first, second = [await queue.admit(Reserve(f"{n}:slot", str(n), [charge], USAGE)) for n in range(2)]

@@ -3,13 +3,14 @@
 import pytest
 
 from rightseat.limits.book import LimitRefusal, Standing
+from rightseat.limits.kinds import REQUESTS
 from rightseat.limits.refusal import explain_refusal, headers_of_refusal
 from rightseat.limits.rules import CounterKey, LimitRule
 from rightseat.limits.windows import CalendarWindow, SlidingWindow
 
 NOW = 1_800_000_000.0
-HOUR = LimitRule("requests", 10, SlidingWindow(3600))
-MONTH = LimitRule("requests", 10, CalendarWindow("month"))
+HOUR = LimitRule(REQUESTS, 10, SlidingWindow(3600))
+MONTH = LimitRule(REQUESTS, 10, CalendarWindow("month"))
 
 
 def waits(rule: LimitRule, subject: str, seconds: float) -> set[int]:

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from rightseat.limits.book import Admitted, Book, Buckets, LimitRefusal, Reserve, UsageKey
+from rightseat.limits.kinds import REQUESTS
 from rightseat.limits.rules import Charge, CounterKey, LimitRule
 from rightseat.limits.windows import CalendarWindow, SlidingWindow, find_zone, format_seconds
 
@@ -18,7 +19,7 @@ USAGE = UsageKey("alice", "", "default", "")
 @pytest.mark.parametrize("seconds", [1, 6, 60, 86400])
 def test_no_period_of_a_sliding_window_has_more_than_the_limit(seconds: int, seed: int) -> None:
     """The oracle is a list of all admitted times."""
-    chance, rule = random.Random(seed), LimitRule("requests", 10, SlidingWindow(seconds))
+    chance, rule = random.Random(seed), LimitRule(REQUESTS, 10, SlidingWindow(seconds))
     now, admitted, buckets = chance.uniform(1e9, 2e9), list[float](), Buckets()
     for _ in range(400):
         now += chance.expovariate(30 / seconds)
@@ -37,7 +38,7 @@ def test_no_period_of_a_sliding_window_has_more_than_the_limit(seconds: int, see
 
 
 def test_a_refused_request_fits_at_the_time_that_its_refusal_names() -> None:
-    rule, start = LimitRule("requests", 3, SlidingWindow(60)), 1_000_000_020.0
+    rule, start = LimitRule(REQUESTS, 3, SlidingWindow(60)), 1_000_000_020.0
     book = Book({KEY: {}}, start)
     for _ in range(3):
         book.apply(Reserve("a", "run", [Charge(KEY, rule, 1)], USAGE))

@@ -22,6 +22,7 @@ import uvloop
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, TextChunk, UsageChunk
+from rightseat.limits.kinds import COST, REQUESTS, RUNS, TOKENS
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.meter import METER, RunMeter
 from rightseat.limits.meter_context import Metering
@@ -36,9 +37,9 @@ from tests.services import schema
 MOST = 10**12
 LIMITS = Limits(
     [
-        Limit("a", "user", [LimitRule("requests", MOST, SlidingWindow(3600)), LimitRule("runs", MOST)]),
-        Limit("b", "everyone", [LimitRule("tokens", MOST, CalendarWindow("day"))]),
-        Limit("c", "agent", [LimitRule("cost", MOST, CalendarWindow("month"))]),
+        Limit("a", "user", [LimitRule(REQUESTS, MOST, SlidingWindow(3600)), LimitRule(RUNS, MOST)]),
+        Limit("b", "everyone", [LimitRule(TOKENS, MOST, CalendarWindow("day"))]),
+        Limit("c", "agent", [LimitRule(COST, MOST, CalendarWindow("month"))]),
     ]
 )
 PROMPT = Prompt((user("How much is left?"),))

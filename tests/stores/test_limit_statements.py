@@ -16,6 +16,7 @@ from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.limits.admission import LimitedAdmission
+from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.prices import Prices
@@ -27,9 +28,9 @@ from rightseat.stores.sql import SqlThreads
 from tests.databases import migrated_database
 
 THREE = [
-    Limit("runs", "user", [LimitRule("runs", 10)]),
-    Limit("minute", "user", [LimitRule("requests", 1000, SlidingWindow(60))]),
-    Limit("day", "everyone", [LimitRule("tokens", 1_000_000, CalendarWindow("day"))]),
+    Limit("runs", "user", [LimitRule(RUNS, 10)]),
+    Limit("minute", "user", [LimitRule(REQUESTS, 1000, SlidingWindow(60))]),
+    Limit("day", "everyone", [LimitRule(TOKENS, 1_000_000, CalendarWindow("day"))]),
 ]
 STORED_RUN = 8
 """Statements of a stored run without limits."""

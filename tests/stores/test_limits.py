@@ -16,6 +16,7 @@ from rightseat.core.errors import SlotLost, StoreUnreachable
 from rightseat.core.events import RunFinished
 from rightseat.core.messages import user
 from rightseat.core.threads import Threads
+from rightseat.limits import kinds
 from rightseat.limits.book import (
     Admitted,
     HeldAmount,
@@ -50,9 +51,9 @@ from tests.services import Proxy, proxy
 from tests.stores.expiry import expire
 
 USAGE = UsageKey("alice", "ci", "default", "big")
-REQUESTS = Charge(CounterKey("a", "requests/3600s", "alice"), LimitRule("requests", 10, SlidingWindow(3600)), 1)
-RUNS = Charge(CounterKey("a", "concurrent_runs", "alice"), LimitRule("runs", 10), 1)
-TOKENS = Charge(CounterKey("b", "tokens/day", "everyone"), LimitRule("tokens", 1000, CalendarWindow("day")), 100)
+REQUESTS = Charge(CounterKey("a", "requests/3600s", "alice"), LimitRule(kinds.REQUESTS, 10, SlidingWindow(3600)), 1)
+RUNS = Charge(CounterKey("a", "concurrent_runs", "alice"), LimitRule(kinds.RUNS, 10), 1)
+TOKENS = Charge(CounterKey("b", "tokens/day", "everyone"), LimitRule(kinds.TOKENS, 1000, CalendarWindow("day")), 100)
 
 WAITING_FOR_ME = """
 SELECT count(*) FROM pg_stat_activity
@@ -513,7 +514,7 @@ async def test_a_hold_that_is_refused_leaves_nothing(limits: LimitStore) -> None
 
 QUEUED_MOST = 3
 QUEUED = Charge(
-    CounterKey("q", "concurrent_runs", "everyone"), LimitRule("runs", 1), 1, policy=QueuePolicy(30, QUEUED_MOST)
+    CounterKey("q", "concurrent_runs", "everyone"), LimitRule(kinds.RUNS, 1), 1, policy=QueuePolicy(30, QUEUED_MOST)
 )
 
 
@@ -559,7 +560,7 @@ async def test_asks_beyond_a_limit_with_a_queue_wait_in_turn(limits: LimitStore)
 
 
 async def test_the_user_without_a_running_run_is_admitted_first(limits: LimitStore) -> None:
-    both = Charge(QUEUED.key, LimitRule("runs", 2), 1, policy=QueuePolicy())
+    both = Charge(QUEUED.key, LimitRule(kinds.RUNS, 2), 1, policy=QueuePolicy())
     slots = [
         Reserve(f"{run}:slot", run, [both], USAGE._replace(user=user))
         for run, user in (("a1", "alice"), ("a2", "alice"), ("a3", "alice"), ("b1", "bob"))
@@ -612,7 +613,7 @@ async def test_two_asks_that_continue_the_same_run_go_first_once(limits: LimitSt
 
 
 async def test_an_ask_that_continues_a_run_does_not_go_first_where_requests_are_counted(limits: LimitStore) -> None:
-    rule = LimitRule("requests", 1, SlidingWindow(1))
+    rule = LimitRule(kinds.REQUESTS, 1, SlidingWindow(1))
     charge = Charge(CounterKey("q", rule.name, "everyone"), rule, 1, policy=QueuePolicy())
     asks = [Reserve(f"r{number}:slot", f"r{number}", [charge], USAGE) for number in range(2)]
     await limits.apply([*asks, msgspec.structs.replace(asks[0], id="r2:slot", run_id="r2", continues="waits")])
@@ -650,8 +651,8 @@ async def test_a_ticket_whose_time_is_over_does_not_block_others(limits: LimitSt
 
 async def test_a_limit_that_downgrades_counts_asks_and_no_calls(limits: LimitStore) -> None:
     policy = DowngradePolicy("small")
-    requests = Charge(REQUESTS.key, LimitRule("requests", 1, SlidingWindow(3600)), 1, policy=policy)
-    tokens = Charge(CounterKey("a", "tokens/day", "alice"), LimitRule("tokens", 50, CalendarWindow("day")), 60)
+    requests = Charge(REQUESTS.key, LimitRule(kinds.REQUESTS, 1, SlidingWindow(3600)), 1, policy=policy)
+    tokens = Charge(CounterKey("a", "tokens/day", "alice"), LimitRule(kinds.TOKENS, 50, CalendarWindow("day")), 60)
     first, second = await limits.apply([reserve("h1", requests), reserve("h2", requests, tokens, TOKENS)])
 
     assert isinstance(first, Admitted)

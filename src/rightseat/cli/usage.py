@@ -12,8 +12,8 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.table import format_table
 from rightseat.config import Config
+from rightseat.limits.kinds import NANO
 from rightseat.limits.report import report_usage
-from rightseat.limits.rules import NANO
 from rightseat.limits.store import USAGE_COLUMNS, UsageColumn, UsageQuery, UsageRow, parse_columns
 
 BY_HELP = f"One line for each: any of {', '.join(USAGE_COLUMNS)}."

@@ -13,8 +13,7 @@ from pydantic import ConfigDict, SecretStr
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.network import NetworkOptions
 from rightseat.limits.estimate import estimate_tokens
-from rightseat.limits.metered_calls import reserve_call
-from rightseat.limits.single_call import TokenCounts
+from rightseat.limits.single_call import TokenCounts, reserve_call
 
 if TYPE_CHECKING:
     from rightseat.egress.client import Client

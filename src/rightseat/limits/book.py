@@ -10,11 +10,10 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rightseat.core.caller import Downgrade
+from rightseat.limits.kinds import KINDS, KindName
 from rightseat.limits.rules import (
-    ASK_KINDS,
     SUGGESTIONS_PER_REQUEST,
     Charge,
-    CountedKind,
     CounterKey,
     DowngradePolicy,
     LimitRule,
@@ -70,7 +69,7 @@ class HeldAmount(NamedTuple):
     """An amount that is reserved in one bucket of a counter."""
 
     key: CounterKey
-    kind: CountedKind
+    kind: KindName
     bucket: int
     amount: int
 
@@ -197,7 +196,7 @@ class Settled(msgspec.Struct, frozen=True):
 
 def is_slot(hold: Hold) -> bool:
     """Whether a run holds it while it runs."""
-    return any(one.kind == "runs" for one in hold.amounts)
+    return any(KINDS[held.kind].is_slot for held in hold.amounts)
 
 
 Outcome = Admitted | LimitRefusal | Queued | Settled
@@ -265,16 +264,16 @@ class Book:
         if wanted.has_ticket:
             self.waiting.remove(ticket_id(wanted.run_id))
         exceeded = downgrade.limits if downgrade else ()
-        charges = [one for one in wanted.charges if one.rule.kind in ASK_KINDS or one.key.limit not in exceeded]
+        charges = [one for one in wanted.charges if not one.rule.kind.counts_calls or one.key.limit not in exceeded]
         counted = [one for charge in charges if charge.amount for one in self._count(charge)]
-        held = [one for one in counted if one.kind != "requests"]
+        held = [one for one in counted if KINDS[one.kind].is_held]
         hold = Hold(wanted.id, wanted.run_id, held, wanted.usage, wanted.estimate) if held else None
         if hold is not None:
             self.holds.append(hold)
             self.waiting.running[hold.usage.user] += is_slot(hold)
         call = self._reserve_call(wanted.call) if wanted.call is not None and downgrade is None else None
         standings = [self.stand(charge.key, charge.rule, 1) for charge in charges]
-        requests = [one for one in counted if one.kind == "requests"]
+        requests = [one for one in counted if not KINDS[one.kind].is_held]
         return Admitted(hold, standings, self.now, requests, downgrade, call)
 
     def _reserve_call(self, call: Reserve) -> Admitted | None:
@@ -310,7 +309,7 @@ class Book:
 
     def _draw(self, wanted: Reserve, charge: Charge, policy: QueuePolicy) -> Ticket:
         until = self.now + policy.wait + TICKET_GRACE_S
-        continues = wanted.continues if charge.rule.kind == "runs" else ""
+        continues = wanted.continues if charge.rule.kind.is_slot else ""
         return self.waiting.draw(charge.key, wanted.run_id, wanted.usage.user, until, continues=continues)
 
     def read_queues(self, queues: Mapping[CounterKey, LimitRule]) -> QueueState:
@@ -354,9 +353,9 @@ class Book:
     def _count_one(self, charge: Charge) -> HeldAmount:
         window = charge.rule.window
         bucket = window.bucket(self.now) if window else 0
-        is_request = charge.rule.kind == "requests"
-        self._change(charge.key, bucket, charge.amount if is_request else 0, 0 if is_request else charge.amount)
-        return HeldAmount(charge.key, charge.rule.kind, bucket, charge.amount)
+        used, reserved = (0, charge.amount) if charge.rule.kind.is_held else (charge.amount, 0)
+        self._change(charge.key, bucket, used, reserved)
+        return HeldAmount(charge.key, charge.rule.kind.name, bucket, charge.amount)
 
     def _settle(self, settled: Settle) -> Settled:
         amounts: Sequence[HeldAmount] = ()
@@ -369,10 +368,9 @@ class Book:
             amounts = hold.amounts
             self.waiting.running[hold.usage.user] -= is_slot(hold)
         self._add_usage(settled.usage, settled.counts)
-        counts = settled.counts
-        used = {"tokens": counts.tokens, "cost": counts.cost}
         for one in amounts:
-            self._change(one.key, one.bucket, used.get(one.kind, 0), -one.amount, only_existing=True)
+            used = KINDS[one.kind].of_call(settled.counts)
+            self._change(one.key, one.bucket, used, -one.amount, only_existing=True)
         for one in settled.refunds:
             self._change(one.key, one.bucket, -one.amount, 0, only_existing=True)
         return Settled()

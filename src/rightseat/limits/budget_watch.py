@@ -16,8 +16,8 @@ from rightseat.core.ids import new_id
 from rightseat.limits.book import Standing
 from rightseat.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.limits.refusal import describe_rule
-from rightseat.limits.report import format_time, scale
-from rightseat.limits.rules import CALL_KINDS, CounterKey
+from rightseat.limits.report import format_time
+from rightseat.limits.rules import CounterKey
 from rightseat.limits.store import LimitStore
 
 logger = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ class BudgetWatch:
 
 def is_nearly_used(standing: Standing) -> bool:
     rule = standing.rule
-    return rule.kind in CALL_KINDS and rule.most > 0 and standing.left <= (1 - WARNING_SHARE) * rule.most
+    return rule.kind.counts_calls and rule.most > 0 and standing.left <= (1 - WARNING_SHARE) * rule.most
 
 
 def describe_warning(standing: Standing, until: float, currency: str, zone: str) -> BudgetWarning:
@@ -100,10 +100,10 @@ def describe_warning(standing: Standing, until: float, currency: str, zone: str)
         text=f"the budget {key.limit!r} of {describe_rule(rule, currency)} is used to {share}, with what is reserved",
         limit=key.limit,
         subject=key.subject,
-        kind=rule.kind,
+        kind=rule.kind.name,
         window=rule.window.name if rule.window else "",
-        most=scale(rule, rule.most),
-        used=scale(rule, used),
+        most=rule.kind.scale(rule.most),
+        used=rule.kind.scale(used),
         currency=currency,
         resets_at=format_time(until, zone),
     )

@@ -162,12 +162,12 @@ def refuse_or_repeat(waiting: _Waiting, error: StoreUnreachable) -> list[_Waitin
 
 
 def needs_hold(wanted: Reserve) -> bool:
-    return bool(wanted.queues) or any(one.amount and one.rule.kind != "requests" for one in wanted.charges)
+    return bool(wanted.queues) or any(one.amount and one.rule.kind.is_held for one in wanted.charges)
 
 
 def undo(wanted: Reserve) -> Settle:
     """The store reads the buckets from its hold, because they are unknown here."""
-    held = [HeldAmount(one.key, one.rule.kind, 0, one.amount) for one in wanted.charges if one.rule.kind != "requests"]
+    held = [HeldAmount(one.key, one.rule.kind.name, 0, one.amount) for one in wanted.charges if one.rule.kind.is_held]
     ticket = ticket_id(wanted.run_id) if wanted.queues else ""
     return Settle(Hold(wanted.id, wanted.run_id, held, wanted.usage), wanted.usage, ticket_id=ticket)
 

@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
 
 import msgspec
 
@@ -39,14 +38,13 @@ from rightseat.limits.book import (
 )
 from rightseat.limits.estimate import weigh_messages
 from rightseat.limits.first_call import FirstCall
+from rightseat.limits.kinds import NANO, REQUESTS
 from rightseat.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
-from rightseat.limits.meter_context import Metering
-from rightseat.limits.model_charge import ModelCharge, key_of
+from rightseat.limits.meter_context import OUTER_CALL, Metering, OuterCall
+from rightseat.limits.model_charge import CountedCall, ModelCharge, key_of
+from rightseat.limits.prices import Prices
 from rightseat.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
 from rightseat.limits.rules import (
-    ASK_KINDS,
-    CALL_KINDS,
-    NANO,
     AskSource,
     Charge,
     CounterKey,
@@ -55,7 +53,6 @@ from rightseat.limits.rules import (
     LimitRule,
     suggestions_of,
 )
-from rightseat.limits.single_call import SingleCall
 
 logger = logging.getLogger(__name__)
 
@@ -95,14 +92,14 @@ class RunMeter:
         It waits where a limit has a queue. `model` is that of the agent; without one, nothing can be downgraded.
         `continues` is the run whose question the ask answers, which the caller has found to be open.
         """
-        rules = list(self._metering.limits.rules_for(self._source, (*ASK_KINDS, *CALL_KINDS)))
+        rules = list(self._metering.limits.rules_for(self._source))
         if rules and model is not None:
             await self._weigh_ask()
         charges = [self._ask_charge(key, rule, model) for key, rule in rules]
         if self._purpose in REQUEST_PURPOSES:
-            charges = [one for one in charges if one.rule.kind != "runs"]
+            charges = [one for one in charges if not one.rule.kind.is_slot]
         elif self._purpose == SUGGESTIONS:
-            charges = [include_suggestion(one) if one.rule.kind == "requests" else one for one in charges]
+            charges = [include_suggestion(one) if one.rule.kind is REQUESTS else one for one in charges]
         if charges:
             call = self._expect_call(model) if model is not None else None
             await self._take(charges, call=call, continues=continues)
@@ -141,12 +138,11 @@ class RunMeter:
         """A budget that downgrades must have room for the first call: other asks may never use its last tokens."""
         policy = self._metering.limits.find_policy(key.limit)
         if not isinstance(policy, DowngradePolicy):
-            return Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0, policy=policy)
+            return Charge(key, rule, rule.kind.of_ask, policy=policy)
         if model is None or not self._can_downgrade(policy, model):
-            return Charge(key, rule, 1 if rule.kind in ASK_KINDS else 0)
-        if rule.kind in ASK_KINDS:
-            return Charge(key, rule, 1, policy=policy)
-        return Charge(key, rule, 0, self._charge_ask(model).amount(rule), policy)
+            return Charge(key, rule, rule.kind.of_ask)
+        needed = rule.kind.of_call(self._charge_ask(model)) if rule.kind.counts_calls else 0
+        return Charge(key, rule, rule.kind.of_ask, needed, policy)
 
     def _can_downgrade(self, policy: DowngradePolicy, model: Model) -> bool:
         """A run that has another model keeps it; further limits then have no effect on the model."""
@@ -157,8 +153,9 @@ class RunMeter:
 
         Retries while the store is unreachable: otherwise the slots would stay with the process that found the run.
         """
-        rules = self._metering.limits.rules_for(self._source, ("runs",))
-        charges, pause = [Charge(key, rule, 1) for key, rule in rules], FIRST_RETRY_DELAY_S
+        rules = self._metering.limits.rules_for(self._source)
+        charges = [Charge(key, rule, rule.kind.of_ask) for key, rule in rules if rule.kind.is_slot]
+        pause = FIRST_RETRY_DELAY_S
         until = asyncio.get_running_loop().time() + TAKE_OVER_TIMEOUT_S
         while charges:
             try:
@@ -240,6 +237,10 @@ class RunMeter:
             self._settle(call.hold, self._usage_key("", self._source.agent), UsageCounts())
 
     @property
+    def prices(self) -> Prices:
+        return self._metering.prices
+
+    @property
     def has_slot(self) -> bool:
         """Whether the store holds a slot for the run."""
         return self._slot is not None
@@ -259,7 +260,7 @@ class RunMeter:
         model: Model,
         prompt: Prompt,
         labels: CallLabels,
-        outer: "OuterCall",
+        outer: OuterCall,
         open_stream: OpenStream,
         nested: Sequence[UsageCounts] = (),
     ) -> AsyncIterator[Chunk]:
@@ -307,9 +308,8 @@ class RunMeter:
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
     @asynccontextmanager
-    async def reserve(self, call: SingleCall, purpose: str) -> AsyncIterator[None]:
+    async def reserve(self, call: CountedCall, purpose: str) -> AsyncIterator[None]:
         """Count a call that is made in this block. One that fails costs nothing."""
-        call.prices = self._metering.prices
         usage = self._usage_key(call.model_key, self._source.agent, purpose)
         charges = self._charges(self._source, call, None)
         admitted = await self._hold(charges, usage, call) if charges else None
@@ -323,14 +323,13 @@ class RunMeter:
             counts = call.counts(is_reserved=hold is not None)
             self._settle(hold, usage, msgspec.structs.replace(counts, requests=self._count_request(purpose)))
 
-    def _charges(self, source: AskSource, call: ModelCharge | SingleCall, model: Model | None) -> list[Charge]:
+    def _charges(self, source: AskSource, call: CountedCall, model: Model | None) -> list[Charge]:
         """Only a call for the answer can be downgraded, which has a `model`. No call waits in a queue."""
         ignored = self.downgrade.limits if self.downgrade else ()
-        rules = self._metering.limits.rules_for(source, CALL_KINDS)
         return [
-            Charge(key, rule, call.amount(rule), policy=self._call_policy(key, model))
-            for key, rule in rules
-            if key.limit not in ignored
+            Charge(key, rule, rule.kind.of_call(call), policy=self._call_policy(key, model))
+            for key, rule in self._metering.limits.rules_for(source)
+            if rule.kind.counts_calls and key.limit not in ignored
         ]
 
     def _call_policy(self, key: CounterKey, model: Model | None) -> ExceedPolicy:
@@ -338,7 +337,7 @@ class RunMeter:
         is_usable = model is not None and isinstance(policy, DowngradePolicy) and self._can_downgrade(policy, model)
         return policy if is_usable else None
 
-    async def _hold(self, charges: list[Charge], usage: UsageKey, call: ModelCharge | SingleCall) -> Admitted:
+    async def _hold(self, charges: list[Charge], usage: UsageKey, call: CountedCall) -> Admitted:
         for charge in charges:
             if charge.amount > charge.rule.most and charge.policy is None:
                 raise self._refuse_too_large(charge, usage)
@@ -356,7 +355,7 @@ class RunMeter:
         self._settle(None, usage, UsageCounts(refused=1))
         return error
 
-    def _if_killed(self, usage: UsageKey, call: ModelCharge | SingleCall) -> UsageCounts:
+    def _if_killed(self, usage: UsageKey, call: CountedCall) -> UsageCounts:
         """What another process counts for the call if this one dies."""
         requests = self._requests if usage.purpose == self._purpose else 0
         return msgspec.structs.replace(call.estimate(0), requests=requests)
@@ -390,14 +389,3 @@ def include_suggestion(charge: Charge) -> Charge:
 
 
 METER: ContextVar[RunMeter | None] = ContextVar("rightseat_meter", default=None)
-
-
-class OuterCall(NamedTuple):
-    """What a call takes over from that of a model which calls other models. With `is_selected` no limit chooses another
-    model again. `nested` collects what is counted for the inner calls."""
-
-    is_selected: bool = False
-    nested: list[UsageCounts] | None = None
-
-
-OUTER_CALL: ContextVar[OuterCall] = ContextVar("rightseat_outer_call", default=OuterCall())  # noqa: B039  # immutable

@@ -1,9 +1,12 @@
-"""What the meters of all runs share: the limits, the ledger, prices, and models that a limit can downgrade to."""
+"""What surrounds a metered call: what the meters of all runs share, and the call that it is a part of."""
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rightseat.core.model import Model
+from rightseat.limits.book import UsageCounts
 from rightseat.limits.budget_watch import BudgetWatch, Notify
 from rightseat.limits.first_call import FirstCalls
 from rightseat.limits.ledger import Ledger
@@ -15,7 +18,7 @@ from rightseat.limits.rules import Limits
 
 @dataclass(frozen=True, slots=True)
 class Metering:
-    """What all meters share. `models` are those that a limit can downgrade to."""
+    """What the meters of all runs share. `models` are those that a limit can downgrade to."""
 
     limits: Limits
     ledger: Ledger
@@ -33,3 +36,14 @@ class Metering:
     def __post_init__(self) -> None:
         object.__setattr__(self, "queue", AskQueue(self.ledger, self.observer))
         object.__setattr__(self, "watch", BudgetWatch(self.ledger.store, self.observer, self.notify))
+
+
+class OuterCall(NamedTuple):
+    """What a call takes over from that of a model which calls other models. With `is_selected` no limit chooses another
+    model again. `nested` collects what is counted for the inner calls."""
+
+    is_selected: bool = False
+    nested: list[UsageCounts] | None = None
+
+
+OUTER_CALL: ContextVar[OuterCall] = ContextVar("rightseat_outer_call", default=OuterCall())  # noqa: B039  # immutable

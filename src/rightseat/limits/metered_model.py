@@ -17,14 +17,19 @@ from rightseat.core.model import MODEL_KEY, CannotContinue, Chunk, Model, Partia
 from rightseat.core.model_doubles import ModelDoubles, check_forbidden, find_double
 from rightseat.limits.book import UsageCounts
 from rightseat.limits.estimate import estimate_tokens
-from rightseat.limits.meter import ANSWER_PURPOSES, METER, OUTER_CALL, OpenStream, RunMeter
-from rightseat.limits.meter_context import Metering
-from rightseat.limits.metered_calls import reserve_call
+from rightseat.limits.meter import ANSWER_PURPOSES, METER, OpenStream, RunMeter
+from rightseat.limits.meter_context import OUTER_CALL, Metering
 from rightseat.limits.model_charge import key_of, provider_name
-from rightseat.limits.single_call import TokenCounts
+from rightseat.limits.single_call import TokenCounts, reserve_call
 
 SERVER = "server"
 """The purpose of calls outside of runs and requests. They have no user, so limits of users do not count them."""
+
+COUNTED_METHODS = {"continue_stream": "_continue_stream", "embed": "_embed"}
+"""Methods of optional protocols that call the provider, each with the method here that counts it. They are not methods
+of the wrapper, which would then support protocols that its model does not."""
+UNCOUNTED_METHODS = frozenset({"wait_until_ready", "find_crash_loop"})
+"""Those that do not. A test finds a method of a new protocol that is in neither."""
 
 
 class CallCounter:
@@ -62,14 +67,9 @@ class MeteredModel:
         setattr(self, MODEL_KEY, key or key_of(model))
 
     def __getattr__(self, name: str) -> Any:
-        """`continue_stream` and `embed` are not methods of this class, which would then support both protocols."""
+        """Raises `AttributeError` for a counted method that the model does not have."""
         found = getattr(self._model, name)
-        match name:
-            case "continue_stream":
-                return self._continue_stream
-            case "embed":
-                return self._embed
-        return found
+        return getattr(self, COUNTED_METHODS[name]) if name in COUNTED_METHODS else found
 
     async def __aenter__(self) -> Self:
         """A model that is replaced is not opened: it may need a key, or a server that a test does not have."""

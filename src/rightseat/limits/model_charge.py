@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Protocol
 
 import msgspec
 
@@ -26,10 +27,26 @@ from rightseat.limits.estimate import (
     output_bound,
     weigh_text,
 )
+from rightseat.limits.kinds import NANO, CallAmounts
 from rightseat.limits.prices import TOKENS_PER_PRICE, Price, Prices
-from rightseat.limits.rules import NANO, LimitRule
 
 WEIGHED_CHARS = 4096
+
+
+class CountedCall(CallAmounts, Protocol):
+    """A model call as limits count it. Its amounts are what to reserve before it is made."""
+
+    model_key: str
+    """A name under `models`."""
+    has_failed: bool
+
+    def estimate(self, output_weight: int) -> UsageCounts:
+        """What it used, if nothing is known but its input and so much output."""
+        ...
+
+    def counts(self, *, is_reserved: bool) -> UsageCounts:
+        """What it used, once it has ended. What was not reported is estimated, with a reservation at most as high."""
+        ...
 
 
 class ModelCharge:
@@ -63,10 +80,6 @@ class ModelCharge:
         self._has_content = False
         self.is_complete = False
         self.has_failed = False
-
-    def amount(self, rule: LimitRule) -> int:
-        """How much to reserve for this rule."""
-        return self.tokens if rule.kind == "tokens" else self.cost
 
     @property
     def bounded_prompt(self) -> Prompt:

@@ -7,9 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from rightseat.limits.kinds import KINDS, RUNS
 from rightseat.limits.rules import (
-    NANO,
-    CountedKind,
     DowngradePolicy,
     ExceedPolicy,
     Limit,
@@ -23,8 +22,6 @@ from rightseat.limits.windows import CalendarWindow, SlidingWindow, Window, find
 PERIOD_PATTERN = re.compile(r"([1-9][0-9]{0,6})([smhd])")
 PERIOD_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MAX_PERIOD_SECONDS = 31 * 86400
-WINDOW_KEY_PATTERN = re.compile(r"(requests|tokens|cost)_per_(minute|hour|day|month)")
-SLIDING_SECONDS = {"minute": 60, "hour": 3600}
 
 
 def read_period(text: str) -> int:
@@ -155,32 +152,30 @@ class LimitOptions(BaseModel):
 
     @property
     def limits_cost(self) -> bool:
-        return any(rule.kind == "cost" for rule in self.rules("UTC"))
+        return any(rule.kind.is_money for rule in self.rules("UTC"))
 
     @property
     def limits_calls(self) -> bool:
         """Whether it limits tokens or cost, which only models have that this server calls itself."""
-        return any(rule.kind in ("tokens", "cost") for rule in self.rules("UTC"))
+        return any(rule.kind.counts_calls for rule in self.rules("UTC"))
 
     def rules(self, zone: str) -> Iterator[LimitRule]:
         if self.concurrent_runs is not None:
-            yield LimitRule("runs", self.concurrent_runs)
-        for name in type(self).model_fields:
-            found, value = WINDOW_KEY_PATTERN.fullmatch(name), getattr(self, name)
-            if found is not None and value is not None:
-                yield self._rule(found[1], value, self._window(found[2], zone))
-        for kind in ("requests", "tokens", "cost"):
-            if (window := getattr(self, kind)) is not None:
-                yield self._rule(kind, window.most, SlidingWindow(read_period(window.per)))
-
-    def _window(self, unit: str, zone: str) -> Window:
-        if unit in SLIDING_SECONDS:
-            return SlidingWindow(SLIDING_SECONDS[unit])
-        return CalendarWindow("day" if unit == "day" else "month", zone)
-
-    def _rule(self, name: str, most: float, window: Window) -> LimitRule:
-        kinds: Mapping[str, CountedKind] = {"requests": "requests", "tokens": "tokens", "cost": "cost"}
-        return LimitRule(kinds[name], round(most * NANO) if name == "cost" else int(most), window)
+            yield LimitRule(RUNS, self.concurrent_runs)
+        windowed = [kind for kind in KINDS.values() if not kind.is_slot]
+        units: Mapping[str, Window] = {
+            "minute": SlidingWindow(60),
+            "hour": SlidingWindow(3600),
+            "day": CalendarWindow("day", zone),
+            "month": CalendarWindow("month", zone),
+        }
+        for kind in windowed:
+            for unit, window in units.items():
+                if (most := getattr(self, f"{kind.name}_per_{unit}", None)) is not None:
+                    yield LimitRule(kind, kind.parse(most), window)
+        for kind in windowed:
+            if (own := getattr(self, kind.name)) is not None:
+                yield LimitRule(kind, kind.parse(own.most), SlidingWindow(read_period(own.per)))
 
 
 def build_limits(options: Sequence[LimitOptions], zone: str) -> Limits:

@@ -15,13 +15,11 @@ from rightseat.core.errors import (
     RequestTooLarge,
 )
 from rightseat.limits.book import LimitRefusal, Standing
-from rightseat.limits.rules import EVERYONE, NANO, Charge, LimitRule
+from rightseat.limits.rules import EVERYONE, Charge, LimitRule
 from rightseat.limits.windows import CalendarWindow, find_zone, format_seconds
 
-NOUNS = {"requests": "requests", "runs": "concurrent runs", "tokens": "tokens", "cost": "cost"}
 MAX_SPREAD_S = 300.0
 WHO_SETS_IT = "The operator of this server sets it under `limits`."
-HEADER_KINDS = {"requests": "requests", "runs": "requests", "tokens": "tokens"}
 
 
 def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceeded:
@@ -41,17 +39,16 @@ def explain_refusal(refused: LimitRefusal, currency: str = "USD") -> LimitExceed
         opening = format_opening(standing, wait)
         text = f"The budget {name!r} of {number} {describe_left(refused, currency)} It opens again {opening}."
         return BudgetExceeded(f"{text} {WHO_SETS_IT}", limit=name, retry_after=spread_wait(standing, wait))
-    kind = HEADER_KINDS.get(rule.kind, "requests")
     text = f"The limit {name!r} of {number} is reached. Try again in {format_seconds(wait)}. {WHO_SETS_IT}"
-    return RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=kind)
+    return RateLimitExceeded(text, limit=name, retry_after=spread_wait(standing, wait), counted=rule.kind.header)
 
 
 def describe_left(refused: LimitRefusal, currency: str) -> str:
     rule, left = refused.standing.rule, refused.standing.left
     if not left or refused.amount <= left:
         return "is used up."
-    wanted = format_amount(rule, refused.amount, currency)
-    return f"has {format_amount(rule, left, currency)} left, and this call may need {wanted}."
+    wanted = rule.kind.format(refused.amount, currency)
+    return f"has {rule.kind.format(left, currency)} left, and this call may need {wanted}."
 
 
 def spread_wait(standing: Standing, wait: int) -> int:
@@ -63,7 +60,7 @@ def spread_wait(standing: Standing, wait: int) -> int:
 
 def explain_too_large(charge: Charge, currency: str = "USD") -> RequestTooLarge:
     """For a charge that is larger than the whole limit, so that it can never be admitted."""
-    wanted = format_amount(charge.rule, charge.amount, currency)
+    wanted = charge.rule.kind.format(charge.amount, currency)
     return RequestTooLarge(
         f"This request may need {wanted}; the limit {charge.key.limit!r} is {describe_rule(charge.rule, currency)}. "
         f"Send less, or ask for a shorter answer with `max_tokens`. {WHO_SETS_IT}",
@@ -72,15 +69,8 @@ def explain_too_large(charge: Charge, currency: str = "USD") -> RequestTooLarge:
 
 
 def describe_rule(rule: LimitRule, currency: str) -> str:
-    number = format_amount(rule, rule.most, currency)
+    number = rule.kind.format(rule.most, currency)
     return f"{number} {rule.window.phrase}" if rule.window else number
-
-
-def format_amount(rule: LimitRule, amount: int, currency: str) -> str:
-    if rule.kind == "cost":
-        return f"{amount / NANO:,.10g} {currency}"
-    noun = NOUNS[rule.kind]
-    return f"{amount:,} {noun.removesuffix('s') if amount == 1 else noun}"
 
 
 def format_opening(standing: Standing, wait: int) -> str:
@@ -96,13 +86,13 @@ def headers_of(standings: Iterable[Standing], now: float) -> dict[str, str]:
     found: dict[str, str] = {}
     lowest: dict[str, Standing] = {}
     for one in standings:
-        kind = HEADER_KINDS.get(one.rule.kind)
-        if kind and one.rule.window and (kind not in lowest or one.left < lowest[kind].left):
-            lowest[kind] = one
-    for kind, one in lowest.items():
-        found[f"x-ratelimit-limit-{kind}"] = str(one.rule.most)
-        found[f"x-ratelimit-remaining-{kind}"] = str(one.left)
-        found[f"x-ratelimit-reset-{kind}"] = format_seconds(max(1, one.opens_at - now))
+        header = one.rule.kind.header
+        if header and one.rule.window and (header not in lowest or one.left < lowest[header].left):
+            lowest[header] = one
+    for name, one in lowest.items():
+        found[f"x-ratelimit-limit-{name}"] = str(one.rule.most)
+        found[f"x-ratelimit-remaining-{name}"] = str(one.left)
+        found[f"x-ratelimit-reset-{name}"] = format_seconds(max(1, one.opens_at - now))
     named = min(standings, key=lambda one: one.left / max(1, one.rule.most), default=None)
     return found | ({"x-rightseat-limit": named.key.limit} if named else {})
 

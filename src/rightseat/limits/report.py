@@ -6,7 +6,8 @@ from typing import Any
 
 from rightseat.core.types import JsonValue
 from rightseat.limits.book import UsageCounts
-from rightseat.limits.rules import NANO, LimitRule, Limits, Subject
+from rightseat.limits.kinds import NANO
+from rightseat.limits.rules import LimitRule, Limits, Subject
 from rightseat.limits.store import CounterRow, UsageQuery, UsageRow
 from rightseat.limits.windows import find_zone
 
@@ -55,13 +56,13 @@ def describe_counter(row: CounterRow, rule: LimitRule, now: float, zone: str) ->
     window = rule.window
     live = sorted(one for one in row.buckets if window is None or window.is_live(one, now))
     used, reserved = (sum(row.buckets[one][part] for one in live) for part in (0, 1))
-    found: dict[str, JsonValue] = {"limit": row.key.limit, "subject": row.key.subject, "kind": rule.kind}
+    found: dict[str, JsonValue] = {"limit": row.key.limit, "subject": row.key.subject, "kind": rule.kind.name}
     if window is None:
         return found | {"most": rule.most, "used": 0, "reserved": 0, "running": reserved, "waiting": row.waiting}
     first, last = (live[0], live[-1]) if live else (window.bucket(now), window.bucket(now))
     amounts = {"most": rule.most, "used": used, "reserved": reserved}
     times = {"window_start": format_time(window.start(first), zone), "resets_at": format_time(window.end(last), zone)}
-    shown = {name: scale(rule, amount) for name, amount in amounts.items()}
+    shown = {name: rule.kind.scale(amount) for name, amount in amounts.items()}
     return found | times | shown | {"running": 0, "waiting": row.waiting}
 
 
@@ -69,10 +70,6 @@ def share_left(counter: Mapping[str, Any]) -> float:
     """What is left of a described counter, from 0 to 1. More may be used than the limit has, if a provider says so."""
     taken: float = counter["used"] + counter["reserved"] + counter["running"]
     return 1 - taken / float(counter["most"])
-
-
-def scale(rule: LimitRule, amount: int) -> float:
-    return amount / NANO if rule.kind == "cost" else amount
 
 
 def format_time(at: float, zone: str) -> str:

@@ -7,20 +7,16 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rightseat.core.caller import CALLER
+from rightseat.limits.kinds import LimitKind
 from rightseat.limits.windows import Window
 
 Subject = Literal["user", "key", "agent", "address", "everyone"]
-CountedKind = Literal["requests", "runs", "tokens", "cost"]
-ASK_KINDS: tuple[CountedKind, ...] = ("requests", "runs")
-CALL_KINDS: tuple[CountedKind, ...] = ("tokens", "cost")
 CONCURRENT_RUNS = "concurrent_runs"
 """The name of the rule of concurrent runs, whose counters have no window."""
 EVERYONE = "everyone"
 """The subject of the one counter of a limit for everyone."""
 SUGGESTIONS_PER_REQUEST = 2
 """So many suggestions of follow-up questions come with each counted request. Further ones count as requests."""
-NANO = 10**9
-"""Cost is counted in integers, in billionths of the currency."""
 
 
 class AskSource(NamedTuple):
@@ -51,20 +47,20 @@ def suggestions_of(requests: CounterKey) -> CounterKey:
 
 
 class LimitRule(msgspec.Struct, frozen=True):
-    """A number that a limit caps. `window` is None for concurrent runs. Cost is in billionths of the currency."""
+    """A number that a limit caps. A slot of a run has no `window`; other kinds have one."""
 
-    kind: CountedKind
+    kind: LimitKind
     most: int
     window: Window | None = None
 
     @property
     def name(self) -> str:
-        return CONCURRENT_RUNS if self.window is None else f"{self.kind}/{self.window.name}"
+        return CONCURRENT_RUNS if self.window is None else f"{self.kind.name}/{self.window.name}"
 
     @property
     def is_budget(self) -> bool:
         """Whether a client has to wait for so long that it should not retry by itself."""
-        return self.kind == "cost" or (self.window is not None and self.window.is_long)
+        return self.kind.is_money or (self.window is not None and self.window.is_long)
 
 
 class QueuePolicy(msgspec.Struct, frozen=True):
@@ -140,13 +136,11 @@ class Limits(msgspec.Struct, frozen=True):
     def find_policy(self, name: str) -> ExceedPolicy:
         return next((limit.policy for limit in self.limits if limit.name == name), None)
 
-    def rules_for(self, source: AskSource, kinds: Sequence[CountedKind]) -> Iterator[tuple[CounterKey, LimitRule]]:
+    def rules_for(self, source: AskSource) -> Iterator[tuple[CounterKey, LimitRule]]:
         for limit in self.limits:
             subject = limit.subject_of(source)
-            if subject is None:
-                continue
-            for rule in limit.rules:
-                if rule.kind in kinds:
+            if subject is not None:
+                for rule in limit.rules:
                     yield CounterKey(limit.name, rule.name, subject), rule
 
     def find_rule(self, key: CounterKey) -> LimitRule | None:

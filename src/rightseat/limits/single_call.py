@@ -1,13 +1,15 @@
 """A model call without a stream, as limits count it: embeddings, and the transcription of a recording."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
 
 from rightseat.limits.book import UsageCounts
+from rightseat.limits.meter import METER, RunMeter
 from rightseat.limits.model_charge import cost_in_nanos
 from rightseat.limits.prices import Prices
-from rightseat.limits.rules import LimitRule
 
 
 class TokenCounts(NamedTuple):
@@ -22,15 +24,15 @@ class SingleCall:
     it, and `reported`.
     """
 
-    def __init__(self, model: str, provider_model: str, reserved: TokenCounts, estimated: TokenCounts) -> None:
+    def __init__(
+        self, model: str, provider_model: str, reserved: TokenCounts, estimated: TokenCounts, prices: Prices
+    ) -> None:
         self.model_key = model
-        self._provider_model = provider_model
         self._reserved = reserved
         self.estimated = estimated
         self.reported: TokenCounts | None = None
         self.has_failed = False
-        self.prices = Prices()
-        """Set by the meter."""
+        self._price = prices.find(model, provider_model)
 
     @property
     def tokens(self) -> int:
@@ -39,10 +41,6 @@ class SingleCall:
     @property
     def cost(self) -> int:
         return self._cost(self._reserved)
-
-    def amount(self, rule: LimitRule) -> int:
-        """How much to reserve for this rule."""
-        return self.tokens if rule.kind == "tokens" else self.cost
 
     def counts(self, *, is_reserved: bool) -> UsageCounts:
         if self.has_failed:
@@ -60,5 +58,27 @@ class SingleCall:
         return UsageCounts(estimated_tokens=max(1, sum(self.estimated)), cost=self._cost(self.estimated))
 
     def _cost(self, tokens: TokenCounts) -> int:
-        price = self.prices.find(self.model_key, self._provider_model)
-        return cost_in_nanos(price, tokens.input, 0, tokens.output) if price else 0
+        return cost_in_nanos(self._price, tokens.input, 0, tokens.output) if self._price else 0
+
+
+@asynccontextmanager
+async def reserve_call(
+    model: str,
+    provider_model: str,
+    reserved: TokenCounts,
+    estimated: TokenCounts,
+    purpose: str,
+    *,
+    meter: RunMeter | None = None,
+) -> AsyncIterator[SingleCall]:
+    """Count the call that is made in this block, by default for the meter of the context.
+
+    Raises a `LimitExceeded` if it does not fit.
+    """
+    meter = meter or METER.get()
+    call = SingleCall(model, provider_model, reserved, estimated, meter.prices if meter else Prices())
+    if meter is None:
+        yield call
+        return
+    async with meter.reserve(call, purpose):
+        yield call

@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 
 from rightseat.core.tracing import REQUEST_BEGAN, Attributes, AttributeValue, Span, TraceKind
 from rightseat.limits.book import HeldAmount
-from rightseat.limits.rules import NANO
+from rightseat.limits.kinds import KINDS
 from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -177,7 +177,7 @@ class LimitMetrics:
 
 
 def scaled(held: HeldAmount) -> float:
-    return held.amount / NANO if held.kind == "cost" else held.amount
+    return KINDS[held.kind].scale(held.amount)
 
 
 SERVER = Metrics()

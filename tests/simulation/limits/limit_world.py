@@ -8,6 +8,7 @@ from unittest.mock import patch
 
 from rightseat.core.ask import Ask, Parameters, Principal
 from rightseat.core.messages import user
+from rightseat.limits.kinds import REQUESTS, RUNS, TOKENS
 from rightseat.limits.rules import Limit, LimitRule, Limits
 from rightseat.limits.store import UsageQuery
 from rightseat.limits.windows import CalendarWindow, SlidingWindow
@@ -137,9 +138,9 @@ class LimitWorld:
 
 def choose_limits(random: Random) -> Limits:
     """Small enough that a burst exceeds them."""
-    budget = LimitRule("tokens", random.randint(1, 5) * RESERVED_TOKENS, CalendarWindow("day"))
-    slots = LimitRule("runs", random.randint(1, 4))
-    requests = LimitRule("requests", random.randint(2, ASKS), SlidingWindow(3))
+    budget = LimitRule(TOKENS, random.randint(1, 5) * RESERVED_TOKENS, CalendarWindow("day"))
+    slots = LimitRule(RUNS, random.randint(1, 4))
+    requests = LimitRule(REQUESTS, random.randint(2, ASKS), SlidingWindow(3))
     return Limits([Limit("each", "user", [slots, requests]), Limit("all", "everyone", [budget])])
 
 

@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { call } from "../../api/client";
 import type * as Api from "../../api/schema";
 import type { Narrow } from "../../api/types";
+import type words from "../../words/usage/en.json";
 import type { Counts } from "./sums";
 
 export const GROUPS = ["user", "agent", "model", "key", "purpose"] as const;
@@ -21,10 +22,13 @@ export type UsageAnswer = Narrow<
   }
 >;
 
+/** A kind of limits is what has a word here. */
+type KindOf<Name> = Name extends `usage.kind.${infer Kind}` ? Kind : never;
+
 export type LimitState = {
   limit: string;
   subject: string;
-  kind: "runs" | "requests" | "tokens" | "cost";
+  kind: KindOf<keyof typeof words>;
   /** Amounts of cost are in the currency. */
   most: number;
   used: number;
