@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rightseat.config.limits import LimitOptions as Limit
     from rightseat.copilot import Copilot
     from rightseat.copilot.agent_options import AgentOptions as Agent
     from rightseat.copilot.result import AskResult as Result
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from rightseat.core.ask import Principal
     from rightseat.core.errors import ConfigError, RightseatError
     from rightseat.core.tools import Invocation
+    from rightseat.limits.options import LimitOptions as Limit
     from rightseat.toolboxes.functions import tool
 
 __version__ = "0.1.0"
@@ -34,7 +34,7 @@ _HOMES = {
     "ConfigError": "rightseat.core.errors:ConfigError",
     "Copilot": "rightseat.copilot:Copilot",
     "Invocation": "rightseat.core.tools:Invocation",
-    "Limit": "rightseat.config.limits:LimitOptions",
+    "Limit": "rightseat.limits.options:LimitOptions",
     "Principal": "rightseat.core.ask:Principal",
     "Result": "rightseat.copilot.result:AskResult",
     "RightseatError": "rightseat.core.errors:RightseatError",

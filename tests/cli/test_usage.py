@@ -8,7 +8,7 @@ import pytest
 
 from rightseat.app import users
 from rightseat.cli import setup
-from rightseat.core.limits.book import Settle, UsageCounts, UsageKey
+from rightseat.limits.book import Settle, UsageCounts, UsageKey
 from tests.cli.conftest import Run
 
 

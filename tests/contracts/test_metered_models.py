@@ -10,11 +10,9 @@ import pytest
 
 from rightseat import app, config
 from rightseat.core.ask import Ask, Principal
+from rightseat.core.caller import Caller
 from rightseat.core.errors import BudgetExceeded, LimitExceeded
 from rightseat.core.events import Event
-from rightseat.core.limits.metered_model import CallCounter, meter_model
-from rightseat.core.limits.rules import Caller
-from rightseat.core.limits.store import UsageQuery
 from rightseat.core.messages import user
 from rightseat.core.model import (
     CannotContinue,
@@ -28,6 +26,8 @@ from rightseat.core.model import (
     TextChunk,
     Vectors,
 )
+from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.store import UsageQuery
 from tests.acme.naive_model import ANSWER_TOKENS, NaiveModel
 
 ASKS = 5
@@ -81,7 +81,7 @@ def calls_of(assembly: app.Assembly) -> int:
 
 
 async def usage(assembly: app.Assembly) -> dict[tuple[str, ...], int]:
-    metering = assembly.runtime.admission.metering
+    metering = assembly.metering
     assert metering is not None
     rows = await metering.ledger.store.usage(UsageQuery(("user", "agent", "model", "purpose")))
     return {row.group: row.counts.tokens for row in rows if row.counts.tokens}

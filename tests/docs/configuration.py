@@ -12,13 +12,14 @@ from pydantic.fields import FieldInfo
 from rightseat import parts
 from rightseat.config import schema
 from rightseat.config.access import Access, ApiKey, Grant, Jwt, Oidc
-from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.shape import ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
+from rightseat.config.webhook import WebhookOptions
 from rightseat.egress.credentials.aws import AwsOptions
 from rightseat.egress.credentials.entra import EntraOptions
 from rightseat.egress.network import NetworkOptions, TlsOptions
 from rightseat.faces.openbb.descriptors import Control, Offer
+from rightseat.limits.options import LimitOptions
 from rightseat.models.completion.backends import options as backends
 from tests.docs import configuration_schema
 

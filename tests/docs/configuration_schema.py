@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from rightseat import parts
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.shape import DEFAULT_TYPES, ConfigFile, HookNames, PriceOptions, Server
 from rightseat.config.telemetry import Telemetry
+from rightseat.config.webhook import WebhookOptions
+from rightseat.limits.options import LimitOptions
 from rightseat.parts import PartKind
 
 Schema = dict[str, Any]

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 import psycopg
 import uvloop
 
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.rules import Limits
-from rightseat.core.prices import Price, Prices
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.prices import Price, Prices
+from rightseat.limits.rules import Limits
 from rightseat.stores import process_queries
 from rightseat.stores.databases import connect
 from rightseat.stores.postgresql import Postgres

@@ -20,15 +20,15 @@ from typing import NamedTuple
 import uvloop
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import METER, RunMeter
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.metered_model import CallCounter, meter_model
-from rightseat.core.limits.rules import Limit, LimitRule, Limits
-from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, TextChunk, UsageChunk
-from rightseat.core.prices import Price, Prices
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter import METER, RunMeter
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.prices import Price, Prices
+from rightseat.limits.rules import Limit, LimitRule, Limits
+from rightseat.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from tests.services import schema

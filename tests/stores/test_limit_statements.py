@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, event
 
-from rightseat.core.admission import Admission
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.rules import Limit, LimitRule, Limits
-from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk
-from rightseat.core.prices import Prices
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
+from rightseat.limits.admission import LimitedAdmission
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.prices import Prices
+from rightseat.limits.rules import Limit, LimitRule, Limits
+from rightseat.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.logs.memory import MemoryLog
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
@@ -79,7 +79,7 @@ async def list_statements(where: Path | str, limits: list[Limit] | None, *, tran
             log=MemoryLog(),
             threads=threads,
             engine=LocalEngine(),
-            admission=Admission(None, metering),
+            admission=LimitedAdmission(None, metering),
         )
         await run_once(runtime, transient=transient)
         with record_statements(threads._database) as found:

@@ -11,9 +11,12 @@ import msgspec
 import pytest
 
 from rightseat.core.ask import Ask
+from rightseat.core.caller import Downgrade
 from rightseat.core.errors import SlotLost, StoreUnreachable
 from rightseat.core.events import RunFinished
-from rightseat.core.limits.book import (
+from rightseat.core.messages import user
+from rightseat.core.threads import Threads
+from rightseat.limits.book import (
     Admitted,
     HeldAmount,
     Hold,
@@ -25,21 +28,18 @@ from rightseat.core.limits.book import (
     UsageCounts,
     UsageKey,
 )
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.rules import (
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.rules import (
     Charge,
     CounterKey,
-    Downgrade,
     DowngradePolicy,
     LimitRule,
     QueuePolicy,
     suggestions_of,
 )
-from rightseat.core.limits.store import LimitStore, StoresLimits, UsageQuery
-from rightseat.core.limits.tickets import TICKET_GRACE_S
-from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
-from rightseat.core.messages import user
-from rightseat.core.threads import Threads
+from rightseat.limits.store import LimitStore, StoresLimits, UsageQuery
+from rightseat.limits.tickets import TICKET_GRACE_S
+from rightseat.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.stores import known_limits, sql
 from rightseat.stores.databases import connect
 from rightseat.stores.limits import SqlLimits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, insert
 
-from rightseat.core.limits.store import UsageQuery
+from rightseat.limits.store import UsageQuery
 from rightseat.stores import limit_queries, usage_months
 from rightseat.stores.databases import StoreDatabase, connect
 from rightseat.stores.sql import SqlThreads

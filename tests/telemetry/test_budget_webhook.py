@@ -15,9 +15,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from rightseat import app, config
-from rightseat.config.limits import WebhookOptions
+from rightseat.config.webhook import WebhookOptions
 from rightseat.core.errors import ConfigError
-from rightseat.core.limits.budget_watch import BudgetWarning
+from rightseat.limits.budget_watch import BudgetWarning
 from rightseat.telemetry.budget_webhook import BudgetWebhook
 from tests.conditions import until
 from tests.conftest import serving

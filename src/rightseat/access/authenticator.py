@@ -48,7 +48,7 @@ from rightseat.access.stored_keys import StoredKeys
 from rightseat.access.user_token import set_caller_token
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
-from rightseat.core.caller import CALLER
+from rightseat.core.caller import CALLER, Caller
 from rightseat.core.errors import (
     ConcurrencyLimitExceeded,
     ConfigError,
@@ -57,7 +57,6 @@ from rightseat.core.errors import (
     TooManyAttempts,
     Unauthenticated,
 )
-from rightseat.core.limits.rules import Caller
 from rightseat.core.read_limits import REQUEST_READS, ReadLimits
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]

@@ -25,20 +25,14 @@ from rightseat.app.opening import Opening
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
-from rightseat.config.limits import WebhookOptions, build_limits
-from rightseat.core.admission import Admission
+from rightseat.config.webhook import WebhookOptions
 from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.errors import ConfigError
 from rightseat.core.hooks import Hooks
 from rightseat.core.leases import HoldsLease
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.metered_model import CallCounter, meter_model
-from rightseat.core.limits.store import StoresLimits
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.model_doubles import ModelDoubles
 from rightseat.core.outages import is_storage_full
-from rightseat.core.prices import Price, Prices
 from rightseat.core.read_limits import ReadLimits
 from rightseat.core.runtime import Runtime
 from rightseat.core.stops import StoresStops
@@ -48,6 +42,13 @@ from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
+from rightseat.limits.admission import LimitedAdmission
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.options import build_limits
+from rightseat.limits.prices import Price, Prices
+from rightseat.limits.store import StoresLimits
 from rightseat.operations.audit import StoresAudit
 from rightseat.operations.database_metrics import ReportsDatabase
 from rightseat.operations.faces import ServedFace
@@ -74,7 +75,7 @@ class Assembly:
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
     With an `identity_provider` people can sign in to the console. `reads` are shared by all faces. `host` is the login
-    of the application around a copilot.
+    of the application around a copilot. Without `metering` nothing is counted in the store.
     """
 
     runtime: Runtime
@@ -92,6 +93,7 @@ class Assembly:
     host: HostLogin | None = None
     state_dir: Path = Path()
     observe_request: ObserveRequest | None = None
+    metering: Metering | None = None
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -160,7 +162,7 @@ def assemble(
         guards=guards,
         observer=combine_observers(observers),
         artifacts=registry.artifacts,
-        admission=Admission(config.server.max_concurrent_runs_per_user, metering),
+        admission=LimitedAdmission(config.server.max_concurrent_runs_per_user, metering),
         fingerprint=fingerprint_of(config),
         records=records_of(threads),
         prices=prices_of(config),
@@ -205,6 +207,7 @@ def assemble(
         host=host,
         state_dir=config.server.state_dir,
         observe_request=server_observers.observe_request,
+        metering=metering,
     )
 
 

@@ -36,17 +36,18 @@ def build_router(assembly: Assembly) -> APIRouter:
     for index, face in enumerate(assembly.faces):
         auth = build_route_auth(face, assembly.authenticator, assembly.reads, assembly.host)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []
-        described = {"own_server": assembly.own_server} if takes_own_server(face) else {}
-        for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **described).routes:
+        asked_for = parts_asked_for(face, own_server=assembly.own_server, metering=assembly.metering)
+        for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **asked_for).routes:
             if find_route_auth(getattr(route, "endpoint", None)) is not auth:
                 raise ConfigError(f"The face {face.type!r} has a route that its `auth` does not protect: {route}.")
             router.routes.append(route)
     return router
 
 
-def takes_own_server(face: ConfiguredPart) -> bool:
-    """Whether the face checks or describes this server."""
-    return "own_server" in inspect.signature(face.module.routes).parameters
+def parts_asked_for(face: ConfiguredPart, **offered: object) -> dict[str, object]:
+    """Those of the offered parts that the face's `routes` has parameters for. Other faces cannot reach them."""
+    asked_for = inspect.signature(face.module.routes).parameters
+    return {name: part for name, part in offered.items() if name in asked_for}
 
 
 def build_route_auth(

@@ -8,11 +8,11 @@ from typing import Any
 from rightseat.config import Config
 from rightseat.core.engine import Engine
 from rightseat.core.errors import ConfigError
-from rightseat.core.limits.report import describe_rows
-from rightseat.core.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.core.log import Entry, Log
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.types import JsonValue
+from rightseat.limits.report import describe_rows
+from rightseat.limits.store import USAGE_COLUMNS, LimitStore, UsageQuery
 from rightseat.operations.users import FileRecord, ThreadRecord, UserRecords, UserStore
 
 

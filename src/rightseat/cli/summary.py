@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from rightseat.config import Config, ConfiguredPart
-from rightseat.config.limits import LimitOptions
-from rightseat.core.limits.refusal import describe_rule
-from rightseat.core.limits.rules import DowngradePolicy, QueuePolicy
+from rightseat.limits.options import LimitOptions
+from rightseat.limits.refusal import describe_rule
+from rightseat.limits.rules import DowngradePolicy, QueuePolicy
 
 NO_KEY = "no key: built-in demo model, set OPENAI_API_KEY or run `rightseat init`"
 

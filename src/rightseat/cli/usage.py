@@ -12,9 +12,9 @@ from rightseat.app import users
 from rightseat.cli import setup
 from rightseat.cli.table import format_table
 from rightseat.config import Config
-from rightseat.core.limits.report import report_usage
-from rightseat.core.limits.rules import NANO
-from rightseat.core.limits.store import USAGE_COLUMNS, UsageColumn, UsageQuery, UsageRow, parse_columns
+from rightseat.limits.report import report_usage
+from rightseat.limits.rules import NANO
+from rightseat.limits.store import USAGE_COLUMNS, UsageColumn, UsageQuery, UsageRow, parse_columns
 
 BY_HELP = f"One line for each: any of {', '.join(USAGE_COLUMNS)}."
 COUNT_HEADINGS = ("REQUESTS", "REFUSED", "INPUT", "CACHED", "OUTPUT", "ESTIMATED")

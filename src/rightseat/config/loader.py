@@ -14,7 +14,6 @@ from rightseat.config import document as documents
 from rightseat.config import problems
 from rightseat.config.access import Access, FaceAccess
 from rightseat.config.document import KeyPath, Problem, YamlDocument
-from rightseat.config.limits import LimitOptions
 from rightseat.config.live import LIVE_TYPE, LiveOptions, LivePart, describe_live, make_module
 from rightseat.config.shape import (
     DEFAULT_TYPES,
@@ -28,6 +27,7 @@ from rightseat.config.shape import (
 )
 from rightseat.core.errors import ConfigError
 from rightseat.core.model import model_name
+from rightseat.limits.options import LimitOptions
 from rightseat.parts import PartKind
 
 FILE = "rightseat.yaml"

@@ -13,11 +13,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from rightseat.config.access import Access, FaceAccess
-from rightseat.config.limits import Count, LimitOptions, TimeZone, WebhookOptions
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
-from rightseat.core.admission import MAX_CONCURRENT_RUNS_PER_USER
+from rightseat.config.webhook import WebhookOptions
 from rightseat.core.read_limits import MAX_CONCURRENT_READS_PER_USER, MAX_CONCURRENT_STREAMS_PER_USER
+from rightseat.limits.admission import MAX_CONCURRENT_RUNS_PER_USER
+from rightseat.limits.options import Count, LimitOptions, TimeZone
 from rightseat.parts import PartKind, Reference
 
 DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}

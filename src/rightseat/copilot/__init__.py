@@ -25,10 +25,10 @@ from rightseat import app, config, parts
 from rightseat.access.host_login import Authenticate, HostLogin, check_principal
 from rightseat.app import Assembly
 from rightseat.config import Access, Server
-from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.live import LIVE_TYPE
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
+from rightseat.config.webhook import WebhookOptions
 from rightseat.copilot import mounts, storage
 from rightseat.copilot.agent_options import AgentOptions
 from rightseat.copilot.arguments import CopilotArguments, FaceName, read_arguments
@@ -45,6 +45,7 @@ from rightseat.core.model import Model
 from rightseat.core.model_doubles import ModelDoubles, find_double
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Effect, Tool, Toolbox
+from rightseat.limits.options import LimitOptions
 from rightseat.toolboxes.functions import Function, FunctionToolbox, ToolOptions
 
 __all__ = ["Copilot"]

@@ -15,15 +15,16 @@ from pydantic import BaseModel
 from rightseat import config, parts
 from rightseat.access.host_login import Authenticate
 from rightseat.config import Access, LivePart, Server
-from rightseat.config.limits import LimitOptions, WebhookOptions
 from rightseat.config.shape import HookNames, PriceOptions
 from rightseat.config.telemetry import Telemetry
+from rightseat.config.webhook import WebhookOptions
 from rightseat.copilot.agent_options import AgentOptions
 from rightseat.core.agent import Agent
 from rightseat.core.errors import ConfigError
 from rightseat.core.guard import Guard
 from rightseat.core.model import Model
 from rightseat.core.tools import Tool, Toolbox
+from rightseat.limits.options import LimitOptions
 from rightseat.toolboxes.dependencies import Overrides
 from rightseat.toolboxes.functions import Function, FunctionToolbox
 

@@ -21,9 +21,9 @@ from rightseat.core.events import (
     Usage,
 )
 from rightseat.core.messages import Call, Message
-from rightseat.core.prices import Prices
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.usage import ModelUsage, add_usage
+from rightseat.limits.prices import Prices
 
 T_co = TypeVar("T_co", covariant=True)
 NO_USAGE = Usage(0, 0)

@@ -1,104 +1,61 @@
-"""Decides whether an ask may start now, for every face, before anything is claimed or stored for the run.
+"""The interface of limits: what decides whether an ask may start now, for every face.
 
-1. The number of concurrent runs per user, counted in this process.
-2. The configured limits, counted in the store (`core.limits`). An ask may wait here for one of them.
-
-An ask is admitted once; a durable run that this process takes over was admitted by the process that started it, so it
-is counted here and never refused. A run that waits for a person has ended, so it holds no slot.
+An ask is admitted before anything is claimed or stored for its run. `rightseat.limits.admission` implements this for
+the configured limits; a runtime without it admits every ask.
 """
 
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from typing import Protocol
 
-import msgspec
-
-from rightseat.core.ask import ANYONE, Ask, Principal
-from rightseat.core.caller import CALLER
-from rightseat.core.concurrency import run_to_completion
-from rightseat.core.errors import ConcurrencyLimitExceeded
-from rightseat.core.limits.meter import METER, RunMeter
-from rightseat.core.limits.meter_context import Metering
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.model import Model
 
-MAX_CONCURRENT_RUNS_PER_USER = 64
 
-
-class RunSlot:
-    """The slot that an ask holds while it runs. A second release has no effect."""
-
-    __slots__ = ("_release", "meter")
-
-    def __init__(self, release: Callable[[], None] | None = None, meter: RunMeter | None = None) -> None:
-        self._release = release
-        self.meter = meter
-        """None if nothing of the run is counted in the store."""
+class RunSlot(Protocol):
+    """What an ask holds while it runs. A second release has no effect."""
 
     def mark(self, ask: Ask) -> Ask:
         """The ask, with the model that a limit has downgraded it to."""
-        downgrade = self.meter.downgrade if self.meter is not None else None
-        return ask if ask.downgrade == downgrade else msgspec.structs.replace(ask, downgrade=downgrade)
+        ...
+
+    def needs_check(self, ask: Ask) -> bool:
+        """Whether the claim of the run must look for the slot in the store, which may have given it back."""
+        ...
 
     def activate(self) -> None:
-        """Meter the model calls of this task, and of the tasks that it starts."""
-        METER.set(self.meter)
+        """Count the model calls of this task, and of the tasks that it starts."""
+        ...
 
-    def release(self) -> None:
-        self._release_local()
-        if self.meter is not None:
-            self.meter.release()
+    def release(self) -> None: ...
 
     async def close(self) -> None:
-        """Release it, and wait until the store has it: the user may ask again at once."""
-        self.release()
-        if self.meter is not None:
-            await run_to_completion(self.meter.flush())
+        """Release it, and wait until that is stored: the user may ask again at once."""
+        ...
 
     def give_back(self) -> None:
         """Release the slot of an ask whose run did not start: the ask is not counted."""
-        self._release_local()
-        if self.meter is not None:
-            self.meter.give_back()
-
-    def _release_local(self) -> None:
-        if self._release is not None:
-            release, self._release = self._release, None
-            release()
+        ...
 
 
-class Admission:
-    """`max_concurrent_runs_per_user` applies to authenticated users; None and 0 mean no limit."""
-
-    def __init__(
-        self,
-        max_concurrent_runs_per_user: int | None = MAX_CONCURRENT_RUNS_PER_USER,
-        metering: Metering | None = None,
-    ) -> None:
-        self._max_runs = max_concurrent_runs_per_user or None
-        self._running: Counter[str] = Counter()
-        self.metering = metering
-
-    def identify(self, ask: Ask) -> Ask:
-        """Add the credential and the address of the current request, if limits may count by them."""
-        caller = CALLER.get()
-        if self.metering is None or ask.caller == caller:
-            return ask
-        return msgspec.structs.replace(ask, caller=caller)
+class Admission(Protocol):
+    """Counts asks and requests, and refuses what is beyond a limit."""
 
     @property
     def has_queues(self) -> bool:
         """Whether an ask may wait in `admit`."""
-        return self.metering is not None and self.metering.limits.has_queues
+        ...
+
+    def identify(self, ask: Ask) -> Ask:
+        """Add the credential and the address of the current request, if limits may count by them."""
+        ...
 
     def open(self) -> None:
         """Let asks wait again, after `close`."""
-        if self.metering is not None:
-            self.metering.queue.open()
+        ...
 
     def close(self) -> None:
         """Refuse the asks that wait."""
-        if self.metering is not None:
-            self.metering.queue.close()
+        ...
 
     async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> RunSlot:
         """Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
@@ -106,83 +63,65 @@ class Admission:
         `model` is that of the agent, if it has one. `continues` is the run whose open question the ask answers: it goes
         before others that wait for a slot. The caller must release the slot in every case.
         """
-        self._check_local(ask)
-        if self.metering is None:
-            return self._take_local(ask)
-        meter = RunMeter(self.metering, self.identify(ask))
-        await meter.admit(model, continues)
-        try:
-            self._check_local(ask)  # an ask that waits holds no slot, so others may have taken all meanwhile
-        except ConcurrencyLimitExceeded:
-            meter.give_back()
-            raise
-        slot = self._take_local(ask)
-        slot.meter = meter
-        return slot
+        ...
 
-    @asynccontextmanager
-    async def admit_request(self, principal: Principal, agent: str, purpose: str) -> AsyncIterator[None]:
-        """Count a request that starts no run, and meter the model calls of this block.
+    async def take(self, ask: Ask) -> RunSlot:
+        """A slot for a run that was admitted before: it is counted, and never refused."""
+        ...
+
+    def admit_request(self, principal: Principal, agent: str, purpose: str) -> AbstractAsyncContextManager[None]:
+        """Count a request that starts no run, and the model calls of this block.
 
         Raises a `LimitExceeded`, or `StoreUnreachable` if a limit cannot be checked.
         """
-        if self.metering is None:
-            yield
-            return
-        ask = Ask(messages=(), agent=agent, principal=principal, purpose=purpose)
-        meter = RunMeter(self.metering, self.identify(ask))
-        await meter.admit()
-        token = METER.set(meter)
-        try:
-            yield
-        finally:
-            METER.reset(token)
-            await RunSlot(meter=meter).close()
+        ...
 
-    @contextmanager
-    def meter_calls(self, principal: Principal, purpose: str) -> Iterator[None]:
-        """Meter the model calls of this block and of the tasks that it starts, for a request that is not counted."""
-        if self.metering is None:
-            yield
-            return
-        ask = Ask(messages=(), agent="", principal=principal, purpose=purpose)
-        token = METER.set(RunMeter(self.metering, self.identify(ask)))
-        try:
-            yield
-        finally:
-            METER.reset(token)
+    def meter_calls(self, principal: Principal, purpose: str) -> AbstractContextManager[None]:
+        """Count the model calls of this block and of the tasks that it starts, for a request that is not counted."""
+        ...
 
-    def _check_local(self, ask: Ask) -> None:
-        if self._max_runs is not None and is_limited(ask) and self._running[ask.principal.id] >= self._max_runs:
-            raise ConcurrencyLimitExceeded(
-                f"The limit of {self._max_runs:,} concurrent runs per user is reached. Wait until one of your runs "
-                "ends, or stop one. The operator sets it with `server.max_concurrent_runs_per_user`."
-            )
+
+class FreeSlot:
+    """The slot of an ask that nothing limits."""
+
+    def mark(self, ask: Ask) -> Ask:
+        return ask
+
+    def needs_check(self, ask: Ask) -> bool:
+        return False
+
+    def activate(self) -> None: ...
+
+    def release(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    def give_back(self) -> None: ...
+
+
+FREE_SLOT = FreeSlot()
+
+
+class OpenAdmission:
+    """Admits every ask and counts none."""
+
+    has_queues = False
+
+    def identify(self, ask: Ask) -> Ask:
+        return ask
+
+    def open(self) -> None: ...
+
+    def close(self) -> None: ...
+
+    async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> RunSlot:
+        return FREE_SLOT
 
     async def take(self, ask: Ask) -> RunSlot:
-        """Take a slot for a run that was admitted before."""
-        slot = self._take_local(ask)
-        if self.metering is not None:
-            slot.meter = RunMeter(self.metering, ask, is_new=False)
-            await slot.meter.take_over()
-        return slot
+        return FREE_SLOT
 
-    def _take_local(self, ask: Ask) -> RunSlot:
-        if self._max_runs is None or not is_limited(ask):
-            return RunSlot()
-        user = ask.principal.id
-        self._running[user] += 1
-        return RunSlot(lambda: self._release(user))
+    def admit_request(self, principal: Principal, agent: str, purpose: str) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
-    def running(self, user: str) -> int:
-        return self._running.get(user, 0)
-
-    def _release(self, user: str) -> None:
-        self._running[user] -= 1
-        if not self._running[user]:
-            del self._running[user]  # otherwise every user would stay in the counter
-
-
-def is_limited(ask: Ask) -> bool:
-    """Whether the limit applies. Unauthenticated clients share one user, so a limit would apply to all of them."""
-    return ask.principal.id != ANYONE.id
+    def meter_calls(self, principal: Principal, purpose: str) -> AbstractContextManager[None]:
+        return nullcontext()

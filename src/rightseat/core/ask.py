@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from rightseat.core.caller import Caller, Downgrade
 from rightseat.core.ids import new_id
-from rightseat.core.limits.rules import Caller, Downgrade
 from rightseat.core.messages import Call, Message
 from rightseat.core.types import JsonValue
 

@@ -1,8 +1,9 @@
-"""Helpers for asyncio: cancellation checks, work that must finish, and closing of iterators."""
+"""Helpers for asyncio: cancellation checks, work that must finish, closing of iterators, and context variables."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 
@@ -65,3 +66,26 @@ class aclosing(Generic[T]):
     ) -> None:
         if aclose := getattr(self._iterator, "aclose", None):
             await aclose()
+
+
+@contextmanager
+def set_context(*values: tuple[ContextVar[Any], object]) -> Iterator[None]:
+    """Set these context variables in this block. Not around a `yield`: the reader of the generator would have them."""
+    tokens = [(variable, variable.set(value)) for variable, value in values]
+    try:
+        yield
+    finally:
+        for variable, token in tokens:
+            variable.reset(token)
+
+
+async def iterate_in_context(items: AsyncIterator[T], *values: tuple[ContextVar[Any], object]) -> AsyncIterator[T]:
+    """Make the items with these context variables. Their reader keeps its own."""
+    async with aclosing(items):
+        while True:
+            with set_context(*values):
+                try:
+                    item = await anext(items)
+                except StopAsyncIteration:
+                    return
+            yield item

@@ -126,6 +126,15 @@ class SupportsContinuation(Protocol):
 
 
 @runtime_checkable
+class SelectsModel(Protocol):
+    """A model in whose place another one may answer, such as a cheaper one beyond a limit."""
+
+    def select_model(self) -> Model:
+        """The model that answers the run of this task now; usually this one."""
+        ...
+
+
+@runtime_checkable
 class SupportsReadiness(Protocol):
     """A model that has to load before it accepts prompts."""
 
@@ -148,6 +157,11 @@ class Embedder(Protocol):
     """A model that can also embed texts. It raises a `ModelError` if the provider fails or has no embeddings."""
 
     async def embed(self, texts: Sequence[str], dimensions: int | None = None) -> Vectors: ...
+
+
+def select_model(model: Model) -> Model:
+    """The model that answers now, for callers that show its name or continue its response."""
+    return model.select_model() if isinstance(model, SelectsModel) else model
 
 
 def model_name(model: object) -> str:

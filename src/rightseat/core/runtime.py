@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
-from rightseat.core.admission import Admission
+from rightseat.core.admission import Admission, OpenAdmission
 from rightseat.core.agent import Agent, AgentGroup, is_durable
 from rightseat.core.approvals import record_closed
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, Artifacts, HeldArtifacts, StoredArtifact
@@ -29,7 +29,6 @@ from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
-from rightseat.core.prices import Prices
 from rightseat.core.read_limits import hold_read, leave_reads
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.recovery import Recovery
@@ -39,6 +38,7 @@ from rightseat.core.stops import POLL_INTERVAL_S, Stops
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
 from rightseat.core.tracing import NO_OBSERVER, Observer
+from rightseat.limits.prices import Prices
 from rightseat.operations.activity import Activity, ThreadActivity
 from rightseat.operations.audit import AuditStore, AuditTrail
 from rightseat.operations.faces import ServedFace
@@ -128,7 +128,7 @@ class Runtime:
             )
         self.is_shutting_down = False
         """The server is shutting down: no new run starts."""
-        self.admission = admission or Admission()
+        self.admission = admission or OpenAdmission()
         """`start` admits runs; a face admits requests that it handles without a run."""
         self.activity = Activity()
         self.audit_trail = AuditTrail(store=audit)

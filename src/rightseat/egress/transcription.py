@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pydantic import ConfigDict, SecretStr
 
-from rightseat.core.limits.estimate import estimate_tokens
-from rightseat.core.limits.metered_calls import reserve_call
-from rightseat.core.limits.single_call import TokenCounts
 from rightseat.core.types import JSON_ERRORS
 from rightseat.egress.network import NetworkOptions
+from rightseat.limits.estimate import estimate_tokens
+from rightseat.limits.metered_calls import reserve_call
+from rightseat.limits.single_call import TokenCounts
 
 if TYPE_CHECKING:
     from rightseat.egress.client import Client

@@ -15,13 +15,13 @@ from starlette.routing import Route
 
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
-from rightseat.core.caller import own_subjects
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.report import report_limits, report_usage
-from rightseat.core.limits.store import UsageQuery, parse_columns
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.report import report_limits, report_usage
+from rightseat.limits.rules import own_subjects
+from rightseat.limits.store import UsageQuery, parse_columns
 
 PARAMETERS = ("by", "since", "until")
 
@@ -32,8 +32,7 @@ class Options(BaseModel):
     """The path of the usage report. The state of the limits is at `/limits` below it."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
-    metering = runtime.admission.metering
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, metering: Metering | None = None) -> APIRouter:
     if metering is None:
         raise ConfigError("The face 'usage' needs a server that is built from a configuration.")
     face = UsageFace(metering, auth)

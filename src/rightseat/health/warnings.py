@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from rightseat.config import Config, ConfiguredPart, Server
 from rightseat.config.deprecation import deprecation_warnings
-from rightseat.core.limits.estimate import DEFAULT_RESERVE_TOKENS, max_output_tokens
+from rightseat.limits.estimate import DEFAULT_RESERVE_TOKENS, max_output_tokens
 from rightseat.parts import hint
 
 MIN_KEY_CHARS = 20

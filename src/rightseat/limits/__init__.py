@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rightseat.config.limits import CostWindow, CountWindow, QueueOptions
-    from rightseat.config.limits import LimitOptions as Limit
+    from rightseat.limits.options import CostWindow, CountWindow, QueueOptions
+    from rightseat.limits.options import LimitOptions as Limit
 
 __all__ = [
     "CostWindow",
@@ -19,10 +19,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CostWindow": "rightseat.config.limits:CostWindow",
-    "CountWindow": "rightseat.config.limits:CountWindow",
-    "Limit": "rightseat.config.limits:LimitOptions",
-    "QueueOptions": "rightseat.config.limits:QueueOptions",
+    "CostWindow": "rightseat.limits.options:CostWindow",
+    "CountWindow": "rightseat.limits.options:CountWindow",
+    "Limit": "rightseat.limits.options:LimitOptions",
+    "QueueOptions": "rightseat.limits.options:QueueOptions",
 }
 
 

@@ -7,10 +7,10 @@ import msgspec
 
 from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.events import Interrupt
-from rightseat.core.limits.store import LimitStore
 from rightseat.core.messages import Call
 from rightseat.core.threads import Thread
 from rightseat.core.types import JsonValue
+from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.records import Records

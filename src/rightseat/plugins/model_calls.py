@@ -11,11 +11,10 @@ from typing import Protocol
 import msgspec
 
 from rightseat.core.ask import Parameters
+from rightseat.core.call_labels import label_calls
 from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError
 from rightseat.core.events import Usage
-from rightseat.core.limits.call_labels import label_calls
-from rightseat.core.limits.meter import select_model
 from rightseat.core.messages import Message, system, user
 from rightseat.core.model import (
     CallChunk,
@@ -26,6 +25,7 @@ from rightseat.core.model import (
     StopChunk,
     TextChunk,
     UsageChunk,
+    select_model,
     start_model_span,
 )
 from rightseat.core.tracing import error_name

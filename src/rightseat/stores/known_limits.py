@@ -8,8 +8,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
-from rightseat.core.limits.book import Admitted, Operation, Outcome, Settle
-from rightseat.core.limits.rules import CounterKey
+from rightseat.limits.book import Admitted, Operation, Outcome, Settle
+from rightseat.limits.rules import CounterKey
 from rightseat.stores.limit_rows import ComparedRows, SavedRows
 
 MAX_KNOWN_COUNTERS = 10_000

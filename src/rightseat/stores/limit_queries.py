@@ -13,7 +13,7 @@ import msgspec
 from sqlalchemy import Connection, Double, bindparam, cast, delete, extract, func, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rightseat.core.limits.book import (
+from rightseat.limits.book import (
     Admitted,
     Book,
     Buckets,
@@ -25,10 +25,10 @@ from rightseat.core.limits.book import (
     UsageCounts,
     is_slot,
 )
-from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
-from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
-from rightseat.core.limits.tickets import QueueState, Ticket, WaitingTickets
-from rightseat.core.limits.windows import CalendarWindow, find_zone
+from rightseat.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
+from rightseat.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
+from rightseat.limits.tickets import QueueState, Ticket, WaitingTickets
+from rightseat.limits.windows import CalendarWindow, find_zone
 from rightseat.stores.known_limits import KnownLimits
 from rightseat.stores.limit_rows import (
     AddedUsage,

@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from rightseat.core.limits.rules import CounterKey
+from rightseat.limits.rules import CounterKey
 from rightseat.stores.scripts import Script
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from rightseat.core.limits.book import (
+from rightseat.limits.book import (
     Admitted,
     Book,
     Buckets,
@@ -20,10 +20,10 @@ from rightseat.core.limits.book import (
     UsageKey,
     is_slot,
 )
-from rightseat.core.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
-from rightseat.core.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
-from rightseat.core.limits.tickets import QueueState, Ticket, WaitingTickets
-from rightseat.core.limits.windows import find_zone
+from rightseat.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
+from rightseat.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
+from rightseat.limits.tickets import QueueState, Ticket, WaitingTickets
+from rightseat.limits.windows import find_zone
 from rightseat.stores import limit_queries
 from rightseat.stores.databases import StoreDatabase
 from rightseat.stores.known_limits import KnownLimits, is_repeatable

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from rightseat.core.limits.rules import CounterKey
+from rightseat.limits.rules import CounterKey
 from rightseat.stores.limit_rows import ADD_TO_KNOWN_USAGE, ComparedRows, LimitDecision, LockedRows, SavedRows, encode
 from rightseat.stores.scripts import Script, Statement
 

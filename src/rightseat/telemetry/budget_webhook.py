@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from rightseat.config.limits import WebhookOptions
 from rightseat.config.urls import parse_base_url
-from rightseat.core.limits.budget_watch import BudgetWarning
+from rightseat.config.webhook import WebhookOptions
 from rightseat.egress.client import Client
 from rightseat.egress.transport import TransportError
+from rightseat.limits.budget_watch import BudgetWarning
 
 logger = logging.getLogger(__name__)
 

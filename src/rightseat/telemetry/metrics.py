@@ -14,9 +14,9 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from rightseat.core.limits.book import HeldAmount
-from rightseat.core.limits.rules import NANO
 from rightseat.core.tracing import REQUEST_BEGAN, Attributes, AttributeValue, Span, TraceKind
+from rightseat.limits.book import HeldAmount
+from rightseat.limits.rules import NANO
 from rightseat.telemetry.server_metrics import Sampler, ServerMetrics
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -97,7 +97,7 @@ class WithoutReservedTypes(Collector):
 
 
 class LimitMetrics:
-    """A `core.limits.observer.LimitObserver`. No label has a user or a key."""
+    """A `limits.observer.LimitObserver`. No label has a user or a key."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._refused = Counter(

@@ -33,7 +33,7 @@ class Break(NamedTuple):
 BREAKS = {
     "cut-is-free": Break(
         "an answer that breaks off counts nothing",
-        "core/limits/model_charge.py",
+        "limits/model_charge.py",
         "        if not self._has_content and self.has_failed and self._usage is None:",
         "        if not self.is_complete and self._usage is None:",
         (
@@ -43,21 +43,21 @@ BREAKS = {
     ),
     "early-usage-is-final": Break(
         "usage that is reported before the end is taken for that of the whole answer",
-        "core/limits/model_charge.py",
+        "limits/model_charge.py",
         "        if self._usage is not None and self.is_complete:",
         "        if self._usage is not None:",
         ("budget-of-early-usage",),
     ),
     "nothing-is-reserved": Break(
         "a call reserves nothing, so calls at once do not know of each other",
-        "core/limits/model_charge.py",
+        "limits/model_charge.py",
         "        return self.tokens if rule.kind",
         "        return 0 if rule.kind",
         ("budget-over-workers", "budget-of-background-responses"),
     ),
     "sub-agents-are-free": Break(
         "calls of an agent that another one has called are not counted",
-        "core/limits/meter.py",
+        "limits/meter.py",
         "        charges = self._charges(source, call, model if purpose in ANSWER_PURPOSES else None)",
         "        charges = [] if agent is not None else self._charges(source, call, None)",
         ("budget-and-sub-agents",),

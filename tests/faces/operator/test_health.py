@@ -4,7 +4,7 @@ from typing import Any
 
 from rightseat.access.authenticator import Authenticator
 from rightseat.access.keys import Keys
-from rightseat.core.limits.store import UsageQuery
+from rightseat.limits.store import UsageQuery
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CONFIGURATION, Server, serving
 from tests.faces.operator.test_rights import KEYS, User
@@ -33,7 +33,7 @@ async def test_deep_checks_of_all_keys_share_one_round_of_calls_which_is_in_the_
     limits = "\nlimits: [{name: day, subject: everyone, tokens_per_day: 100_000}]\n"
     async with serving(serve, CONFIGURATION + KEYS + limits) as server:
         answers = [await User(server, name).get("health?deep") for name in ("wu", "olga", "wu")]
-        metering = server.assembly.runtime.admission.metering
+        metering = server.assembly.metering
         assert metering is not None
         rows = await metering.ledger.store.usage(UsageQuery(("user", "model", "purpose")))
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rightseat.core.limits.book import Settle, UsageCounts, UsageKey
 from rightseat.faces.operator import usage_sums
+from rightseat.limits.book import Settle, UsageCounts, UsageKey
 from rightseat.stores.limits import MemoryLimits
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CONFIGURATION, Server, serving
@@ -120,7 +120,7 @@ async def test_counters_with_the_least_left_come_first(serve: Serve, monkeypatch
 
 async def test_days_before_the_period_are_not_included(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving(serve, COUNTED) as server:
-        metering = server.assembly.runtime.admission.metering
+        metering = server.assembly.metering
         assert metering is not None
         assert isinstance(metering.ledger.store, MemoryLimits)
         for days in (6, 7, 40):

@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from rightseat.core.audit import AUDIT_LOGGER
+from rightseat.limits.admission import LimitedAdmission
 from tests.conftest import Serve
 from tests.faces.operator.test_operator import CHANGING, Server, Stream, serving
 
@@ -219,7 +220,9 @@ async def test_a_dry_run_that_cannot_start_is_refused(
     body = {"plugin": "steps", "flow": "five", "question": "five"} | change
     async with serving(serve, configuration) as server:
         answer = await server.post("drafts/try", body, **key("ada"))
-        running = server.assembly.runtime.admission.running("ada")
+        admission = server.assembly.runtime.admission
+        assert isinstance(admission, LimitedAdmission)
+        running = admission.running("ada")
 
     assert (answer.status_code >= 400, answer.json()["error"], running) == (True, code, 0)
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection
 
-from rightseat.core.limits.book import Hold
-from rightseat.core.limits.rules import CounterKey, Limits
+from rightseat.limits.book import Hold
+from rightseat.limits.rules import CounterKey, Limits
 from rightseat.stores import limit_queries
 from rightseat.stores.limit_queries import decode_buckets, decode_hold
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row

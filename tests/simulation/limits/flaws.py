@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 from sqlalchemy import Connection, select
 
-from rightseat.core.limits.book import Admitted, Book, Buckets, Operation, Outcome, Reserve, Settle
-from rightseat.core.limits.rules import CounterKey
-from rightseat.core.limits.store import LimitStore
+from rightseat.limits.book import Admitted, Book, Buckets, Operation, Outcome, Reserve, Settle
+from rightseat.limits.rules import CounterKey
+from rightseat.limits.store import LimitStore
 from rightseat.stores import limit_queries
 from rightseat.stores.limit_rows import ComparedRows, LimitDecision
 from rightseat.stores.limits import SqlLimits

@@ -7,10 +7,10 @@ from random import Random
 from unittest.mock import patch
 
 from rightseat.core.ask import Ask, Parameters, Principal
-from rightseat.core.limits.rules import Limit, LimitRule, Limits
-from rightseat.core.limits.store import UsageQuery
-from rightseat.core.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.core.messages import user
+from rightseat.limits.rules import Limit, LimitRule, Limits
+from rightseat.limits.store import UsageQuery
+from rightseat.limits.windows import CalendarWindow, SlidingWindow
 from rightseat.stores import limit_queries
 from tests.simulation.clock import Clock
 from tests.simulation.database import LEASE

@@ -5,24 +5,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from rightseat.core.admission import Admission, RunSlot
 from rightseat.core.ask import Ask, Parameters
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import ModelError, RightseatError
 from rightseat.core.events import RunFinished
-from rightseat.core.limits.estimate import measure_prompt
-from rightseat.core.limits.first_call import is_fitting
-from rightseat.core.limits.ledger import Ledger
-from rightseat.core.limits.meter import RunMeter
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.metered_model import CallCounter, meter_model
-from rightseat.core.limits.model_charge import ModelCharge
-from rightseat.core.limits.rules import Limits
 from rightseat.core.messages import user
 from rightseat.core.model import Prompt
-from rightseat.core.prices import Prices
 from rightseat.core.run.durable import reclaim_run, retry_store
+from rightseat.limits.admission import LimitedAdmission, LimitSlot
+from rightseat.limits.estimate import measure_prompt
+from rightseat.limits.first_call import is_fitting
+from rightseat.limits.ledger import Ledger
+from rightseat.limits.meter import RunMeter
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.model_charge import ModelCharge
+from rightseat.limits.prices import Prices
+from rightseat.limits.rules import Limits
 from rightseat.stores.sql import SqlThreads
 from tests.simulation.clock import Clock, Loop
 from tests.simulation.database import LEASE
@@ -55,7 +55,7 @@ class MeteredReplica:
         self.runs: set[str] = set()
         """Runs that are executed here."""
         self._fleet = fleet
-        self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and not performed yet
+        self._slots: dict[str, LimitSlot] = {}  # of runs that were admitted and not performed yet
         self._models: dict[str, ProviderModel] = {}  # of the first calls of these runs
         database = CountedConnection(fleet.database, self.link, self.process)
         self._engine = PlayedEngine(self.loop, database)
@@ -63,7 +63,7 @@ class MeteredReplica:
         store = fleet.open_limits(self._threads, database)
         metering = Metering(fleet.limits, Ledger(store), Prices())
         metering.first_calls.record("default", measure_prompt(PROMPT).weight - ASK_WEIGHT)
-        self._admission = Admission(None, metering)
+        self._admission = LimitedAdmission(None, metering)
         self._opening = self.loop.create_task(self._open())
 
     def failures(self) -> list[str]:
@@ -151,7 +151,7 @@ class MeteredReplica:
         if not ask.transient:
             await retry_store(ask, lambda: self._threads.finish(ask, (), None, RunFinished("done")))
 
-    async def _call(self, model: ProviderModel, slot: RunSlot | None) -> int:
+    async def _call(self, model: ProviderModel, slot: LimitSlot | None) -> int:
         """The first call of a run that was admitted here has the run's `slot`."""
         prompt = Prompt(PROMPT.messages, parameters=Parameters(max_tokens=MAX_TOKENS))
         if slot is not None and slot.meter is not None:
@@ -176,7 +176,7 @@ class MeteredReplica:
         if not any(hold.id == f"{ask.run_id}:slot" for hold in database.holds):
             database.problems.append(f"run {ask.run_id} starts without its slot in process {self.process}")
 
-    def _check_slot(self, ask: Ask, slot: RunSlot) -> None:
+    def _check_slot(self, ask: Ask, slot: LimitSlot) -> None:
         """A run that is executed here holds its slot until its end, unless this process was taken for dead."""
         database = self._fleet.database
         if slot.meter is None or slot.meter._slot is None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from random import Random
 
 from rightseat.core.errors import ModelUnreachable
-from rightseat.core.limits.estimate import count_tokens, measure_prompt, weigh_text
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk, UsageChunk, set_model_key
+from rightseat.limits.estimate import count_tokens, measure_prompt, weigh_text
 from tests.simulation.clock import pass_time
 
 WORD = "twelve bytes"

@@ -16,9 +16,9 @@ from typing import Literal, TypeVar
 import msgspec
 
 from rightseat.core.ask import Ask
+from rightseat.core.call_labels import label_calls
 from rightseat.core.errors import GuardDenied, GuardFailed, RightseatError
 from rightseat.core.guard import Guard, unanswered_message_ids
-from rightseat.core.limits.call_labels import label_calls
 from rightseat.core.messages import Message, Text, truncate_messages
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import Threads

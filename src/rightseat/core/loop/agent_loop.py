@@ -14,13 +14,12 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import MaxTurnsExceeded, RightseatError
 from rightseat.core.events import Custom, Event, ModelResponseEnded, RunFinished
-from rightseat.core.limits.meter import select_model
 from rightseat.core.loop import continuation
 from rightseat.core.loop.history import repair_history
 from rightseat.core.loop.tool_calls import calls_in, resume_calls, run_calls, was_stopped
 from rightseat.core.loop.toolset import ApprovalPolicy, gather
 from rightseat.core.messages import Call, Message, Text
-from rightseat.core.model import Model, Prompt, model_name, start_model_span
+from rightseat.core.model import Model, Prompt, model_name, select_model, start_model_span
 from rightseat.core.run.outcome import mark_origin
 from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.stream.reducer import Reducer

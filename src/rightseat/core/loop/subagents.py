@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
+from rightseat.core.call_labels import iterate_for_agent
 from rightseat.core.concurrency import aclosing
 from rightseat.core.engine import Steps
 from rightseat.core.errors import AgentError
@@ -22,7 +23,6 @@ from rightseat.core.events import (
     TextStarted,
     ToolCallReturned,
 )
-from rightseat.core.limits.call_labels import iterate_for_agent
 from rightseat.core.loop.nested_questions import enclose, nested_messages, unwrap
 from rightseat.core.messages import user
 from rightseat.core.stream.reducer import Reducer

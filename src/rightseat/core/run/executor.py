@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from rightseat.core.admission import Admission, RunSlot
+from rightseat.core.admission import FREE_SLOT, Admission, RunSlot
 from rightseat.core.agent import Agent
 from rightseat.core.ask import Ask
 from rightseat.core.caller import CALLER
@@ -68,7 +68,7 @@ class RunExecutor:
         """
         if ask.run_id in self._slots:
             raise RunExists(ask.run_id)
-        self._slots[ask.run_id] = RunSlot()  # a second ask with this id is refused while the first waits
+        self._slots[ask.run_id] = FREE_SLOT  # a second ask with this id is refused while the first waits
         try:
             slot = self._slots[ask.run_id] = await self._admission.admit(ask, model, continues)
         except BaseException:
@@ -88,14 +88,9 @@ class RunExecutor:
         self._reasons[run_id] = reason
 
     def needs_slot(self, ask: Ask) -> bool:
-        """Whether the claim of an admitted run must look for its slot in the store.
-
-        A transient run is stored nowhere, so it looks only if this process may have been taken for dead.
-        """
+        """Whether the claim of an admitted run must look for its slot in the store."""
         slot = self._slots.get(ask.run_id)
-        if slot is None or slot.meter is None:
-            return False
-        return slot.meter.may_have_lost_slot if ask.transient else slot.meter.has_slot
+        return slot is not None and slot.needs_check(ask)
 
     def release(self, run_id: str) -> None:
         """Free the slot of a run that was admitted and is not performed here."""

@@ -3,7 +3,7 @@
 import logging
 from contextlib import suppress
 
-from rightseat.core.admission import Admission
+from rightseat.core.admission import Admission, OpenAdmission
 from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
 from rightseat.core.errors import RunExists, StaleWriter, ThreadNotFound
@@ -32,7 +32,7 @@ class Recovery:
         admission: Admission | None = None,
         count_takeover: CountTakeover = ignore_takeover,
     ) -> None:
-        self._admission = admission or Admission()
+        self._admission = admission or OpenAdmission()
         self._count_takeover = count_takeover
         self._log = log
         self._threads = threads

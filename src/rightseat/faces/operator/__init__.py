@@ -40,6 +40,7 @@ from rightseat.faces.operator.setup import SetupRoutes
 from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
+from rightseat.limits.meter_context import Metering
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -72,7 +73,13 @@ class Refusal(msgspec.Struct, frozen=True, omit_defaults=True):
     sign_in: SignInOffer | None = None
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnServer | None = None) -> APIRouter:
+def routes(
+    runtime: Runtime,
+    options: Options,
+    auth: RouteAuth,
+    own_server: OwnServer | None = None,
+    metering: Metering | None = None,
+) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     if not auth.is_open:
@@ -93,7 +100,7 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_server: OwnS
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
         **PluginRoutes(runtime, is_editing=is_editing).routes(),
         **MetricsRoute(runtime, permissions).routes(),
-        **UsageRoutes(runtime.admission.metering, auth, runtime.prices.currency).routes(),
+        **UsageRoutes(metering, auth, runtime.prices.currency).routes(),
         **SetupRoutes(own_server).routes(),
         **LiveRoute(runtime, permissions, options.keep_alive).routes(),
     }

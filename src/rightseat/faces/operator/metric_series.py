@@ -12,12 +12,12 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.core.ask import AgentNames, includes_agent
-from rightseat.core.prices import Prices
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.permissions import Permissions, forbid
 from rightseat.faces.operator.queries import read_choice
 from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.limits.prices import Prices
 from rightseat.operations.records import RecordReader, RunQuery, RunRecord
 from rightseat.operations.tally import Histogram, Tally
 

@@ -4,8 +4,8 @@ import msgspec
 
 from rightseat.core.ask import Ask
 from rightseat.core.events import DowngradedRun, RunFailed, RunFinished, Usage
-from rightseat.core.prices import Prices
 from rightseat.core.run.outcome import LastEvent
+from rightseat.limits.prices import Prices
 from rightseat.operations.records import RunRecord
 
 

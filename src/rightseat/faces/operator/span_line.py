@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from rightseat.core.events import Event, SpanEnded, SpanStarted, Usage
-from rightseat.core.prices import Prices
 from rightseat.core.run.spans import SpanHistory
 from rightseat.core.tracing import TraceKind
 from rightseat.core.usage import RunTotals
 from rightseat.faces.operator.run_line import RunTokens, count_tokens
+from rightseat.limits.prices import Prices
 
 MAX_SPANS = 20_000
 """In one response: about 3 MB. A run with more has made thousands of model calls; its log has all of them."""

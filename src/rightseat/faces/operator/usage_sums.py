@@ -11,15 +11,15 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.access.authenticator import RouteAuth
-from rightseat.core.caller import own_subjects
-from rightseat.core.limits.meter_context import Metering
-from rightseat.core.limits.report import describe_counters, describe_rows, share_left
-from rightseat.core.limits.store import LimitStore, UsageColumn, UsageQuery, UsageRow
-from rightseat.core.limits.windows import find_zone
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.queries import read_choice
 from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.limits.meter_context import Metering
+from rightseat.limits.report import describe_counters, describe_rows, share_left
+from rightseat.limits.rules import own_subjects
+from rightseat.limits.store import LimitStore, UsageColumn, UsageQuery, UsageRow
+from rightseat.limits.windows import find_zone
 
 GROUPS: dict[str, UsageColumn] = {
     "user": "user",
