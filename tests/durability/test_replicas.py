@@ -18,6 +18,7 @@ from rightseat.core.log import Entry
 from rightseat.core.messages import user
 from rightseat.core.run.recovery import CUT_OFF
 from rightseat.core.runtime import Runtime
+from rightseat.core.stops import FleetEngine
 from rightseat.engines.local import LocalEngine
 from rightseat.logs import postgres, redis
 from rightseat.logs.shared.log import SharedLog
@@ -59,7 +60,9 @@ async def running(kind: str, database: str, prefix: str) -> AsyncIterator[Runtim
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(log)
         await stack.enter_async_context(threads)
-        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=LocalEngine(), stops=threads.stops)
+        assert threads.stops is not None
+        engine = FleetEngine(LocalEngine(), threads.stops)
+        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=engine)
         stack.push_async_callback(runtime.close)
         await runtime.open()
         yield runtime

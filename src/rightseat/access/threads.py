@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncGenerator, Sequence
 
-from rightseat.core.artifacts import StoredArtifact, StoresArtifacts
+from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
+from rightseat.core.thread_parts import ThreadOutline, is_visible, read_messages, read_outline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
@@ -23,9 +23,7 @@ class ScopedThreads:
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False
     ) -> RunClaim:
         await self._check(ask.thread_id, ask.principal)
-        if artifact is not None and isinstance(self._threads, StoresArtifacts):
-            return await self._threads.claim(ask, artifact=artifact, needs_slot=needs_slot)
-        return await self._threads.claim(ask, again=again, needs_slot=needs_slot)
+        return await self._threads.claim(ask, again=again, artifact=artifact, needs_slot=needs_slot)
 
     async def finish(
         self,
@@ -115,9 +113,3 @@ class ScopedThreads:
         outline = await read_outline(self._threads, thread_id, principal)
         if outline is not None and not is_visible(outline, principal):
             raise ThreadNotFound(thread_id)
-
-
-def is_visible(thread: Thread | ThreadOutline, principal: Principal) -> bool:
-    """Whether the principal may use all agents that took part in the thread."""
-    first = [thread.summary.agent] if thread.summary else []
-    return all(principal.may_use(agent) for agent in (*first, *(run.agent for run in thread.runs)))

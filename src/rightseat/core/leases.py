@@ -1,7 +1,7 @@
 """The lease by which this process counts as alive, and the runs that it took over: for readiness and metrics."""
 
 from collections.abc import Callable
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 TakeoverOutcome = Literal["resumed", "cut_off"]
 """Of one run: another process goes on with it, or it is closed with what it had written."""
@@ -18,16 +18,6 @@ class HeldLease(Protocol):
     @property
     def age_s(self) -> float:
         """Seconds since the last renewal that succeeded. Above `seconds`, other processes may have taken over."""
-        ...
-
-
-@runtime_checkable
-class HoldsLease(Protocol):
-    """A thread store that several processes can use."""
-
-    @property
-    def lease(self) -> HeldLease | None:
-        """None if the store needs none, as with a file, whose processes hold locks."""
         ...
 
 

@@ -25,7 +25,6 @@ from rightseat.core.model import (
     NoteChunk,
     Prompt,
 )
-from rightseat.core.response_headers import add_response_headers
 from rightseat.limits.book import (
     Admitted,
     HeldAmount,
@@ -43,6 +42,7 @@ from rightseat.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.model_charge import ModelCharge, key_of
 from rightseat.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
+from rightseat.limits.response_headers import add_response_headers
 from rightseat.limits.rules import (
     ASK_KINDS,
     CALL_KINDS,
