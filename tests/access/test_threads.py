@@ -3,6 +3,7 @@
 import pytest
 
 from rightseat.access.threads import ScopedThreads
+from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import Interrupt, RunFinished
@@ -70,6 +71,17 @@ async def test_a_thread_with_messages_of_another_agent_is_hidden_too(threads: Sc
 
     assert await threads.load("t-support", ALL)
     assert await threads.load("t-support", SUPPORT) is None
+
+
+@pytest.mark.parametrize("principal", [ALL, SUPPORT], ids=["every agent", "some agents"])
+async def test_a_run_is_not_claimed_again_in_a_deleted_thread_with_an_artifact_either(
+    threads: ScopedThreads, principal: Principal
+) -> None:
+    ask = Ask(messages=(), agent="support", thread_id="deleted", principal=principal)
+    artifact = StoredArtifact("x_1", "support", "record", PRIVATE_MEDIA_TYPE, b"{}")
+
+    with pytest.raises(ThreadNotFound):
+        await threads.claim(ask, again=True, artifact=artifact)
 
 
 async def test_a_new_thread_can_be_started(threads: ScopedThreads) -> None:

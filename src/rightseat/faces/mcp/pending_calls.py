@@ -75,9 +75,9 @@ def write_elicitations(interrupts: Sequence[Interrupt]) -> dict[str, types.Input
     }
 
 
-def form_schema(interrupts: Interrupt) -> dict[str, Any]:
+def form_schema(interrupt: Interrupt) -> dict[str, Any]:
     """A form has fields: an interrupt for a single value becomes one field, `answer`."""
-    schema = interrupts.schema
+    schema = interrupt.schema
     if schema is None:
         return APPROVE
     if isinstance(schema, dict) and isinstance(schema.get("properties"), dict):
@@ -90,16 +90,16 @@ def read_answers(pending: PendingCall, given: Mapping[str, types.InputResponse])
     return tuple(read_answer(one, given.get(one.id), pending.call) for one in pending.interrupts)
 
 
-def read_answer(interrupts: Interrupt, reply: types.InputResponse | None, call: Call) -> Answer:
+def read_answer(interrupt: Interrupt, reply: types.InputResponse | None, call: Call) -> Answer:
     content: Any = reply.content if isinstance(reply, types.ElicitResult) and reply.action == "accept" else None
-    schema, payload = form_schema(interrupts), content
-    if content is not None and schema is APPROVE and interrupts.reason != APPROVAL:
+    schema, payload = form_schema(interrupt), content
+    if content is not None and schema is APPROVE and interrupt.reason != APPROVAL:
         payload = content.get("approve") is True or None
-    elif content is not None and "answer" in schema["properties"] and interrupts.schema != schema:
+    elif content is not None and "answer" in schema["properties"] and interrupt.schema != schema:
         payload = content.get("answer")
-    return make_answer(interrupts, payload, call)
+    return make_answer(interrupt, payload, call)
 
 
-def make_answer(interrupts: Interrupt, payload: JsonValue, call: Call) -> Answer:
+def make_answer(interrupt: Interrupt, payload: JsonValue, call: Call) -> Answer:
     status: Literal["resolved", "cancelled"] = "cancelled" if payload is None else "resolved"
-    return Answer(interrupts.id, status, payload, call, interrupts.memo, interrupts.reason, interrupts.subject)
+    return Answer(interrupt.id, status, payload, call, interrupt.memo, interrupt.reason, interrupt.subject)

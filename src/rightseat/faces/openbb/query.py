@@ -254,7 +254,7 @@ class QueryHandler:
         calls: Sequence[CarriedCall],
         waiting: Sequence[CarriedCall],
         earlier_messages: Sequence[Message],
-        answers: int,
+        model_responses: int,
     ) -> bytes:
         """See `encoder.WriteCall`. Calls beyond the limit are dropped; the next prompt reports this to the model."""
         usage = session.usage
@@ -267,7 +267,7 @@ class QueryHandler:
             request.answers,
             tuple(queue),
             limit_messages(earlier_messages),
-            usage.model_calls + answers,
+            usage.model_calls + model_responses,
             usage.function_calls + 1,
             session.query.timezone,
             limit_skills(session.query.selected_skills),
@@ -278,12 +278,12 @@ class QueryHandler:
         self,
         chat: ChatKey,
         messages: tuple[Message, ...],
-        model_calls: Sequence[Interrupt],
+        interrupts: Sequence[Interrupt],
         new_messages: Sequence[Message],
     ) -> str | None:
         """See `encoder.StoreQuestion`."""
-        if (reply_hint := replies.reply_hint(model_calls)) is not None:
-            self._questions.add(chat, PendingQuestion(tuple(model_calls), (*messages, *new_messages)))
+        if (reply_hint := replies.reply_hint(interrupts)) is not None:
+            self._questions.add(chat, PendingQuestion(tuple(interrupts), (*messages, *new_messages)))
         return reply_hint
 
 

@@ -40,8 +40,8 @@ class PendingQuestion:
     interrupts: tuple[Interrupt, ...]
     messages: tuple[Message, ...]
 
-    def call_of(self, interrupts: Interrupt) -> Call | None:
-        return next((one for one in calls_in(self.messages) if one.id == interrupts.call_id), None)
+    def call_of(self, interrupt: Interrupt) -> Call | None:
+        return next((one for one in calls_in(self.messages) if one.id == interrupt.call_id), None)
 
 
 def reply_hint(interrupts: Sequence[Interrupt]) -> str | None:
@@ -58,35 +58,37 @@ def reply_hint(interrupts: Sequence[Interrupt]) -> str | None:
     return ANYTHING
 
 
-def is_approval(interrupts: Interrupt) -> bool:
+def is_approval(interrupt: Interrupt) -> bool:
     """Whether the interrupt asks for approval."""
-    return interrupts.reason == APPROVAL
+    return interrupt.reason == APPROVAL
 
 
-def schema_fields(interrupts: Interrupt) -> Mapping[str, Any]:
-    found = interrupts.schema.get("properties") if isinstance(interrupts.schema, dict) else None
+def schema_fields(interrupt: Interrupt) -> Mapping[str, Any]:
+    found = interrupt.schema.get("properties") if isinstance(interrupt.schema, dict) else None
     return found if isinstance(found, dict) else {}
 
 
-def choices_of(interrupts: Interrupt) -> list[str]:
-    found = interrupts.schema.get("enum") if isinstance(interrupts.schema, dict) else None
+def choices_of(interrupt: Interrupt) -> list[str]:
+    found = interrupt.schema.get("enum") if isinstance(interrupt.schema, dict) else None
     return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def read_reply(pending: PendingQuestion, text: str) -> tuple[Answer, ...] | None:
     """Return None if the text is not a reply. Raise `BadRequest` if it is an invalid one."""
     if not all(map(is_approval, pending.interrupts)):
-        (interrupts,) = pending.interrupts
-        is_cancelled = normalize(text) in CANCEL and normalize(text) not in choices_of(interrupts)
-        return (make_answer(pending, interrupts, None if is_cancelled else read_value(interrupts, text)),)
+        (interrupt,) = pending.interrupts
+        is_cancelled = normalize(text) in CANCEL and normalize(text) not in choices_of(interrupt)
+        return (make_answer(pending, interrupt, None if is_cancelled else read_value(interrupt, text)),)
     word = normalize(text)
     if word in YES:
         return tuple(
-            make_answer(pending, one, decision_payload(one, "allow", payload=True)) for one in pending.interrupts
+            make_answer(pending, interrupt, decision_payload(interrupt, "allow", payload=True))
+            for interrupt in pending.interrupts
         )
     if word in NO:
         return tuple(
-            make_answer(pending, one, decision_payload(one, "deny", payload=False)) for one in pending.interrupts
+            make_answer(pending, interrupt, decision_payload(interrupt, "deny", payload=False))
+            for interrupt in pending.interrupts
         )
     head, _, rest = text.strip().partition("\n")
     if (
@@ -101,22 +103,22 @@ def read_reply(pending: PendingQuestion, text: str) -> tuple[Answer, ...] | None
     return None
 
 
-def decision_payload(interrupts: Interrupt, word: str, *, payload: JsonValue) -> JsonValue:
+def decision_payload(interrupt: Interrupt, word: str, *, payload: JsonValue) -> JsonValue:
     """The payload by the interrupt's schema: flows have a `decision` field, tools take true or false."""
-    return {"decision": word} if "decision" in schema_fields(interrupts) else payload
+    return {"decision": word} if "decision" in schema_fields(interrupt) else payload
 
 
-def make_answer(pending: PendingQuestion, interrupts: Interrupt, payload: JsonValue) -> Answer:
-    call = pending.call_of(interrupts)
+def make_answer(pending: PendingQuestion, interrupt: Interrupt, payload: JsonValue) -> Answer:
+    call = pending.call_of(interrupt)
     status: Literal["resolved", "cancelled"] = "cancelled" if payload is None else "resolved"
-    return Answer(interrupts.id, status, payload, call, interrupts.memo, interrupts.reason, interrupts.subject)
+    return Answer(interrupt.id, status, payload, call, interrupt.memo, interrupt.reason, interrupt.subject)
 
 
-def read_value(interrupts: Interrupt, text: str) -> JsonValue:
-    known = schema_fields(interrupts)
-    if choices := choices_of(interrupts):
+def read_value(interrupt: Interrupt, text: str) -> JsonValue:
+    known = schema_fields(interrupt)
+    if choices := choices_of(interrupt):
         if normalize(text) not in choices:
-            raise BadRequest(f"{text!r} is not one of the choices. {reply_hint([interrupts])}")
+            raise BadRequest(f"{text!r} is not one of the choices. {reply_hint([interrupt])}")
         return normalize(text)
     if not known:
         return parse_value(text)
@@ -126,9 +128,9 @@ def read_value(interrupts: Interrupt, text: str) -> JsonValue:
         else {next(iter(known)): text.strip()}
     )
     if not values:
-        raise BadRequest(f"No line has a name and a value. {reply_hint([interrupts])}")
+        raise BadRequest(f"No line has a name and a value. {reply_hint([interrupt])}")
     if unknown := [name for name in values if name not in known]:
-        raise BadRequest(f"{unknown[0]!r} is not one of the fields. {reply_hint([interrupts])}")
+        raise BadRequest(f"{unknown[0]!r} is not one of the fields. {reply_hint([interrupt])}")
     return {name: parse_typed(value, known[name]) for name, value in values.items()}
 
 

@@ -87,9 +87,9 @@ def step_outputs(scope: Scope) -> Mapping[str, JsonValue]:
     return outputs
 
 
-def build_repair(first: ModelRequest, answer: str, find_violations: Sequence[SchemaViolation]) -> ModelRequest:
+def build_repair(first: ModelRequest, answer: str, violations: Sequence[SchemaViolation]) -> ModelRequest:
     """The first request again, with the last answer and its mistakes."""
-    mistakes = "\n".join(f"- {flaw.text}" for flaw in find_violations)
+    mistakes = "\n".join(f"- {violation.text}" for violation in violations)
     text = (
         f"{first.user}\n\nYour last answer was:\n{answer}\n\nIt has mistakes:\n{mistakes}\n\nAnswer again without them."
     )

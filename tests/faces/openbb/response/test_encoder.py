@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from rightseat.core.events import (
     Custom,
     Event,
@@ -25,9 +27,14 @@ from rightseat.core.events import (
 )
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Result
+from rightseat.core.types import JsonValue
 from rightseat.faces.openbb.request.parser import parse
 from rightseat.faces.openbb.request.state import CarriedCall
 from rightseat.faces.openbb.response.encoder import ResponseEncoder
+from rightseat.plugins.charts.echarts import build_option
+from rightseat.plugins.charts.kinds import KINDS
+from rightseat.plugins.charts.spec import ChartSpec
+from rightseat.plugins.charts.table import ChartTable
 from tests.faces.openbb.serving import Sent, data_of, events, names, open_session, question, text_of, widget
 
 STATUS = "copilotStatusUpdate"
@@ -67,6 +74,49 @@ def test_text_is_the_same_in_whatever_batches_it_comes() -> None:
 
     assert one_by_one.sent == at_once.sent
     assert [data["delta"] for data in data_of(at_once.sent, "copilotMessageChunk")] == ["Hel", "lo."]
+
+
+CHART: dict[str, JsonValue] = {
+    "kind": "chart",
+    "name": "Sales",
+    "id": "file_1",
+    "media_type": "application/json",
+    "option": {
+        "dataset": {"dimensions": ["month", "sales"], "source": [{"month": 1, "sales": 3}, {"month": 2, "sales": 4}]},
+        "series": [{"type": "bar", "name": "sales"}],
+    },
+}
+
+
+def change_chart(series: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    option = CHART["option"]
+    assert isinstance(option, dict)
+    return CHART | {"option": {**option, "series": [series]}}
+
+
+def test_a_chart_that_workspace_cannot_draw_becomes_a_link_with_a_warning() -> None:
+    radar = Custom("artifact", change_chart({"type": "radar", "name": "sales"}))
+
+    sent = Written(*TEXT, radar, RunFinished("done")).sent
+
+    (status,) = data_of(sent, STATUS)
+    assert status["eventType"] == "WARNING"
+    assert status["message"] == "Workspace cannot draw the chart Sales. The answer ends with a link to it."
+    assert "type must be one of line, bar, scatter, pie, donut, not 'radar'." in json.dumps(status["details"])
+    assert "Sales" in text_of(sent)
+    assert not data_of(sent, "copilotMessageArtifact")
+
+
+@pytest.mark.parametrize("type", KINDS)
+def test_workspace_draws_every_kind_of_chart_that_flows_have(type: str) -> None:
+    table = ChartTable({"month": "number", "sales": "number"}, [{"month": 1, "sales": 3}, {"month": 2, "sales": 4}])
+    option, _ = build_option(ChartSpec(type, "month", ("sales",), title="Sales"), table)
+
+    sent = Written(Custom("artifact", CHART | {"option": option}), RunFinished("done")).sent
+
+    assert not data_of(sent, STATUS), "add it to openbb/tools/charts.py, if Workspace draws it, or accept the link here"
+    (chart,) = data_of(sent, "copilotMessageArtifact")
+    assert chart["chart_params"]["chartType"] in (type, "donut")
 
 
 def test_only_what_the_server_did_not_run_is_for_the_client() -> None:

@@ -68,10 +68,10 @@ def read_answers(events: Iterable[MetaEventInput] | None, pending: Sequence[Pend
     return tuple(answers)
 
 
-def read_answer(write_interrupts: Pending, response: str) -> Answer:
+def read_answer(pending: Pending, response: str) -> Answer:
     """Decode a response as JSON, or else as text. `core.approvals` decides whether it approves a call."""
     try:
         payload = json.decode(response)
     except JSON_ERRORS:
         payload = response
-    return Answer(write_interrupts.interrupt.id, "resolved", payload)
+    return Answer(pending.interrupt.id, "resolved", payload)

@@ -7,19 +7,18 @@ unless it runs in the background.
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.agent import is_durable
-from rightseat.core.ask import Answer, Ask, Principal
+from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry
-from rightseat.core.messages import Message
 from rightseat.core.runtime import Runtime
-from rightseat.core.types import JsonValue
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
@@ -27,18 +26,14 @@ from rightseat.faces._shared.run_response import DisconnectWatcher, RunResponse,
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.models import ModelNames
 from rightseat.faces.openai.responses.conversation_store import ConversationStore
-from rightseat.faces.openai.responses.decoder import ResponsesRequest, decode_request, read_response_parameters
+from rightseat.faces.openai.responses.decoder import ResponsesRequest, decode_request
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
 from rightseat.faces.openai.responses.input_items import DecodedInput, decode_input, find_references, with_ids
 from rightseat.faces.openai.responses.item_references import ReferenceFinder
-from rightseat.faces.openai.responses.response_history import (
-    HistoryFinder,
-    ResponsePlace,
-    prefer_client_results,
-    write_instructions,
-)
-from rightseat.faces.openai.responses.response_record import ResponseRecord, build_record
-from rightseat.faces.openai.responses.response_store import ResponseStore, response_id, write_artifact
+from rightseat.faces.openai.responses.response_history import HistoryFinder, ResponsePlace
+from rightseat.faces.openai.responses.response_plan import ResponsePlan
+from rightseat.faces.openai.responses.response_record import ResponseRecord
+from rightseat.faces.openai.responses.response_store import ResponseStore, write_artifact
 from rightseat.faces.openai.responses.sealed_reasoning import Sealer
 from rightseat.faces.openai.warnings import warnings_header
 
@@ -86,25 +81,45 @@ class NewResponses:
         decoded = decode_input(
             request.body.input, request.warnings, self._sealer.unseal, calls=place.calls, references=references
         )
-        record, ask = await self._build(request, place, decoded, http, principal)
+        plan = await self._plan(request, place, decoded, principal)
+        headers = {name: value for name in self._headers if (value := http.headers.get(name)) is not None}
+        ask = plan.build_ask(principal, headers, None if self._names.is_agent(request.model) else 1)
         linker = ArtifactLinker(files_url(http, self._path))
-        start = self._start_or_branch(record, ask, place)
+        start = self._start_or_branch(plan, ask)
         if request.body.stream:
             return await stream_started(
-                self._runtime, http, ask, start, lambda ask: self._stream(complete_record(record, ask), ask, linker)
+                self._runtime, http, ask, start, lambda ask: self._stream(plan.build_record(ask), ask, linker)
             )
         ask = await start_connected(self._runtime, http, start)
-        return await self._respond(complete_record(record, ask), ask, http, linker)
+        return await self._respond(plan.build_record(ask), ask, http, linker)
 
-    async def _start_or_branch(self, record: ResponseRecord, ask: Ask, place: ResponsePlace) -> Ask:
+    async def _plan(
+        self, request: ResponsesRequest, place: ResponsePlace, decoded: DecodedInput, principal: Principal
+    ) -> ResponsePlan:
+        run_id = new_id("run")
+        items = tuple(with_ids(decoded.items, run_id.removeprefix("run_")))
+        plan = ResponsePlan(request, place, decoded, items, run_id, int(time.time()))
+        if not decoded.approvals:
+            return plan
+        answers, answered = await self._history.read_answers(
+            decoded.approvals, place.thread_id, request.model, principal
+        )
+        return replace(plan, answers=answers, answered=answered)
+
+    async def _start_or_branch(self, plan: ResponsePlan, ask: Ask) -> Ask:
         try:
-            return await self._start(record, ask)
+            return await self._start(plan, ask)
         except ThreadBusy:
-            if place.is_new or ask.answers or record.conversation:
+            if plan.place.is_new or ask.answers or plan.request.conversation:
                 raise
-            place = place.branch()  # another response has continued the same one meanwhile
-            record = msgspec.structs.replace(record, thread_id=place.thread_id)
-            return await self._start(record, msgspec.structs.replace(ask, thread_id=place.thread_id))
+            # Another response has continued the same one meanwhile.
+            return await self._start(plan, msgspec.structs.replace(ask, thread_id=new_id("thread")))
+
+    async def _start(self, plan: ResponsePlan, ask: Ask) -> Ask:
+        """The record is stored before the run starts, so a response has one even if the server is killed."""
+        if ask.transient:
+            return await self._runtime.start(ask)
+        return await self._runtime.start(ask, lambda ask: write_artifact(plan.build_record(ask)))
 
     def _check_storage(self, request: ResponsesRequest) -> None:
         body = request.body
@@ -114,58 +129,6 @@ class NewResponses:
             if body.store:
                 request.warnings.append(NO_STORE)
             body.store = False
-
-    async def _build(
-        self,
-        request: ResponsesRequest,
-        place: ResponsePlace,
-        decoded: DecodedInput,
-        http: Request,
-        principal: Principal,
-    ) -> tuple[ResponseRecord, Ask]:
-        run_id = new_id("run")
-        record = build_record(request, response_id(run_id), int(time.time()))
-        answers: tuple[Answer, ...] = ()
-        if decoded.approvals:
-            answers, answered = await self._history.read_answers(
-                decoded.approvals, place.thread_id, request.model, principal
-            )
-            record = msgspec.structs.replace(record, answered=answered)
-        record = msgspec.structs.replace(
-            record,
-            thread_id=place.thread_id,
-            start=place.start,
-            input=tuple(with_ids(decoded.items, record.suffix)),
-            warnings=tuple(request.warnings),
-        )
-        new = decoded.messages[decoded.before_approvals :] if place.repeats_input else decoded.messages
-        sent: dict[str, JsonValue] = {"user": request.body.user, "metadata": dict(record.metadata) or None}
-        ask = Ask(
-            messages=(*self._instructions(request), *prefer_client_results((*place.messages, *new))),
-            agent=request.model,
-            thread_id=place.thread_id,
-            run_id=run_id,
-            principal=principal,
-            tools=request.offers,
-            parameters=read_response_parameters(request),
-            properties={name: value for name, value in sent.items() if value is not None},
-            headers={one: value for one in self._headers if (value := http.headers.get(one)) is not None},
-            answers=answers,
-            face="openai",
-            max_turns=None if self._names.is_agent(request.model) else 1,
-            transient=not record.store,
-        )
-        return record, ask
-
-    async def _start(self, record: ResponseRecord, ask: Ask) -> Ask:
-        """The record is stored before the run starts, so a response has one even if the server is killed."""
-        if not record.store:
-            return await self._runtime.start(ask)
-        return await self._runtime.start(ask, lambda ask: write_artifact(complete_record(record, ask)))
-
-    def _instructions(self, request: ResponsesRequest) -> tuple[Message, ...]:
-        text = request.body.instructions
-        return (write_instructions(text),) if text else ()
 
     def _stream(self, record: ResponseRecord, ask: Ask, linker: ArtifactLinker) -> RunResponse:
         encoder = ResponseEventEncoder(record, self._sealer.seal, is_immediate=record.background)
@@ -197,9 +160,3 @@ class NewResponses:
                 encoder.feed(linker.expand_entries(entries))
         if not encoder.is_finished:
             encoder.feed([Entry(0, 0, incomplete_run_failure(ask.run_id))])
-
-
-def complete_record(record: ResponseRecord, ask: Ask) -> ResponseRecord:
-    """With what is known once the run has started: its thread, and the model that a limit has chosen."""
-    used = ask.downgrade.model if ask.downgrade else ""
-    return msgspec.structs.replace(record, thread_id=ask.thread_id, used_model=used)

@@ -43,9 +43,6 @@ class ResponsePlace:
     is_new: bool = True
     repeats_input: bool = False
 
-    def branch(self) -> "ResponsePlace":
-        return replace(self, thread_id=new_id("thread"), is_new=True)
-
     @property
     def calls(self) -> dict[str, str]:
         return calls_of(self.messages)

@@ -7,7 +7,6 @@ import msgspec
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.events import Usage
-from rightseat.faces.openai.responses.decoder import SEALED, ResponsesRequest
 from rightseat.faces.openai.responses.input_items import Item
 
 SERVER_LABEL = "rightseat"
@@ -70,44 +69,6 @@ class ResponseRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
     def suffix(self) -> str:
         """The random part of the id. The ids of its items contain it, so that the server finds them again."""
         return self.id.partition("_")[2]
-
-
-def build_record(request: ResponsesRequest, id: str, created_at: int) -> ResponseRecord:
-    """Without its place in a thread and its input."""
-    body, tools = request.body, request.tools
-    reasoning = body.reasoning
-    return ResponseRecord(
-        id=id,
-        model=request.model,
-        created_at=created_at,
-        previous_response_id=body.previous_response_id,
-        conversation=request.conversation,
-        background=bool(body.background),
-        store=request.is_stored,
-        instructions=body.instructions,
-        metadata=body.metadata or {},
-        offers=tools.offers,
-        namespaces=tools.namespaces,
-        tool_choice=tools.echo,
-        parallel_tool_calls=body.parallel_tool_calls is not False,
-        text=write_text_options(request),
-        effort=reasoning.effort if reasoning else None,
-        summary=(reasoning.summary or reasoning.generate_summary) if reasoning else None,
-        temperature=body.temperature,
-        top_p=body.top_p,
-        top_logprobs=body.top_logprobs,
-        max_output_tokens=body.max_output_tokens,
-        is_sealed=request.includes(SEALED),
-        user=body.user,
-    )
-
-
-def write_text_options(request: ResponsesRequest) -> dict[str, Any]:
-    given = request.body.text.format if request.body.text else None
-    if given is None or given.type != "json_schema":
-        return {"format": {"type": given.type if given else "text"}}
-    form = {"type": given.type, "name": given.name or "response", "schema": given.schema, "strict": given.strict}
-    return {"format": form | ({"description": given.description} if given.description else {})}
 
 
 def write_response(

@@ -99,17 +99,21 @@ def sources_of(
     """The sources of results that came from widgets; only these may be cited."""
     call_arguments = arguments if isinstance(arguments, dict) else {}
     listed = call_arguments.get("data_sources")
-    sources = [one if isinstance(one, dict) else {} for one in listed] if isinstance(listed, list) else [call_arguments]
+    sources = (
+        [source if isinstance(source, dict) else {} for source in listed]
+        if isinstance(listed, list)
+        else [call_arguments]
+    )
     for number in range(count):
-        one = sources[number] if number < len(sources) else {}
+        source = sources[number] if number < len(sources) else {}
         is_read = function in ("get_widget_data", "get_extra_widget_data")
-        yield session.add_source(source_of(one, session.catalog, is_fresh)) if is_read else None
+        yield session.add_source(source_of(source, session.catalog, is_fresh)) if is_read else None
 
 
-def source_of(sources: dict[str, object], catalog: FunctionCatalog, is_fresh: bool) -> CitationSource:
-    uuid, origin, id = (str(sources.get(key) or "") for key in ("widget_uuid", "origin", "id"))
+def source_of(source: dict[str, object], catalog: FunctionCatalog, is_fresh: bool) -> CitationSource:
+    uuid, origin, id = (str(source.get(key) or "") for key in ("widget_uuid", "origin", "id"))
     widget = catalog.widget(uuid, origin, id)
-    arguments = sources.get("input_args")
+    arguments = source.get("input_args")
     split_params = [param.name for param in widget.params if param.raw.get("split_param_on_citation")] if widget else []
     return CitationSource(
         kind="widget",

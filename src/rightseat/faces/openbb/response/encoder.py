@@ -76,6 +76,7 @@ STOPPED = "\n\nThe answer was stopped."
 UNSUPPORTED = "The agent called {names}, which Workspace cannot run. Nothing was done."
 UNAPPROVED = "{names} needs approval, and Workspace cannot ask for it here. Nothing was done. {permission}"
 UNANSWERABLE = "The agent asks: {message} Workspace cannot answer it, so the agent is waiting."
+UNDRAWN = "Workspace cannot draw the chart {name}. The answer ends with a link to it."
 CALL_PREVIEW = "\n\n{name} will be called with: {arguments}"
 
 
@@ -101,11 +102,11 @@ class ResponseEncoder:
         "_write_call",
     )
 
-    def __init__(self, session: Session, ask: WriteCall, wait: StoreQuestion | None = None) -> None:
+    def __init__(self, session: Session, write_call: WriteCall, store_question: StoreQuestion | None = None) -> None:
         self._session = session
         self._links: list[str] = []  # to created files
-        self._write_call = ask
-        self._store_question = wait
+        self._write_call = write_call
+        self._store_question = store_question
         self._citations: CitationStream | None = None
         self._reasoning: ReasoningSplitter | None = None
         self._is_plain = not session.sources  # nothing to cite, and no marker has started
@@ -251,24 +252,26 @@ class ResponseEncoder:
     # Flows
 
     def _flow_artifact(self, value: dict[str, Any]) -> Iterator[bytes]:
-        """Show a chart if Workspace can draw it; other charts, and files, become links at the end."""
+        """Show a chart if Workspace can draw it. Other charts become links at the end, with a warning; so do files,
+        without one."""
         if value.get("kind") == "chart":
             name = artifacts.escape_markers(str(value.get("name") or "Chart"))
             try:
                 drawn = flows.write_chart(value, name)
-            except BadRequest:
-                pass
+            except BadRequest as error:
+                step = StatusStep(UNDRAWN.format(name=name), [{"error": error.message}])
+                yield from self._status(events.status(step, "WARNING"))
             else:
                 yield from self._artifact(drawn | {"name": self._session.unique_name(name)})
                 return
         self._links.append(write_markdown(value, self._session.files_url))
 
     def _flow_step(self, value: dict[str, Any]) -> Iterator[bytes]:
-        if found := flows.read_table(value):
+        if rows := flows.read_table(value):
             name = self._session.unique_name(artifacts.escape_markers(f"Table: {value.get('step', '')}"))
-            yield from self._artifact(flows.write_artifact("table", name, found, "The result of a step."))
-        elif mark_cited := flows.read_step(value):
-            step, has_failed = mark_cited
+            yield from self._artifact(flows.write_artifact("table", name, rows, "The result of a step."))
+        elif reported := flows.read_step(value):
+            step, has_failed = reported
             yield from self._status(events.status(step, "WARNING" if has_failed else "INFO"))
 
     # Calls
@@ -325,23 +328,23 @@ class ResponseEncoder:
             yield from self._flush_statuses()
             yield from self._write_text(f"\n\n{text}" if self._has_text else text)
             return
-        if questions := [one.message for one in event.interrupts if one.call_id is None]:
+        if questions := [interrupt.message for interrupt in event.interrupts if interrupt.call_id is None]:
             yield from self._flush_statuses()
             yield from self._write_text(UNANSWERABLE.format(message=" ".join(questions)))
             return
         calls = self._model_calls()
-        unapproved = {one.call_id for one in event.interrupts}
-        waiting = [one for one in calls if one.id not in self._results]
-        known = [one for one in waiting if one.name in self._session.catalog.functions]
+        unapproved = {interrupt.call_id for interrupt in event.interrupts}
+        waiting = [call for call in calls if call.id not in self._results]
+        known = [call for call in waiting if call.name in self._session.catalog.functions]
         if unapproved or not known:
-            names = [one.name for one in waiting if one.id in unapproved or not unapproved]
+            names = [call.name for call in waiting if call.id in unapproved or not unapproved]
             text = UNAPPROVED if unapproved else UNSUPPORTED
             yield from self._flush_statuses()
             yield from self._write_text(text.format(names=", ".join(names), permission=explain_permission(names)))
             return
         try:
             steps = [self._session.catalog.announce(call) for call in known]
-            interrupts = self._write_call(calls, known, self._messages_before_response(), self._model_responses)
+            function_call = self._write_call(calls, known, self._messages_before_response(), self._model_responses)
         except RightseatError as error:  # external agents do not check arguments themselves
             yield from self._flush_statuses()
             yield from self._write_text(error.message)
@@ -349,15 +352,17 @@ class ResponseEncoder:
         for step in filter(None, steps):
             yield from self._status(events.status(step))
         yield from self._flush_statuses()
-        yield interrupts
+        yield function_call
 
     def _question(self, interrupts: Sequence[Interrupt]) -> str | None:
         """The question with the hint how to reply."""
         reply_hint = self._store_question(interrupts, self._all_messages()) if self._store_question else None
         if reply_hint is None:
             return None
-        known = {one.id: one for one in self._model_calls()}
-        lines = [one.message + preview_call(known.get(one.call_id or ""), one) for one in interrupts]
+        calls = {call.id: call for call in self._model_calls()}
+        lines = [
+            interrupt.message + preview_call(calls.get(interrupt.call_id or ""), interrupt) for interrupt in interrupts
+        ]
         return "\n\n".join([*map(separate_list, lines), reply_hint])
 
     def _model_calls(self) -> list[CarriedCall]:
@@ -368,9 +373,12 @@ class ResponseEncoder:
 
     def _all_messages(self) -> list[Message]:
         """Calls and results, including those of the last model response."""
-        calls: tuple[Part, ...] = tuple(Call(one.id, one.name, one.arguments or "{}") for one in self._model_calls())
-        made = [Message("assistant", calls)] if calls else []
-        return [*self._earlier_messages, *made, *self._messages_before_response()[len(self._earlier_messages) :]]
+        calls: tuple[Part, ...] = tuple(
+            Call(call.id, call.name, call.arguments or "{}") for call in self._model_calls()
+        )
+        response = [Message("assistant", calls)] if calls else []
+        results = self._messages_before_response()[len(self._earlier_messages) :]
+        return [*self._earlier_messages, *response, *results]
 
     def _fail(self, event: RunFailed) -> Iterator[bytes]:
         yield from self._end_message()
@@ -388,9 +396,9 @@ class ResponseEncoder:
         return "WARNING" if self._session.has_results and event.code != ContextTooLong.code else "ERROR"
 
 
-def preview_call(call: CarriedCall | None, interrupts: Interrupt) -> str:
+def preview_call(call: CarriedCall | None, interrupt: Interrupt) -> str:
     """Preview the call, unless the question already does (`memo`)."""
-    if call is None or interrupts.memo is not None:
+    if call is None or interrupt.memo is not None:
         return ""
     return CALL_PREVIEW.format(name=call.name, arguments=call.arguments or "{}")
 
