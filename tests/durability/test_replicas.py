@@ -18,11 +18,11 @@ from rightseat.core.log import Entry
 from rightseat.core.messages import user
 from rightseat.core.run.recovery import CUT_OFF
 from rightseat.core.runtime import Runtime
-from rightseat.core.stops import FleetEngine
 from rightseat.engines.local import LocalEngine
 from rightseat.logs import postgres, redis
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.sqlite.log import SqliteLog
+from rightseat.operations.stops import FleetEngine
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order

@@ -80,7 +80,7 @@ async def world(caplog: pytest.LogCaptureFixture) -> AsyncIterator[World]:
     sources.audit.attach()
     logging.getLogger("rightseat.audit").info("operator: olga signed in")
     sources.audit.detach()
-    arguments = {
+    arguments: dict[str, Any] = {
         "thread_id": stored.thread_id,
         "run_id": stored.run_id,
         "find_transient_run.run_id": transient.run_id,

@@ -29,9 +29,7 @@ from rightseat.core.hooks import Hooks
 from rightseat.core.model import Model, set_model_key
 from rightseat.core.run.observers import RunObservers
 from rightseat.core.runtime import Runtime
-from rightseat.core.stops import FleetEngine
 from rightseat.core.tools import Toolbox
-from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
@@ -47,8 +45,10 @@ from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
 from rightseat.operations.own_threads import OwnThreads
 from rightseat.operations.service import Operations
+from rightseat.operations.stops import FleetEngine
 from rightseat.operations.store import store_of
 from rightseat.operations.workbench import SupportsWorkbench
+from rightseat.operations.workers import SharesFile
 from rightseat.stores.files import MemoryArtifacts
 
 if TYPE_CHECKING:

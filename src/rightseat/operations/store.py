@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from rightseat.core.artifacts import Artifacts
-from rightseat.core.leases import HeldLease
-from rightseat.core.stops import Stops
 from rightseat.core.threads import Threads
 from rightseat.limits.store import LimitStore
 from rightseat.operations.api_keys import ApiKeyStore
 from rightseat.operations.audit import AuditStore
 from rightseat.operations.ended_sessions import EndedSessionStore
+from rightseat.operations.leases import HeldLease
 from rightseat.operations.pins import PinStore
 from rightseat.operations.records import Records
 from rightseat.operations.secret_uses import SecretUseStore
+from rightseat.operations.stops import Stops
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

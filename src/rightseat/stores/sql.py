@@ -17,13 +17,13 @@ from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.leases import HeldLease
 from rightseat.core.messages import Message
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.operations.database_metrics import ObserveOperation, PoolState
+from rightseat.operations.leases import HeldLease
 from rightseat.operations.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
 from rightseat.operations.store import Store
 from rightseat.operations.users import FileRecord, ThreadRecord

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rightseat.core.ask import Ask
-from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.run.outcome import LastEvent
+from rightseat.core.takeovers import CountTakeover, ignore_takeover
 from rightseat.core.tracing import NO_OBSERVER, Observer
 
 
