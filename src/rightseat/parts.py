@@ -7,6 +7,9 @@ A part is a module with `Options` (pydantic, `extra="forbid"`, frozen) and one f
     toolboxes, agents, guards        build(options, parts) -> Toolbox, Agent, Guard
     faces                            routes(runtime, options, auth) -> APIRouter, every route protected by `auth`
 
+A face receives what its `routes` has further parameters for: `operations` (what operators see of all users),
+`own_threads` (a search of one's own threads), `metering`, `own_server`, `fingerprint`. No other face can reach them.
+
 Optional functions:
 
     models               explain(options) -> AsyncIterator[str]: lines that `rightseat check` prints
@@ -19,6 +22,7 @@ Optional functions:
     faces                refuse_path(method, path, status, options) -> Response: the response for a path below its own
                          (404), or a method (405), that no route serves
     faces                user_records(options) -> operations.users.UserRecords | None: what it stores about users
+    stores               `store()` of the built threads -> operations.store.Store: what it stores beside them
     stores               build_beside(options) -> operations.users.UserStore, for commands that use it while servers run
 
 `type: openai` of a model is the module `rightseat.models.openai`; `type: acme.groq` is the module `acme.groq`; any

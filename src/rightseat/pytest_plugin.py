@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rightseat.core.model_doubles import PROCESS_DOUBLES
+from rightseat.limits.model_doubles import PROCESS_DOUBLES
 from rightseat.testing import ScriptedModel, forbid_models, says
 
 

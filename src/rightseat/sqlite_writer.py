@@ -16,8 +16,9 @@ from queue import Empty, SimpleQueue
 from typing import Any, Literal, Self, TypeVar, final
 from weakref import WeakKeyDictionary
 
-from rightseat.core.outages import OutageLog, explain_full_storage, is_storage_full
+from rightseat.core.full_storage import explain_full_storage, is_storage_full
 from rightseat.erasure import overwrite_deleted
+from rightseat.outages import OutageLog
 
 logger = logging.getLogger(__name__)
 

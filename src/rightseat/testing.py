@@ -25,7 +25,7 @@ from rightseat.core.events import (
     ToolCallStarted,
 )
 from rightseat.core.model import CallChunk, Chunk, Prompt, StopChunk, TextChunk
-from rightseat.core.model_doubles import PROCESS_DOUBLES
+from rightseat.limits.model_doubles import PROCESS_DOUBLES
 
 __all__ = ["ScriptedModel", "ScriptedResponse", "calls", "check_order", "check_pairs", "forbid_models", "says"]
 

@@ -23,8 +23,8 @@ from rightseat.config import ConfiguredPart, Server
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError
 from rightseat.core.messages import user
-from rightseat.core.read_limits import ReadLimits
 from rightseat.core.runtime import Runtime
+from rightseat.limits.read_limits import ReadLimits
 from tests.conftest import serving
 
 KEYS = """

@@ -22,6 +22,7 @@ from rightseat.engines.local import LocalEngine
 from rightseat.logs import postgres, redis
 from rightseat.logs.shared.log import SharedLog
 from rightseat.logs.sqlite.log import SqliteLog
+from rightseat.operations.stops import FleetEngine
 from rightseat.stores.databases import connect
 from rightseat.stores.sql import SqlThreads
 from rightseat.testing import check_order
@@ -59,7 +60,9 @@ async def running(kind: str, database: str, prefix: str) -> AsyncIterator[Runtim
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(log)
         await stack.enter_async_context(threads)
-        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=LocalEngine(), stops=threads.stops)
+        assert threads.stops is not None
+        engine = FleetEngine(LocalEngine(), threads.stops)
+        runtime = Runtime({"default": Talking()}, log=log, threads=threads, engine=engine)
         stack.push_async_callback(runtime.close)
         await runtime.open()
         yield runtime

@@ -27,7 +27,6 @@ from rightseat.core.model import (
     UsageChunk,
     set_model_key,
 )
-from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import RunClaim
 from rightseat.core.tools import Tool
@@ -42,6 +41,7 @@ from rightseat.limits.ledger import Ledger
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.metered_model import CallCounter, meter_model
 from rightseat.limits.prices import Price, Prices
+from rightseat.limits.response_headers import RESPONSE_HEADERS
 from rightseat.limits.rules import CounterKey, DowngradePolicy, Limit, LimitRule, Limits
 from rightseat.limits.store import UsageQuery
 from rightseat.limits.windows import CalendarWindow

@@ -32,7 +32,7 @@ def test_a_run_has_its_spans_outcome_and_totals() -> None:
     runs = TransientRuns()
     run = start(runs, "r1")
     call_models(run, 2)
-    runs.end(run, DONE)
+    runs.end(run.record.id, DONE)
 
     (record,) = runs.list(RunQuery())
     assert (record.id, record.user, record.face, record.outcome) == ("r1", "anna", "openai", "done")
@@ -42,8 +42,8 @@ def test_a_run_has_its_spans_outcome_and_totals() -> None:
 
 def test_a_failed_run_has_its_code_and_one_without_a_last_event_was_cut_off() -> None:
     runs = TransientRuns()
-    runs.end(start(runs, "r1"), RunFailed("model_error", "Away."))
-    runs.end(start(runs, "r2"), None)
+    runs.end(start(runs, "r1").record.id, RunFailed("model_error", "Away."))
+    runs.end(start(runs, "r2").record.id, None)
 
     assert [(one.outcome, one.code) for one in runs.list(RunQuery())] == [
         ("failed", "cut_off"),
@@ -55,7 +55,7 @@ def test_the_oldest_runs_are_dropped_by_number_but_not_those_in_progress() -> No
     runs = TransientRuns(max_runs=2)
     start(runs, "open")
     for number in range(3):
-        runs.end(start(runs, f"r{number}"), DONE)
+        runs.end(start(runs, f"r{number}").record.id, DONE)
 
     assert ids(runs) == ["r2", "open"]
     assert runs.find("r1") is None
@@ -65,8 +65,8 @@ def test_the_oldest_runs_are_dropped_by_size() -> None:
     runs = TransientRuns(max_bytes=2 * RUN_BYTES + 10 * EVENT_BYTES)
     small, large = start(runs, "small"), start(runs, "large")
     call_models(large, 6)
-    runs.end(small, DONE)
-    runs.end(large, DONE)
+    runs.end(small.record.id, DONE)
+    runs.end(large.record.id, DONE)
 
     assert ids(runs) == ["large"]
 
@@ -75,7 +75,7 @@ def test_a_run_keeps_few_events_and_counts_all_spans() -> None:
     runs = TransientRuns()
     run = start(runs, "r1")
     call_models(run, MAX_EVENTS)
-    runs.end(run, DONE)
+    runs.end(run.record.id, DONE)
 
     assert len(run.events) == MAX_EVENTS
     assert run.record.model_calls == MAX_EVENTS
@@ -93,7 +93,7 @@ def test_a_run_keeps_few_events_and_counts_all_spans() -> None:
 )
 def test_runs_are_selected_like_stored_ones(query: RunQuery, expected: list[str]) -> None:
     runs = TransientRuns()
-    runs.end(start(runs, "r1"), DONE)
+    runs.end(start(runs, "r1").record.id, DONE)
     start(runs, "r2", "bob")
 
     assert ids(runs, query) == expected

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, create_engine
 
 from rightseat.core.ask import Ask
 from rightseat.core.errors import StoreUnreachable
-from rightseat.core.leases import HeldLease
 from rightseat.operations.database_metrics import ObserveOperation, PoolState, ignore_operation
+from rightseat.operations.leases import HeldLease
 from rightseat.stores import process_queries
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row

@@ -14,7 +14,7 @@ from rightseat.operations.audit import AuditLine, AuditQuery, AuditTrail
 from rightseat.stores.databases import connect
 from rightseat.stores.rows import now
 from rightseat.stores.sql import SqlThreads
-from tests.conditions import until
+from tests.conditions import settle, until
 from tests.databases import migrated_database
 from tests.services import proxy
 from tests.stores.expiry import expire
@@ -75,6 +75,25 @@ async def test_lines_with_a_kind_are_stored_and_lines_of_single_requests_are_not
         ("operator: olga signed in", "sign_in", "olga"),
     ]
     assert [line.text for line in trail.lines] == ["operator: olga signed in"]
+
+
+async def test_an_open_trail_writes_its_lines_and_the_last_ones_when_it_is_closed(
+    where: Path | str, trail_logger: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit, "WRITE_INTERVAL_S", 0.01)
+    async with SqlThreads(connect(where)) as threads:
+
+        async def read_texts() -> list[str]:
+            return [line.text for line in await threads.audit.list(AuditQuery())]
+
+        async with AuditTrail(store=threads.audit):
+            trail_logger.info("operator: olga signed in")
+            while not await read_texts():
+                await settle()
+            trail_logger.info("operator: olga signed out")
+        trail_logger.info("operator: olga signed in again")
+
+        assert await read_texts() == ["operator: olga signed out", "operator: olga signed in"]
 
 
 async def test_lines_wait_while_the_store_is_away_and_one_warning_says_so(

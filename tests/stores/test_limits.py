@@ -38,9 +38,10 @@ from rightseat.limits.rules import (
     QueuePolicy,
     suggestions_of,
 )
-from rightseat.limits.store import LimitStore, StoresLimits, UsageQuery
+from rightseat.limits.store import LimitStore, UsageQuery
 from rightseat.limits.tickets import TICKET_GRACE_S
 from rightseat.limits.windows import CalendarWindow, SlidingWindow
+from rightseat.operations.store import store_of
 from rightseat.stores import known_limits, sql
 from rightseat.stores.databases import connect
 from rightseat.stores.limits import SqlLimits
@@ -67,8 +68,9 @@ def reserve(id: str, *charges: Charge, estimate: UsageCounts = UsageCounts()) ->
 
 @pytest.fixture
 async def limits(threads: Threads) -> LimitStore:
-    assert isinstance(threads, StoresLimits)
-    return threads.limits
+    limits = store_of(threads).limits
+    assert limits is not None
+    return limits
 
 
 async def totals(limits: LimitStore) -> dict[str, tuple[int, int]]:

@@ -73,13 +73,13 @@ async def test_every_store_has_every_value_of_a_run(threads: Threads) -> None:
 
 def test_a_transient_run_has_the_values_of_a_stored_one() -> None:
     transient = TransientRuns()
-    asking = transient.start(ask("asks"), NO_OBSERVER)
-    transient.end(asking, RunFinished("waiting", (QUESTION,)))
+    transient.start(ask("asks"), NO_OBSERVER)
+    transient.end("asks", RunFinished("waiting", (QUESTION,)))
     answering = transient.start(ask("answers", answers=(Answer("i", "resolved"),)), NO_OBSERVER)
     span = answering.recorder.start_span("model", "upstream", None, {"model": "gpt-5"})
     span.note(input_tokens=11, output_tokens=7, cache_read_tokens=3)
     span.end()
-    transient.end(answering, RunFinished("waiting", (QUESTION,)))
+    transient.end("answers", RunFinished("waiting", (QUESTION,)))
 
     found, asked = transient.list(RunQuery())
     unknown = {name for name in list_set_fields() if getattr(found, name) in (None, ())}

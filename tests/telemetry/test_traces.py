@@ -16,6 +16,7 @@ from rightseat.core.errors import ModelUnreachable
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import user
 from rightseat.core.model import Chunk, Model, Prompt, TextChunk, UsageChunk
+from rightseat.core.run.observers import RunObservers
 from rightseat.core.runtime import Runtime
 from rightseat.engines.local import LocalEngine
 from rightseat.logs.memory import MemoryLog
@@ -82,7 +83,7 @@ async def run(model: Model, traces: Traces) -> None:
         log=MemoryLog(),
         threads=MemoryThreads(),
         engine=LocalEngine(),
-        observer=CompositeObserver([traces]),
+        observers=RunObservers(CompositeObserver([traces])),
     )
     ask = await runtime.start(Ask(messages=(user(SECRET),), agent="clerk", thread_id="t-1"))
     async for _ in runtime.follow(ask.run_id):
@@ -160,7 +161,7 @@ async def test_a_run_with_a_flow_a_tool_and_models_is_one_tree(tmp_path: Path) -
             log=MemoryLog(),
             threads=MemoryThreads(),
             engine=LocalEngine(),
-            observer=CompositeObserver([traces]),
+            observers=RunObservers(CompositeObserver([traces])),
         )
         ask = await runtime.start(Ask(messages=(user("Greet Anna"),), agent="clerk"))
         async for _ in runtime.follow(ask.run_id):

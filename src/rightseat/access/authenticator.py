@@ -42,7 +42,7 @@ from rightseat.access.held_response import HeldResponse, is_event_stream, is_sho
 from rightseat.access.host_login import HostLogin
 from rightseat.access.keys import AccessKey, Keys, digest, generate, prefix_of
 from rightseat.access.origins import AllowedOrigins
-from rightseat.access.scopes import AuthenticatedUser, OperatorRights, read_rights
+from rightseat.access.scopes import AuthenticatedUser, read_rights
 from rightseat.access.sessions import SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.access.user_token import set_caller_token
@@ -57,7 +57,9 @@ from rightseat.core.errors import (
     TooManyAttempts,
     Unauthenticated,
 )
-from rightseat.core.read_limits import REQUEST_READS, ReadLimits
+from rightseat.core.reads import READS
+from rightseat.limits.read_limits import ReadLimits
+from rightseat.operations.rights import OperatorRights
 
 Handler = Callable[[Request, Principal], Awaitable[Response]]
 RouteEndpoint = Callable[[Request], Awaitable[Response]]
@@ -488,7 +490,7 @@ class ProtectedEndpoint:
     async def _respond_held(self, request: Request, authorization: Authorization) -> Response:
         """Bound what the handler reads of what is stored, until its response is sent."""
         reads = self.face_auth.reads.open_request(authorization.principal.id)
-        REQUEST_READS.set(reads)
+        READS.set(reads)
         try:
             response = await self._respond_watched(request, authorization)
             if reads.refusal is not None:

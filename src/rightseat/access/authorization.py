@@ -17,9 +17,10 @@ from starlette.background import BackgroundTask
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from rightseat.access.scopes import ALL_RIGHTS, AuthenticatedUser, OperatorRights, names_face, read_rights
+from rightseat.access.scopes import AuthenticatedUser, names_face, read_rights
 from rightseat.core.ask import Principal
 from rightseat.core.errors import Unauthenticated
+from rightseat.operations.rights import ALL_RIGHTS, OperatorRights
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from rightseat.core.read_limits import RequestReads
+from rightseat.limits.read_limits import RequestReads
 
 SHORT_BODY_BYTES = 65_536
 """The server buffers a body of this size, so that a client which does not read it holds nothing else."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rightseat.core.ask import AgentNames
 from rightseat.core.types import JsonValue
+from rightseat.operations.rights import OperatorRights
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,28 +33,6 @@ class AuthenticatedUser:
 def agents(scopes: Iterable[str], face: str) -> AgentNames:
     """The agents that the scopes allow at this face; None means all of them."""
     return _named_agents(scopes, ("*", face, f"{face}.*"))
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorRights:
-    """What a credential allows at the operator face with the data of other users, each for these agents.
-
-    `watch` shows runs without any text, `read` adds the text, `act` allows to answer questions and to stop runs, and
-    `author` to change plugins.
-    """
-
-    watch: AgentNames = ()
-    read: AgentNames = ()
-    act: AgentNames = ()
-    author: AgentNames = ()
-
-    @property
-    def is_empty(self) -> bool:
-        return self == OperatorRights()
-
-
-ALL_RIGHTS = OperatorRights(None, None, None, None)
-"""Without keys there is one user, who sees everything anyway."""
 
 
 def read_rights(scopes: Sequence[str]) -> OperatorRights:

@@ -7,7 +7,7 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.messages import Message
-from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
+from rightseat.core.thread_parts import ThreadOutline, is_visible, read_messages, read_outline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
@@ -113,9 +113,3 @@ class ScopedThreads:
         outline = await read_outline(self._threads, thread_id, principal)
         if outline is not None and not is_visible(outline, principal):
             raise ThreadNotFound(thread_id)
-
-
-def is_visible(thread: Thread | ThreadOutline, principal: Principal) -> bool:
-    """Whether the principal may use all agents that took part in the thread."""
-    first = [thread.summary.agent] if thread.summary else []
-    return all(principal.may_use(agent) for agent in (*first, *(run.agent for run in thread.runs)))

@@ -11,8 +11,8 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.access.hosts import WITHOUT_HOST
 from rightseat.app import docs, home
 from rightseat.app.application import Application
-from rightseat.app.authentication import api_keys_of, build_authenticator
-from rightseat.app.builder import Assembly, artifacts_of, assemble, load_hooks, pins_of
+from rightseat.app.authentication import build_authenticator
+from rightseat.app.builder import Assembly, assemble, load_hooks
 from rightseat.app.included_routes import build_included_router
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.routing import build_route_auth, build_router
@@ -23,9 +23,7 @@ from rightseat.faces._shared.responses import json_response
 __all__ = [
     "Assembly",
     "PartRegistry",
-    "api_keys_of",
     "application",
-    "artifacts_of",
     "assemble",
     "build",
     "build_authenticator",
@@ -33,7 +31,6 @@ __all__ = [
     "build_route_auth",
     "build_router",
     "load_hooks",
-    "pins_of",
 ]
 
 

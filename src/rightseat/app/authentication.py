@@ -13,10 +13,9 @@ from rightseat.access.sign_in.service import IdentityProvider, SignIn, SignInAdd
 from rightseat.access.stored_keys import StoredKeys
 from rightseat.config import Access, ApiKey, Config, Jwt
 from rightseat.core.errors import ConfigError
-from rightseat.core.threads import Threads
 from rightseat.installation import install_command
-from rightseat.operations.api_keys import ApiKeyStore, StoresApiKeys
-from rightseat.operations.ended_sessions import EndedSessionStore, StoresEndedSessions
+from rightseat.operations.api_keys import ApiKeyStore
+from rightseat.operations.ended_sessions import EndedSessionStore
 
 
 def build_authenticator(
@@ -47,16 +46,6 @@ def build_authenticator(
     attempts = WrongKeyLimit(access.max_wrong_keys_per_minute)
     ended = EndedSessions(ended_sessions)
     return Authenticator(Keys(keys), tokens, access.cookie, stored, attempts, rules, ended)
-
-
-def api_keys_of(threads: Threads) -> ApiKeyStore | None:
-    """The API keys of the thread store; None for a store in memory."""
-    return threads.api_keys if isinstance(threads, StoresApiKeys) else None
-
-
-def ended_sessions_of(threads: Threads) -> EndedSessionStore | None:
-    """The ended sessions of the thread store; None for a store in memory."""
-    return threads.ended_sessions if isinstance(threads, StoresEndedSessions) else None
 
 
 def _build_key(key: ApiKey) -> AccessKey:

@@ -13,32 +13,23 @@ from rightseat.access.authenticator import Authenticator
 from rightseat.access.host_login import HostLogin
 from rightseat.access.sign_in.service import IdentityProvider
 from rightseat.access.threads import ScopedThreads
-from rightseat.app.authentication import (
-    api_keys_of,
-    build_authenticator,
-    build_identity_provider,
-    ended_sessions_of,
-)
+from rightseat.app.authentication import build_authenticator, build_identity_provider
 from rightseat.app.fingerprint import fingerprint_of
 from rightseat.app.observers import build_limit_observer, build_observers, combine_observers, observe_server
 from rightseat.app.opening import Opening
+from rightseat.app.operations import build_operations, build_sources
 from rightseat.app.part_registry import PartRegistry
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config, ConfiguredPart, HookNames
 from rightseat.config.webhook import WebhookOptions
-from rightseat.core.artifacts import Artifacts, StoresArtifacts
 from rightseat.core.errors import ConfigError
+from rightseat.core.faces import ServedFace
+from rightseat.core.full_storage import is_storage_full
 from rightseat.core.hooks import Hooks
-from rightseat.core.leases import HoldsLease
 from rightseat.core.model import Model, set_model_key
-from rightseat.core.model_doubles import ModelDoubles
-from rightseat.core.outages import is_storage_full
-from rightseat.core.read_limits import ReadLimits
+from rightseat.core.run.observers import RunObservers
 from rightseat.core.runtime import Runtime
-from rightseat.core.stops import StoresStops
-from rightseat.core.threads import Threads
 from rightseat.core.tools import Toolbox
-from rightseat.core.workers import SharesFile
 from rightseat.egress.redaction import Redactor, find_option_secrets, redact_logs
 from rightseat.health.own_server import OwnServer
 from rightseat.health.readiness import Readiness, conditions_of, dependencies_of
@@ -46,19 +37,19 @@ from rightseat.limits.admission import LimitedAdmission
 from rightseat.limits.ledger import Ledger
 from rightseat.limits.meter_context import Metering
 from rightseat.limits.metered_model import CallCounter, meter_model
+from rightseat.limits.model_doubles import ModelDoubles
 from rightseat.limits.options import build_limits
 from rightseat.limits.prices import Price, Prices
-from rightseat.limits.store import StoresLimits
-from rightseat.operations.audit import StoresAudit
+from rightseat.limits.read_limits import ReadLimits
+from rightseat.limits.store import LimitStore
 from rightseat.operations.database_metrics import ReportsDatabase
-from rightseat.operations.faces import ServedFace
-from rightseat.operations.pins import PinStore, StoresPins
-from rightseat.operations.records import Records, StoresRecords
-from rightseat.operations.secret_uses import SecretUseStore, StoresSecretUses
-from rightseat.operations.transient_runs import TransientRuns
+from rightseat.operations.own_threads import OwnThreads
+from rightseat.operations.service import Operations
+from rightseat.operations.stops import FleetEngine
+from rightseat.operations.store import store_of
 from rightseat.operations.workbench import SupportsWorkbench
+from rightseat.operations.workers import SharesFile
 from rightseat.stores.files import MemoryArtifacts
-from rightseat.telemetry.recent import RecentMetrics
 
 if TYPE_CHECKING:
     from rightseat.telemetry.budget_webhook import BudgetWebhook
@@ -75,7 +66,9 @@ class Assembly:
     the index of the face. `toolboxes` are those that the configuration names. `redactor` removes the secrets of the
     configuration from log lines. `own_server` is for faces that check the server; None if it has no configuration.
     With an `identity_provider` people can sign in to the console. `reads` are shared by all faces. `host` is the login
-    of the application around a copilot. Without `metering` nothing is counted in the store.
+    of the application around a copilot. Without `metering` nothing is counted in the store. `operations` has
+    the data of all users; `own_threads` searches those of one, if the store can. `fingerprint` is a hash of the version
+    and of the configuration of agents and models.
     """
 
     runtime: Runtime
@@ -94,6 +87,10 @@ class Assembly:
     state_dir: Path = Path()
     observe_request: ObserveRequest | None = None
     metering: Metering | None = None
+    operations: Operations | None = None
+    own_threads: OwnThreads | None = None
+    prices: Prices = field(default_factory=Prices)
+    fingerprint: str = ""
 
     @asynccontextmanager
     async def opened(self, application: object = None) -> AsyncIterator[None]:
@@ -134,46 +131,41 @@ def assemble(
                 part.share_file()
     face_toolboxes = build_face_toolboxes(config.faces)
     toolboxes = (*own, *face_toolboxes.values())
-    registry = PartRegistry({}, toolboxes, artifacts_of(threads), pins_of(threads), secret_uses_of(threads))
+    store = store_of(threads)
+    registry = PartRegistry({}, toolboxes, store.artifacts or MemoryArtifacts(), store.pins, store.secret_uses)
     counter = CallCounter(doubles=doubles)
     registry.models = build_models(config.models, registry, counter)
     registry.named = {name: part.module.build(part.options, registry) for name, part in config.toolboxes.items()}
     agents = registry.agents = {name: part.module.build(part.options, registry) for name, part in config.agents.items()}
     guards = [part.module.build(part.options, registry) for part in config.guards]
     hooks = hooks or load_hooks(config.hooks)
-    has_operators = any(face.type == "operator" for face in config.faces)
-    recent = RecentMetrics() if has_operators else None
-    observers = [*build_observers(config), *([recent] if recent else ())]
-    authenticator = build_authenticator(config.access, api_keys_of(threads), ended_sessions_of(threads), host)
+    sources = build_sources(config, store)
+    observers = [*build_observers(config), *([sources.recent] if sources.recent else ())]
+    authenticator = build_authenticator(config.access, store.api_keys, store.ended_sessions, host)
     webhook = build_webhook(config.limits_webhook) if config.limits_webhook else None
-    metering = counter.metering = build_metering(config, threads, registry.models, webhook)
+    metering = counter.metering = build_metering(config, store.limits, registry.models, webhook)
     identity_provider = build_identity_provider(config)
-    lease = threads.lease if isinstance(threads, HoldsLease) else None
-    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, lease))
+    readiness = Readiness(dependencies_of(config), conditions_of(config, registry.models, store.lease))
     databases = [part for part in (log, threads, engine) if isinstance(part, ReportsDatabase)]
-    server_observers = observe_server(config, readiness, databases, lease)
+    server_observers = observe_server(config, readiness, databases, store.lease)
     runtime = Runtime(
         agents,
         log=log,
         threads=ScopedThreads(threads),
-        engine=engine,
+        engine=engine if store.stops is None else FleetEngine(engine, store.stops),
         hooks=hooks,
         models=registry.models,
         guards=guards,
-        observer=combine_observers(observers),
         artifacts=registry.artifacts,
         admission=LimitedAdmission(config.server.max_concurrent_runs_per_user, metering),
-        fingerprint=fingerprint_of(config),
-        records=records_of(threads),
-        prices=prices_of(config),
-        faces=[describe_face(face, has_keys=authenticator is not None) for face in config.faces],
-        workbenches=[one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)],
-        recent=recent,
-        audit=threads.audit if isinstance(threads, StoresAudit) else None,
-        transient_runs=TransientRuns() if has_operators else None,
-        stops=threads.stops if isinstance(threads, StoresStops) else None,
-        count_takeover=server_observers.count_takeover,
+        observers=RunObservers(
+            combine_observers(observers), sources.activity, sources.transient_runs, server_observers.count_takeover
+        ),
     )
+    workbenches = [one.workbench for one in registry.named.values() if isinstance(one, SupportsWorkbench)]
+    prices = metering.prices if metering else prices_of(config)
+    operations = build_operations(runtime, store, sources, workbenches, prices)
+    runtime.faces = [describe_face(face, has_keys=authenticator is not None) for face in config.faces]
     if authenticator is not None and authenticator.stored is not None:
         authenticator.stored.cancel_runs = runtime.cancel_runs_of_keys
     inner_parts = (
@@ -187,7 +179,8 @@ def assemble(
     )
     ledger = metering.ledger if metering else None
     sampler = server_observers.sampler
-    owned = (log, threads, webhook, ledger, engine, *inner_parts, authenticator, identity_provider, readiness, sampler)
+    stores = (log, threads, sources.audit, webhook, ledger, engine)
+    owned = (*stores, *inner_parts, authenticator, identity_provider, readiness, sampler)
     addresses = [dependency.address for dependency in dependencies_of(config)]
     own_server = OwnServer(
         config, registry.models, registry.named, agents, authenticator, redactor_of(config, public=addresses)
@@ -208,6 +201,10 @@ def assemble(
         state_dir=config.server.state_dir,
         observe_request=server_observers.observe_request,
         metering=metering,
+        operations=operations,
+        own_threads=OwnThreads(store.records) if store.records is not None else None,
+        prices=prices,
+        fingerprint=fingerprint_of(config),
     )
 
 
@@ -232,15 +229,15 @@ def explaining_full_storage(folder: Path) -> Iterator[None]:
 
 
 def build_metering(
-    config: Config, threads: Threads, models: Mapping[str, Model], webhook: "BudgetWebhook | None"
+    config: Config, store: LimitStore | None, models: Mapping[str, Model], webhook: "BudgetWebhook | None"
 ) -> Metering | None:
     """What is counted in the store; None if the configuration has neither limits nor the face `usage`."""
     if not config.limits and all(face.type != "usage" for face in config.faces):
         return None
-    if not isinstance(threads, StoresLimits):
+    if store is None:
         raise ConfigError("This store of threads cannot count, so it supports no `limits`. Use `threads: {type: sql}`.")
-    threads.limits.zone = config.timezone
-    ledger = Ledger(threads.limits, 0.0 if config.limits else USAGE_DELAY_S)
+    store.zone = config.timezone
+    ledger = Ledger(store, 0.0 if config.limits else USAGE_DELAY_S)
     limits = build_limits(config.limits, config.timezone)
     return Metering(
         limits,
@@ -276,26 +273,6 @@ def redactor_of(config: Config, public: Container[str] = ()) -> Redactor:
     options = [config.access, config.limits_webhook, *(part.options for part in every)]
     found = (secret for secret in find_option_secrets(options) if secret not in public)
     return Redactor(secrets=(secret for secret in found if len(secret) >= MIN_SECRET_CHARS))
-
-
-def artifacts_of(threads: Threads) -> Artifacts:
-    """The artifact store of the thread store; one in memory if a third-party store has none."""
-    return threads.artifacts if isinstance(threads, StoresArtifacts) else MemoryArtifacts()
-
-
-def pins_of(threads: Threads) -> PinStore | None:
-    """The pin store of the thread store, shared by all servers of a database; None for a store in memory or a file."""
-    return threads.pins if isinstance(threads, StoresPins) else None
-
-
-def secret_uses_of(threads: Threads) -> SecretUseStore | None:
-    """The recorded uses of secrets that all servers of a database share; None for a store in memory or a file."""
-    return threads.secret_uses if isinstance(threads, StoresSecretUses) else None
-
-
-def records_of(threads: Threads) -> Records | None:
-    """The lists of all threads and runs; None for a third-party store that has none."""
-    return threads.records if isinstance(threads, StoresRecords) else None
 
 
 def build_face_toolboxes(faces: Sequence[ConfiguredPart]) -> dict[int, Toolbox]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rightseat.app.request_id import ObserveRequest
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
-from rightseat.core.leases import CountTakeover, HeldLease, ignore_takeover
+from rightseat.core.takeovers import CountTakeover, ignore_takeover
 from rightseat.core.tracing import NO_OBSERVER, Observer
 from rightseat.health.readiness import Readiness
 from rightseat.installation import install_command
 from rightseat.limits.observer import NO_LIMIT_OBSERVER, LimitObserver
 from rightseat.operations.database_metrics import ReportsDatabase
+from rightseat.operations.leases import HeldLease
 from rightseat.telemetry.composite import CompositeObserver
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from starlette.types import Message, Scope, Send
 
 from rightseat.access.authenticator import find_route_auth
 from rightseat.core.ids import new_id
-from rightseat.core.response_headers import RESPONSE_HEADERS
 from rightseat.core.tracing import LOG_CONTEXT, REQUEST_BEGAN, LogContext
+from rightseat.limits.response_headers import RESPONSE_HEADERS
 
 REQUEST_ID_PATTERN = re.compile(r"[0-9A-Za-z._:-]{1,128}")
 

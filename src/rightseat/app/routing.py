@@ -14,7 +14,7 @@ from rightseat.app.builder import Assembly
 from rightseat.app.sign_in import sign_in_routes
 from rightseat.config import ConfiguredPart
 from rightseat.core.errors import ConfigError
-from rightseat.core.read_limits import ReadLimits
+from rightseat.limits.read_limits import ReadLimits
 
 
 def build_router(assembly: Assembly) -> APIRouter:
@@ -36,7 +36,14 @@ def build_router(assembly: Assembly) -> APIRouter:
     for index, face in enumerate(assembly.faces):
         auth = build_route_auth(face, assembly.authenticator, assembly.reads, assembly.host)
         toolbox = [assembly.face_toolboxes[index]] if index in assembly.face_toolboxes else []
-        asked_for = parts_asked_for(face, own_server=assembly.own_server, metering=assembly.metering)
+        asked_for = parts_asked_for(
+            face,
+            operations=assembly.operations,
+            own_server=assembly.own_server,
+            metering=assembly.metering,
+            own_threads=assembly.own_threads,
+            fingerprint=assembly.fingerprint,
+        )
         for route in face.module.routes(assembly.runtime, face.options, auth, *toolbox, **asked_for).routes:
             if find_route_auth(getattr(route, "endpoint", None)) is not auth:
                 raise ConfigError(f"The face {face.type!r} has a route that its `auth` does not protect: {route}.")

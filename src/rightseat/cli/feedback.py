@@ -10,7 +10,7 @@ import click
 from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
-from rightseat.core.text import truncate
+from rightseat.text import truncate
 
 MAX_SHOWN_CHARS = 100  # of a question, and of a comment
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from rightseat.app import pins_of
 from rightseat.cli import setup
 from rightseat.config import Config
 from rightseat.core.errors import ConfigError
 from rightseat.operations.pins import Pin, PinStore
+from rightseat.operations.store import store_of
 from rightseat.parts import hint
 
 TOOLBOX = "rightseat.toolboxes.mcp"
@@ -71,7 +71,7 @@ def list_servers(config: Config) -> list[PinnedServer]:
 @asynccontextmanager
 async def opened(config: Config, server: PinnedServer) -> AsyncIterator[PinStore]:
     threads: Any = config.threads.module.build(config.threads.options)
-    shared = pins_of(threads)
+    shared = store_of(threads).pins
     async with threads if shared is not None else nullcontext():
         yield shared or server.files
 

@@ -36,8 +36,8 @@ from rightseat.core.events import (
 from rightseat.core.log import Entry
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.stream import codec
-from rightseat.core.text import truncate_with_length
 from rightseat.operations.records import Page, RunQuery, RunRecord
+from rightseat.text import truncate_with_length
 
 MAX_SHOWN_CHARS = 400
 HEADINGS = ("RUN", "THREAD", "AGENT", "FACE", "STARTED (UTC)", "DURATION", "TOKENS IN", "OUT", "OUTCOME")

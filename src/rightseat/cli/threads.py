@@ -12,9 +12,9 @@ from rightseat.cli import setup
 from rightseat.cli.table import format_table, format_time
 from rightseat.config import Config
 from rightseat.core.errors import ThreadNotFound
-from rightseat.core.text import truncate
 from rightseat.operations.records import Page, ThreadQuery, ThreadRow
 from rightseat.operations.users import ThreadRecord
+from rightseat.text import truncate
 
 MAX_TITLE_CHARS = 60
 HEADINGS = ("THREAD", "TITLE", "USER", "AGENT", "UPDATED (UTC)", "RUNS")

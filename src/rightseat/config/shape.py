@@ -16,9 +16,9 @@ from rightseat.config.access import Access, FaceAccess
 from rightseat.config.telemetry import Telemetry
 from rightseat.config.urls import is_loopback
 from rightseat.config.webhook import WebhookOptions
-from rightseat.core.read_limits import MAX_CONCURRENT_READS_PER_USER, MAX_CONCURRENT_STREAMS_PER_USER
 from rightseat.limits.admission import MAX_CONCURRENT_RUNS_PER_USER
 from rightseat.limits.options import Count, LimitOptions, TimeZone
+from rightseat.limits.read_limits import MAX_CONCURRENT_READS_PER_USER, MAX_CONCURRENT_STREAMS_PER_USER
 from rightseat.parts import PartKind, Reference
 
 DEFAULT_TYPES: dict[PartKind, str] = {"agents": "loop", "logs": "sqlite", "stores": "sql", "engines": "local"}

@@ -42,10 +42,11 @@ from rightseat.core.errors import ConfigError
 from rightseat.core.guard import Guard
 from rightseat.core.hooks import AfterRequest, BeforeRequest, OnError
 from rightseat.core.model import Model
-from rightseat.core.model_doubles import ModelDoubles, find_double
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Effect, Tool, Toolbox
+from rightseat.limits.model_doubles import ModelDoubles, find_double
 from rightseat.limits.options import LimitOptions
+from rightseat.limits.prices import Prices
 from rightseat.toolboxes.functions import Function, FunctionToolbox, ToolOptions
 
 __all__ = ["Copilot"]
@@ -440,9 +441,10 @@ class Copilot:
             output_type=output_type,
         )
 
-    async def _open_runtime(self) -> Runtime:
+    async def _open_runtime(self) -> tuple[Runtime, Prices]:
         await self._serving.keep_open()
-        return self.runtime
+        assembly = self._serving.current.assembly
+        return assembly.runtime, assembly.prices
 
     # In tests
 

@@ -18,8 +18,8 @@ from fastapi import APIRouter
 
 from rightseat.app import Assembly, build_router
 from rightseat.core.errors import ConfigError
-from rightseat.core.model_doubles import PROCESS_DOUBLES
 from rightseat.file_locks import try_lock
+from rightseat.limits.model_doubles import PROCESS_DOUBLES
 
 logger = logging.getLogger(__name__)
 

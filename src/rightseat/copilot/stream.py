@@ -15,12 +15,13 @@ from rightseat.core.events import Event, RunFailed, RunFinished
 from rightseat.core.ids import new_id
 from rightseat.core.messages import Message, user
 from rightseat.core.runtime import Runtime
+from rightseat.limits.prices import Prices
 
 T = TypeVar("T")
 STOP_TIMEOUT_S = 5.0
 """How long leaving a stream early waits until its run has ended and its thread is free."""
 
-Open = Callable[[], Coroutine[Any, Any, Runtime]]
+Open = Callable[[], Coroutine[Any, Any, tuple[Runtime, Prices]]]
 
 
 class AskStream(Generic[T]):
@@ -77,7 +78,7 @@ class AskStream(Generic[T]):
         return self._events
 
     async def _run(self) -> AsyncGenerator[Event, None]:
-        runtime = await self._open()
+        runtime, prices = await self._open()
         ask = await runtime.start(await self._build(runtime))
         is_over = False
         try:
@@ -90,7 +91,7 @@ class AskStream(Generic[T]):
         finally:
             if not is_over:
                 await stop(runtime, ask.run_id)
-        self._finish(runtime, ask)
+        self._finish(ask, prices)
 
     async def _build(self, runtime: Runtime) -> Ask:
         thread = await runtime.settled(self._thread_id, self._principal)
@@ -107,7 +108,7 @@ class AskStream(Generic[T]):
             parameters=describe_output(self._output_type),
         )
 
-    def _finish(self, runtime: Runtime, ask: Ask) -> None:
+    def _finish(self, ask: Ask, prices: Prices) -> None:
         summary = self._summary
         match summary.last:
             case RunFailed(code=code, message=message):
@@ -122,7 +123,7 @@ class AskStream(Generic[T]):
                     tool_calls=summary.tool_calls,
                     questions=interrupts,
                     usage=summary.usage,
-                    cost=summary.cost(runtime.prices),
+                    cost=summary.cost(prices),
                     messages=summary.messages,
                     thread_id=ask.thread_id,
                     run_id=ask.run_id,

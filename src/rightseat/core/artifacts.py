@@ -3,12 +3,12 @@
 Each artifact belongs to the principal of its run. Artifacts of other principals are reported as not found.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
 from rightseat.core.ask import Ask, Principal
-from rightseat.core.read_limits import hold_read
+from rightseat.core.reads import hold_read
 
 PRIVATE_MEDIA_TYPE = "application/vnd.rightseat.private"
 """The type of internal data, which no client can download."""
@@ -41,7 +41,7 @@ class Artifacts(Protocol):
 
 
 class HeldArtifacts:
-    """Wraps any artifact store: reading one holds a place of its user, see `core.read_limits`."""
+    """Wraps any artifact store: reading one holds a place of its user, see `core.reads`."""
 
     def __init__(self, artifacts: Artifacts) -> None:
         self._artifacts = artifacts
@@ -56,11 +56,3 @@ class HeldArtifacts:
     async def take(self, id: str, principal: Principal, media_type: str) -> StoredArtifact | None:
         await hold_read()
         return await self._artifacts.take(id, principal, media_type)
-
-
-@runtime_checkable
-class StoresArtifacts(Protocol):
-    """A thread store that stores artifacts too, and deletes them with their threads."""
-
-    @property
-    def artifacts(self) -> Artifacts: ...

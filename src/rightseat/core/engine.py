@@ -96,7 +96,10 @@ class Engine(Protocol):
         ...
 
     async def cancel(self, run_id: str) -> bool:
-        """End a run early. False if it is not running. Returns when the run has written its last event."""
+        """End a run early. False if it is not running.
+
+        Returns when the run has written its last event, if it is one of this process.
+        """
         ...
 
     async def delete_runs(self, run_ids: Sequence[str]) -> None:

@@ -19,33 +19,24 @@ from rightseat.core.ask import Ask, Principal
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.engine import Engine
 from rightseat.core.errors import AgentNotFound, ConfigError, ShuttingDown, StorageFull, StoreUnreachable
+from rightseat.core.faces import ServedFace
 from rightseat.core.guard import Guard
 from rightseat.core.guards.pipeline import make_guard_wrapper
 from rightseat.core.guards.texts import TextGuard
 from rightseat.core.guards.verdicts import make_denied_lookup
 from rightseat.core.hooks import Hooks
-from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.log import Entry, ImmediateSink, Log
 from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.messages import Message
 from rightseat.core.model import Model
-from rightseat.core.read_limits import hold_read, leave_reads
+from rightseat.core.reads import hold_read, leave_reads
 from rightseat.core.run.executor import RunExecutor
+from rightseat.core.run.observers import RunObservers
 from rightseat.core.run.recovery import Recovery
 from rightseat.core.run.start import RunStarter
-from rightseat.core.shared_timers import SharedTimers
-from rightseat.core.stops import POLL_INTERVAL_S, Stops
 from rightseat.core.thread_parts import ThreadOutline, read_messages, read_outline
 from rightseat.core.threads import Pending, Summary, Thread, Threads, check_thread_id
-from rightseat.core.tracing import NO_OBSERVER, Observer
-from rightseat.limits.prices import Prices
-from rightseat.operations.activity import Activity, ThreadActivity
-from rightseat.operations.audit import AuditStore, AuditTrail
-from rightseat.operations.faces import ServedFace
-from rightseat.operations.records import Records
-from rightseat.operations.tally import RecentTallies
-from rightseat.operations.transient_runs import TransientRuns
-from rightseat.operations.workbench import PluginWorkbench
+from rightseat.shared_timers import SharedTimers
 
 logger = logging.getLogger(__name__)
 
@@ -54,8 +45,6 @@ REVOKED = "The answer was stopped, because the API key that asked for it was rev
 EXPIRY_INTERVAL_S = 1.0
 """Between two searches for interrupts that expired without an answer."""
 FORGET_AGAIN_S = 5.0
-AUDIT_INTERVAL_S = 1.0
-"""Between two writes of audit lines to the store."""
 LEFT_LOGS_INTERVAL_S = 10.0
 """Between two searches for logs whose runs have ended without their end."""
 STOPPING_S = 2.0
@@ -80,32 +69,11 @@ class Runtime:
         models: Mapping[str, Model] | None = None,
         artifacts: Artifacts | None = None,
         guards: Sequence[Guard] = (),
-        observer: Observer = NO_OBSERVER,
         admission: Admission | None = None,
-        fingerprint: str = "",
-        records: Records | None = None,
-        prices: Prices | None = None,
-        faces: Sequence[ServedFace] = (),
-        workbenches: Sequence[PluginWorkbench] = (),
-        recent: RecentTallies | None = None,
-        audit: AuditStore | None = None,
-        stops: Stops | None = None,
-        transient_runs: TransientRuns | None = None,
-        count_takeover: CountTakeover = ignore_takeover,
+        observers: RunObservers | None = None,
     ) -> None:
         self.agents = dict(agents)
         self.models = dict(models or {})
-        self.fingerprint = fingerprint
-        """A hash of the version and of the configuration of agents and models."""
-        self.prices = prices or Prices()
-        self.recent = recent
-        """Counts of the last day; None if nothing asks for them."""
-        self.transient_runs = transient_runs
-        """The last runs that are not stored; None if nothing asks for them. Faces check who may see them."""
-        self.faces = faces
-        """The configured faces, in the order of the file."""
-        self.workbenches = workbenches
-        """The plugins of this server, for authors. Faces check who may use them."""
         self.hooks = hooks or Hooks()
         self.checks_topics = any(guard.checks_topics for guard in guards)
         """Whether questions are checked against the `topics` of their asks."""
@@ -116,9 +84,7 @@ class Runtime:
         self._threads = threads
         self._engine = engine
         self.artifacts = HeldArtifacts(artifacts) if artifacts is not None else None
-        """Reading one counts as a read of what is stored, see `core.read_limits`."""
-        self.records = records
-        """Lists the threads and runs of all users; None if the thread store cannot. Faces check who may see them."""
+        """Reading one counts as a read of what is stored, see `core.reads`."""
         if not engine.supports_durable and (
             lasting := [name for name, agent in self.agents.items() if is_durable(agent)]
         ):
@@ -130,16 +96,15 @@ class Runtime:
         """The server is shutting down: no new run starts."""
         self.admission = admission or OpenAdmission()
         """`start` admits runs; a face admits requests that it handles without a run."""
-        self.activity = Activity()
-        self.audit_trail = AuditTrail(store=audit)
-        self._executor = RunExecutor(
-            log, threads, self.hooks, observer, self._agent, self.admission, self.activity, transient_runs
-        )
+        observers = observers or RunObservers()
+        self.activity = observers.listener
+        self.faces: Sequence[ServedFace] = ()
+        """The configured faces, in the order of the file. The application sets them."""
+        self._executor = RunExecutor(log, threads, self.hooks, self._agent, self.admission, observers)
         self.timers = SharedTimers()
         """For the streams of faces."""
-        self._stops = stops
-        self._starter = RunStarter(log, threads, engine, self._executor, artifacts, stops)
-        self._recovery = Recovery(log, threads, engine, self.admission, count_takeover)
+        self._starter = RunStarter(log, threads, engine, self._executor, artifacts)
+        self._recovery = Recovery(log, threads, engine, self.admission, observers.count_takeover)
         self._housekeeping: list[asyncio.Task[None]] = []
         self._unforgotten: set[str] = set()  # runs of deleted threads whose data is not deleted yet
 
@@ -150,17 +115,13 @@ class Runtime:
         """
         self.is_shutting_down = False
         self.admission.open()
-        self.audit_trail.attach()
         await self._engine.open(self._executor.perform)
         await self._recovery.recover_all()
         self._housekeeping = [
             asyncio.create_task(self._every(HOUR, self._expire, first_after=0)),
             asyncio.create_task(self._every(EXPIRY_INTERVAL_S, self._expire_questions)),
             asyncio.create_task(self._every(FORGET_AGAIN_S, self._forget)),
-            asyncio.create_task(self._every(AUDIT_INTERVAL_S, self.audit_trail.write)),
         ]
-        if self._stops is not None:
-            self._housekeeping.append(asyncio.create_task(self._every(POLL_INTERVAL_S, self._cancel_requested)))
         if seconds := self._threads.reap_every:
             self._housekeeping += [
                 asyncio.create_task(self._every(seconds, self._recovery.recover_orphans)),
@@ -228,12 +189,7 @@ class Runtime:
 
     async def cancel(self, run_id: str) -> bool:
         """End a run early, in this process or another one. False if it is not running."""
-        return await self._starter.cancel(run_id)
-
-    async def _cancel_requested(self) -> None:
-        with suppress(StoreUnreachable):  # the store has logged it
-            for run_id in await self._stops.find_requested() if self._stops else ():
-                await self._engine.cancel(run_id)
+        return await self._engine.cancel(run_id)
 
     async def cancel_runs_of_keys(self, names: Collection[str]) -> None:
         """Cancel the runs of this process that were started with these API keys, which are revoked."""
@@ -295,7 +251,7 @@ class Runtime:
     ) -> Summary:
         """Rename, archive or unarchive a thread. Raises `ThreadNotFound`."""
         summary = await self._threads.change(thread_id, principal, name=name, archived=archived)
-        self.activity.change_thread(ThreadActivity(thread_id, principal.id, summary.agent))
+        self.activity.change_thread(thread_id, principal.id, summary.agent)
         return summary
 
     async def delete(self, thread_id: str, principal: Principal) -> None:
@@ -308,7 +264,7 @@ class Runtime:
             await self._until_stopped(thread_id, principal)
         run_ids = await self._threads.delete(thread_id, principal)
         agent = outline.summary.agent if outline and outline.summary else ""
-        self.activity.change_thread(ThreadActivity(thread_id, principal.id, agent, is_deleted=True))
+        self.activity.change_thread(thread_id, principal.id, agent, is_deleted=True)
         await self._forget(run_ids)
 
     async def _until_stopped(self, thread_id: str, principal: Principal) -> None:
@@ -362,11 +318,9 @@ class Runtime:
     async def close(self) -> None:
         """Cancel all runs. Durable runs are resumed by other processes; their followers here end."""
         self.begin_shutdown()
-        self.audit_trail.detach()
         for task in self._housekeeping:
             task.cancel()
         await asyncio.gather(*self._housekeeping, return_exceptions=True)
-        await self.audit_trail.write()
         await self._engine.close()
         self._log.stop_followers()
 

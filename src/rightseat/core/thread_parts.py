@@ -51,3 +51,9 @@ async def read_messages(
 
 def outline_of(thread: Thread) -> ThreadOutline:
     return ThreadOutline(thread.id, len(thread.messages), thread.runs, thread.summary)
+
+
+def is_visible(thread: Thread | ThreadOutline, principal: Principal) -> bool:
+    """Whether the principal may use all agents that took part in the thread."""
+    first = [thread.summary.agent] if thread.summary else []
+    return all(principal.may_use(agent) for agent in (*first, *(run.agent for run in thread.runs)))

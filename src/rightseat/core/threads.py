@@ -139,7 +139,7 @@ class Threads(Protocol):
         Raises `ThreadBusy` while another run has the thread, and `ThreadNotFound` if it belongs to another user; with
         `again` also if the thread does not exist: it was deleted after the run was first claimed.
 
-        A store with `StoresArtifacts` stores the `artifact` of a new run in the transaction of the claim, and says so
+        A store that stores artifacts stores the `artifact` of a new run in the transaction of the claim, and says so
         with `has_artifact`. Any other store ignores it; the artifact is then stored beside it.
 
         With `needs_slot`, limits hold a slot for the run. Raises `SlotLost` if another process has given it back.

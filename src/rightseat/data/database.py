@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from rightseat.core.errors import BadQuery, NotConfigured, UnreadableFile
-from rightseat.core.text import truncate_with_length
 from rightseat.core.types import JsonValue
 from rightseat.data import columns, rows
 from rightseat.data.frames import OutOfMemory
 from rightseat.data.values import Column, DataTable, Sheet, SqlResult
 from rightseat.installation import missing_extra
+from rightseat.text import truncate_with_length
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -19,13 +19,13 @@ from typing import Literal, Self
 import msgspec
 
 from rightseat.core.errors import BadQuery, UnreadableFile
-from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
 from rightseat.data.child import Child, ChildFailed
 from rightseat.data.database import COUNT_TIMEOUT_S, AddTable, SqlQuery
 from rightseat.data.rows import unique_name
 from rightseat.data.token_budget import json_size
 from rightseat.data.values import Column, DataTable, Sheet, SqlResult
+from rightseat.text import truncate
 
 MEMORY_BYTES = 1024 * 2**20  # of address space; DuckDB may use 384 MB of it
 MAX_SOURCE_CHARS = 32 * 2**20  # of one table

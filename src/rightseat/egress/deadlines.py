@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from rightseat.core.errors import ModelTimeout, RightseatError
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, TextChunk
-from rightseat.core.shared_timers import SharedTimers
+from rightseat.shared_timers import SharedTimers
 
 SILENCE_SECONDS = 300.0
 ANSWER_SECONDS = 3600.0

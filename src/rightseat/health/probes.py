@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from rightseat.core.leases import HeldLease
+from rightseat.operations.leases import HeldLease
 
 CHECK_TIMEOUT = 1.0
 TRIAL_INTERVAL_S = 2.0

@@ -17,7 +17,6 @@ from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 from rightseat.config import Config
-from rightseat.core.leases import HeldLease
 from rightseat.core.model import Model, SupervisesServer
 from rightseat.health.probes import (
     CHECK_TIMEOUT,
@@ -28,6 +27,7 @@ from rightseat.health.probes import (
     Probe,
     RedisProbe,
 )
+from rightseat.operations.leases import HeldLease
 
 logger = logging.getLogger(__name__)
 

@@ -24,7 +24,6 @@ from rightseat.core.model import (
     NoteChunk,
     Prompt,
 )
-from rightseat.core.response_headers import add_response_headers
 from rightseat.limits.book import (
     Admitted,
     HeldAmount,
@@ -44,6 +43,7 @@ from rightseat.limits.meter_context import OUTER_CALL, Metering, OuterCall
 from rightseat.limits.model_charge import CountedCall, ModelCharge, key_of
 from rightseat.limits.prices import Prices
 from rightseat.limits.refusal import explain_refusal, explain_too_large, headers_of, headers_of_refusal
+from rightseat.limits.response_headers import add_response_headers
 from rightseat.limits.rules import (
     AskSource,
     Charge,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -81,11 +81,3 @@ class LimitStore(Protocol):
     async def forget_user(self, user: str) -> int:
         """Add the usage of this user to that of `DELETED_USER`, without keys. Returns how many rows it had."""
         ...
-
-
-@runtime_checkable
-class StoresLimits(Protocol):
-    """A thread store that counts."""
-
-    @property
-    def limits(self) -> LimitStore: ...

@@ -20,7 +20,6 @@ from rightseat.core.errors import (
     ModelUnreachable,
 )
 from rightseat.core.model import Chunk
-from rightseat.core.shared_timers import SharedTimers
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -28,6 +27,7 @@ from rightseat.egress.network import NetworkOptions
 from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.transport import ConnectError, Response, TransportError
+from rightseat.shared_timers import SharedTimers
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error, read_error_kind

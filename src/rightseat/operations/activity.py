@@ -1,7 +1,7 @@
 """Announces starts and ends of runs, changes of threads, and reloads of plugins, in this process, to live clients."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -43,22 +43,24 @@ class Closed(NamedTuple):
 
 
 Announcement = RunActivity | ThreadActivity | PluginActivity | Closed
+Accepts = Callable[[Announcement], bool]
 
 
 class Activity:
-    """Never waits for a subscriber."""
+    """A `core.run.observers.RunListener`. It never waits for a subscriber."""
 
     def __init__(self) -> None:
-        self._subscribers: set[asyncio.Queue[Announcement]] = set()
+        self._subscribers: dict[asyncio.Queue[Announcement], Accepts] = {}
 
     @contextmanager
-    def subscribe(self) -> Iterator["asyncio.Queue[Announcement]"]:
+    def subscribe(self, accepts: Accepts) -> Iterator["asyncio.Queue[Announcement]"]:
+        """The announcements that the subscriber accepts, and the last one."""
         queue: asyncio.Queue[Announcement] = asyncio.Queue()
-        self._subscribers.add(queue)
+        self._subscribers[queue] = accepts
         try:
             yield queue
         finally:
-            self._subscribers.discard(queue)
+            self._subscribers.pop(queue, None)
 
     def start(self, ask: Ask) -> None:
         self._publish(RunActivity(ask))
@@ -68,8 +70,8 @@ class Activity:
         if last is not None:
             self._publish(RunActivity(ask, last))
 
-    def change_thread(self, change: ThreadActivity) -> None:
-        self._publish(change)
+    def change_thread(self, thread_id: str, owner: str, agent: str, *, is_deleted: bool = False) -> None:
+        self._publish(ThreadActivity(thread_id, owner, agent, is_deleted))
 
     def change_plugin(self, change: PluginActivity) -> None:
         self._publish(change)
@@ -80,9 +82,11 @@ class Activity:
             queue.put_nowait(Closed(is_shutdown=True))
 
     def _publish(self, activity: RunActivity | ThreadActivity | PluginActivity) -> None:
-        for queue in list(self._subscribers):
+        for queue, accepts in list(self._subscribers.items()):
+            if not accepts(activity):
+                continue
             if queue.qsize() < MAX_UNREAD:
                 queue.put_nowait(activity)
             else:
                 queue.put_nowait(Closed(is_shutdown=False))
-                self._subscribers.discard(queue)
+                del self._subscribers[queue]

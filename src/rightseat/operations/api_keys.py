@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -111,11 +111,3 @@ class ApiKeyStore(Protocol):
         """Store the time at which each of these keys was last used. Names that neither the store nor the file has are
         ignored."""
         ...
-
-
-@runtime_checkable
-class StoresApiKeys(Protocol):
-    """A thread store that stores API keys too."""
-
-    @property
-    def api_keys(self) -> ApiKeyStore: ...

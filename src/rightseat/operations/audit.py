@@ -4,19 +4,23 @@
 writer works in the background: a run never waits for it.
 """
 
+import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Literal, Protocol, Self, get_args
 
 import msgspec
 
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
+from rightseat.core.concurrency import is_cancelled, run_to_completion
 from rightseat.core.tracing import LOG_CONTEXT
 
 logger = logging.getLogger(__name__)
 
+WRITE_INTERVAL_S = 1.0
 MAX_LINES = 1000
 MAX_UNWRITTEN = 10_000
 """Lines that wait for the store; beyond them the oldest are only in the log."""
@@ -53,16 +57,8 @@ class AuditStore(Protocol):
     async def list(self, query: AuditQuery) -> Sequence[AuditLine]: ...
 
 
-@runtime_checkable
-class StoresAudit(Protocol):
-    """A thread store that stores the audit log too."""
-
-    @property
-    def audit(self) -> AuditStore: ...
-
-
 class AuditTrail(logging.Handler):
-    """Keeps nothing while the logger's level is above INFO."""
+    """Keeps nothing while the logger's level is above INFO. While it is open, it writes the lines to its store."""
 
     def __init__(self, max_lines: int = MAX_LINES, store: AuditStore | None = None) -> None:
         super().__init__(logging.INFO)
@@ -70,6 +66,7 @@ class AuditTrail(logging.Handler):
         self._lines: deque[AuditLine] = deque(maxlen=max_lines)
         self._unwritten: deque[AuditLine] = deque(maxlen=MAX_UNWRITTEN)
         self._is_store_away = False
+        self._writing: asyncio.Task[None] | None = None
 
     @property
     def lines(self) -> Sequence[AuditLine]:
@@ -109,6 +106,24 @@ class AuditTrail(logging.Handler):
                 logger.warning(text, len(lines), error)
         else:
             self._is_store_away = False
+
+    async def __aenter__(self) -> Self:
+        self.attach()
+        self._writing = asyncio.create_task(self._write_forever())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.detach()
+        if self._writing is not None:
+            self._writing.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._writing
+        await self.write()
+
+    async def _write_forever(self) -> None:
+        while not is_cancelled():
+            await asyncio.sleep(WRITE_INTERVAL_S)
+            await run_to_completion(self.write())  # a cancellation loses no line
 
     def attach(self) -> None:
         logging.getLogger(AUDIT_LOGGER).addHandler(self)

@@ -1,7 +1,7 @@
 """The protocol of the store for sessions that browsers have ended, which all servers of a store share."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol
 
 
 class EndedSession(NamedTuple):
@@ -20,11 +20,3 @@ class EndedSessionStore(Protocol):
     async def find(self, after: int) -> Sequence[EndedSession]:
         """Those with a greater number, in one cheap statement, for servers that ask every other second."""
         ...
-
-
-@runtime_checkable
-class StoresEndedSessions(Protocol):
-    """A thread store that stores ended sessions too."""
-
-    @property
-    def ended_sessions(self) -> EndedSessionStore: ...

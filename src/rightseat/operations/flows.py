@@ -5,7 +5,9 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from rightseat.core.agent import Agent
 from rightseat.core.ask import Principal
+from rightseat.core.loop.agent_loop import Loop
 from rightseat.core.types import JsonValue
 
 
@@ -71,3 +73,9 @@ class ListsFlows(Protocol):
         None if there is no such flow, or if this user may not run it.
         """
         ...
+
+
+def find_flow_lists(agent: Agent) -> Sequence[ListsFlows]:
+    """The agent, or the toolboxes of a built-in agent, as far as they have flows."""
+    parts: Sequence[object] = agent.toolboxes if isinstance(agent, Loop) else (agent,)
+    return [part for part in parts if isinstance(part, ListsFlows)]

@@ -1,7 +1,7 @@
 """The pin store protocol: a pin is the definition of an MCP server's tool when first seen or last accepted."""
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
@@ -28,14 +28,4 @@ class PinStore(Protocol):
 
     async def accept(self, server: str, name: str, seen: str) -> bool:
         """Pin the seen definition. Returns False without a change if a different one has been seen in the meantime."""
-        ...
-
-
-@runtime_checkable
-class StoresPins(Protocol):
-    """A thread store that stores pins too."""
-
-    @property
-    def pins(self) -> PinStore | None:
-        """Shared by all servers of the store; None if only one server uses it."""
         ...

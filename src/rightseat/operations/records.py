@@ -6,7 +6,7 @@ added or deleted.
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -273,11 +273,3 @@ def is_wanted_run(run: RunRecord, query: RunQuery) -> bool:
 def is_visible_run(run: RunRecord, reader: RecordReader) -> bool:
     is_own = run.user == reader.user and includes_agent(reader.own, run.agent)
     return is_own or includes_agent(reader.others, run.agent)
-
-
-@runtime_checkable
-class StoresRecords(Protocol):
-    """A thread store that can list the threads and runs of all users."""
-
-    @property
-    def records(self) -> Records: ...

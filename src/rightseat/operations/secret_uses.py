@@ -1,7 +1,7 @@
 """Which plugin sent which secret where before secrets were bound, and the protocol of the store that remembers it."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import msgspec
 
@@ -20,14 +20,4 @@ class SecretUseStore(Protocol):
 
         The first call records those that are `in_use`, and on a new installation none.
         """
-        ...
-
-
-@runtime_checkable
-class StoresSecretUses(Protocol):
-    """A thread store that stores uses of secrets too."""
-
-    @property
-    def secret_uses(self) -> SecretUseStore | None:
-        """Shared by all servers of the store; None if only one server uses it."""
         ...

@@ -68,7 +68,9 @@ class TransientRuns:
         self._runs[ask.run_id] = run
         return run
 
-    def end(self, run: TransientRun, last: LastEvent | None) -> None:
+    def end(self, run_id: str, last: LastEvent | None) -> None:
+        """Without a last event the run was cut off."""
+        run = self._runs[run_id]
         run.end(last)
         self._asking.update(dict.fromkeys(run.questions, run))
         self._size_bytes += run.size_bytes

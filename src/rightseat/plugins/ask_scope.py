@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rightseat.core.ask import Ask
 from rightseat.core.messages import File, Image, Message
-from rightseat.core.text import one_line, truncate
 from rightseat.plugins.expressions import truncation
 from rightseat.plugins.scope import Scope, Upload
+from rightseat.text import one_line, truncate
 
 MAX_HISTORY_MESSAGES = 10
 MAX_SUMMARY_LINE_CHARACTERS = 200

@@ -19,11 +19,11 @@ from typing import ParamSpec, TypeVar
 from sqlalchemy import Connection, Engine, StaticPool, create_engine, event
 
 from rightseat.core.errors import ConfigError
-from rightseat.core.leases import HeldLease
 from rightseat.erasure import Eraser, clean_file, overwrite_deleted
 from rightseat.file_locks import FileLock, is_locked
 from rightseat.installation import install_command
 from rightseat.operations.database_metrics import ObserveOperation, PoolState, ignore_operation
+from rightseat.operations.leases import HeldLease
 from rightseat.parts import private_file, private_folder
 from rightseat.sqlite_writer import BUSY_TIMEOUT_S, SqliteWriter
 from rightseat.stores.migrations import upgrade

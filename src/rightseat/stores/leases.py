@@ -14,7 +14,7 @@ from typing import Any
 
 import asyncpg  # type: ignore[import-untyped]  # it has no types of its own
 
-from rightseat.core.outages import OutageLog
+from rightseat.outages import OutageLog
 from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.lease_rule import LeaseJudge, LeaseRow
 from rightseat.stores.pool import CLOSE_TIMEOUT_S, STATEMENT_TIMEOUT_S

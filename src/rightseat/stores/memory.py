@@ -26,6 +26,7 @@ from rightseat.core.threads import (
 )
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
+from rightseat.operations.store import Store
 from rightseat.stores import rows
 from rightseat.stores.files import MemoryArtifacts
 from rightseat.stores.limits import MemoryLimits
@@ -56,6 +57,9 @@ class MemoryThreads:
         self.records = MemoryRecords(lambda: list(self._threads.values()), self.artifacts)
         self.limits = MemoryLimits()
         self._epoch = 0
+
+    def store(self) -> Store:
+        return Store(threads=self, artifacts=self.artifacts, records=self.records, limits=self.limits)
 
     async def claim(
         self, ask: Ask, *, again: bool = False, artifact: StoredArtifact | None = None, needs_slot: bool = False

@@ -14,9 +14,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rightseat.core.errors import ConfigError, StorageFull, StoreUnreachable
-from rightseat.core.outages import OutageLog, is_storage_full
+from rightseat.core.full_storage import is_storage_full
 from rightseat.health.readiness import address_of
 from rightseat.operations.database_metrics import ObserveOperation, PoolState, ignore_operation
+from rightseat.outages import OutageLog
 from rightseat.postgres.addresses import read_url
 from rightseat.postgres.connector import PostgresConnector
 from rightseat.stores.leases import LEASES, LOCK_LEASE, Lease, read_lease, read_leases

@@ -17,14 +17,15 @@ from rightseat.core.artifacts import StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import BadRequest, RunExists, SlotLost, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.leases import HeldLease
 from rightseat.core.messages import Message
 from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import Expired, Pending, RunClaim, Summary, Thread, ThreadCursor, Threads
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import RunTotals
 from rightseat.operations.database_metrics import ObserveOperation, PoolState
+from rightseat.operations.leases import HeldLease
 from rightseat.operations.records import FileRow, Page, Question, RunQuery, RunRecord, ThreadQuery, ThreadRow
+from rightseat.operations.store import Store
 from rightseat.operations.users import FileRecord, ThreadRecord
 from rightseat.parts import StatePath
 from rightseat.stores import (
@@ -122,6 +123,21 @@ class SqlThreads:
     def share_file(self) -> None:
         if isinstance(self._database, Sqlite):
             self._database.share_file()
+
+    def store(self) -> Store:
+        return Store(
+            threads=self,
+            artifacts=self.artifacts,
+            records=self.records,
+            limits=self.limits,
+            api_keys=self.api_keys,
+            ended_sessions=self.ended_sessions,
+            audit=self.audit,
+            pins=self.pins,
+            secret_uses=self.secret_uses,
+            stops=self.stops,
+            lease=self.lease,
+        )
 
     async def __aenter__(self) -> Self:
         await self._database.open()

@@ -1,4 +1,4 @@
-"""Requests to cancel runs that other processes execute, in the SQL database of the threads (`core.stops`)."""
+"""Requests to cancel runs that other processes execute, in the SQL database of the threads (`operations.stops`)."""
 
 from collections.abc import Collection, Sequence
 

@@ -6,8 +6,8 @@ from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
-from rightseat.core.leases import HeldLease
 from rightseat.operations.database_metrics import ObserveOperation, PoolState
+from rightseat.operations.leases import HeldLease
 from rightseat.stores.prepared import Parameters, PreparedStatement, Row
 from rightseat.stores.scripts import Script
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from rightseat.core.outages import REPEAT_INTERVAL_S, find_outage
 from rightseat.core.tracing import LOG_CONTEXT
+from rightseat.outages import REPEAT_INTERVAL_S, find_outage
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,9 @@ from typing import Any, Self
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from rightseat.core.leases import HeldLease, TakeoverOutcome
+from rightseat.core.takeovers import TakeoverOutcome
 from rightseat.operations.database_metrics import PoolState, ReportsDatabase
+from rightseat.operations.leases import HeldLease
 
 BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 FIRST_CHUNK_BUCKETS_S = (0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120)

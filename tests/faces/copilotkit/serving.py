@@ -10,7 +10,6 @@ import httpx2
 from fastapi import FastAPI
 
 from rightseat.app import Assembly, application, build_router
-from rightseat.app.builder import records_of
 from rightseat.config import ConfiguredPart, Server
 from rightseat.core.agent import Agent
 from rightseat.core.hooks import Hooks
@@ -47,7 +46,6 @@ def runtime(
         threads=threads,
         engine=LocalEngine(),
         hooks=hooks,
-        records=records_of(threads),
     )
 
 

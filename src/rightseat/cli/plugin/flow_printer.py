@@ -10,8 +10,8 @@ import click
 from rightseat.cli.plain_text import remove_control_characters
 from rightseat.cli.progress import show_progress
 from rightseat.core.events import Custom, Event, StepEnded, StepStarted, TextDelta, TextEnded, TextStarted
-from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
+from rightseat.text import truncate
 
 MAX_LINE_CHARS = 200
 

@@ -26,7 +26,6 @@ from rightseat.core.stream.reducer import Reducer
 from rightseat.core.tools import EmitsEvents, HasInstructions, InterceptsAsk, Tool, Toolbox
 from rightseat.core.tracing import NO_OBSERVER, Span, error_name
 from rightseat.core.usage import count_usage
-from rightseat.operations.flows import FlowGraph, FlowSummary, ListsFlows
 
 logger = logging.getLogger(__name__)
 
@@ -161,18 +160,6 @@ class Loop:
     def list_plugins(self, principal: Principal, language: str | None = None) -> Sequence[PluginSummary]:
         having = [toolbox for toolbox in self.toolboxes if isinstance(toolbox, ListsPlugins)]
         return [plugin for toolbox in having for plugin in toolbox.list_plugins(principal, language)]
-
-    def list_flows(self, principal: Principal) -> Sequence[FlowSummary]:
-        having = [toolbox for toolbox in self.toolboxes if isinstance(toolbox, ListsFlows)]
-        return [flow for toolbox in having for flow in toolbox.list_flows(principal)]
-
-    async def find_graph(
-        self, principal: Principal, plugin: str, flow: str, digest: str | None = None
-    ) -> FlowGraph | None:
-        for toolbox in self.toolboxes:
-            if isinstance(toolbox, ListsFlows) and (found := await toolbox.find_graph(principal, plugin, flow, digest)):
-                return found
-        return None
 
     async def tools(self, ask: Ask) -> tuple[dict[str, Tool], list[str]]:
         """Return the tools by name, and the problems that `tools.unavailable` reports.

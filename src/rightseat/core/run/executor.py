@@ -21,6 +21,7 @@ from rightseat.core.hooks import Hooks
 from rightseat.core.log import Log, Writer
 from rightseat.core.model import Model
 from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run, retry_store
+from rightseat.core.run.observers import RemembersRuns, RunObservers
 from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
@@ -28,8 +29,6 @@ from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
 from rightseat.core.usage import start_count
-from rightseat.operations.activity import Activity
-from rightseat.operations.transient_runs import TransientRuns
 
 END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
 
@@ -42,23 +41,19 @@ class RunExecutor:
         log: Log,
         threads: Threads,
         hooks: Hooks,
-        observer: Observer,
         agent: Callable[[str], Agent],
         admission: Admission,
-        activity: Activity | None = None,
-        transient_runs: TransientRuns | None = None,
+        observers: RunObservers,
     ) -> None:
         self.begun: dict[str, RunClaim] = {}
         self._admission = admission
-        self._activity = activity or Activity()
-        self._transient_runs = transient_runs
+        self._observers = observers
         self._keys: dict[str, str] = {}  # the run that is executed here → the name of the API key that started it
         self._reasons: dict[str, str] = {}  # the run that is being cancelled here → why
         self._slots: dict[str, RunSlot] = {}  # of runs that were admitted and the engine has not performed yet
         self._log = log
         self._threads = threads
         self._hooks = hooks
-        self._observer = observer
         self._agent = agent
 
     async def admit(self, ask: Ask, model: Model | None = None, continues: str = "") -> Ask:
@@ -105,29 +100,29 @@ class RunExecutor:
     def perform(self, ask: Ask, steps: Steps) -> Coroutine[Any, Any, object]:
         """The engine awaits this in the run's own task."""
         if not ask.transient:
-            recorder = SpanRecorder(self._observer, keeps_events=ask.durable)
+            recorder = SpanRecorder(self._observers.spans, keeps_events=ask.durable)
             return self._announced(ask, self._observed(ask, steps, recorder, recorder))
-        if self._transient_runs is not None:
-            return self._remembered(ask, steps, self._transient_runs)
-        is_observed = self._observer is not NO_OBSERVER
-        return self._observed(ask, steps, self._observer) if is_observed else self._carry_out(ask, steps)
+        if self._observers.transient_runs is not None:
+            return self._remembered(ask, steps, self._observers.transient_runs)
+        is_observed = self._observers.spans is not NO_OBSERVER
+        return self._observed(ask, steps, self._observers.spans) if is_observed else self._carry_out(ask, steps)
 
     async def _announced(self, ask: Ask, run: Coroutine[Any, Any, LastEvent | None]) -> LastEvent | None:
-        self._activity.start(ask)
+        self._observers.listener.start(ask)
         last: LastEvent | None = None
         try:
             last = await run
         finally:
-            self._activity.end(ask, last)
+            self._observers.listener.end(ask, last)
         return last
 
-    async def _remembered(self, ask: Ask, steps: Steps, runs: TransientRuns) -> LastEvent | None:
-        run = runs.start(ask, self._observer)
+    async def _remembered(self, ask: Ask, steps: Steps, runs: RemembersRuns) -> LastEvent | None:
+        run = runs.start(ask, self._observers.spans)
         last: LastEvent | None = None
         try:
             last = await self._observed(ask, steps, run.recorder)
         finally:
-            runs.end(run, last)
+            runs.end(ask.run_id, last)
         return last
 
     async def _observed(

@@ -23,7 +23,7 @@ from rightseat.core.errors import (
     TooManyToolCalls,
 )
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.outages import explain_full_storage
+from rightseat.core.full_storage import explain_full_storage
 from rightseat.core.stream.reducer import Reducer
 
 logger = logging.getLogger(__name__)

@@ -8,13 +8,13 @@ from rightseat.core.ask import Ask
 from rightseat.core.engine import Engine, Resumed
 from rightseat.core.errors import RunExists, StaleWriter, ThreadNotFound
 from rightseat.core.events import RunFailed, RunFinished
-from rightseat.core.leases import CountTakeover, ignore_takeover
 from rightseat.core.log import ListsOpenLogs, Log
 from rightseat.core.run.durable import build_run_started, read_all_entries
 from rightseat.core.run.executor import end_run
 from rightseat.core.run.outcome import FailureRecorder, LastEvent
 from rightseat.core.run.spans import SpanHistory, SpanRecorder
 from rightseat.core.stream.reducer import Reducer
+from rightseat.core.takeovers import CountTakeover, ignore_takeover
 from rightseat.core.threads import RunClaim, Threads
 
 logger = logging.getLogger(__name__)

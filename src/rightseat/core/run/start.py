@@ -23,15 +23,14 @@ from rightseat.core.errors import (
     ThreadBusy,
 )
 from rightseat.core.events import RunFinished
+from rightseat.core.full_storage import is_storage_full
 from rightseat.core.log import Log
 from rightseat.core.loop.history import has_tool_results, restore_provider_data
 from rightseat.core.loop.tool_calls import calls_in
 from rightseat.core.messages import Message, truncate_messages
-from rightseat.core.outages import is_storage_full
 from rightseat.core.run.durable import read_all_entries
 from rightseat.core.run.executor import RunExecutor
 from rightseat.core.run.outcome import LastEvent
-from rightseat.core.stops import Stops
 from rightseat.core.threads import Pending, RunClaim, Threads
 
 logger = logging.getLogger(__name__)
@@ -48,12 +47,10 @@ class RunStarter:
         engine: Engine,
         executor: RunExecutor,
         artifacts: Artifacts | None,
-        stops: Stops | None = None,
     ) -> None:
         self._log = log
         self._threads = threads
         self._artifacts = artifacts
-        self._stops = stops
         self._engine = engine
         self._begun = executor.begun
         self._perform = executor.perform
@@ -87,12 +84,6 @@ class RunStarter:
             logger.exception("run %s could not be started", ask.run_id)
             raise InternalError(ask.run_id) from error
         return ask
-
-    async def cancel(self, run_id: str) -> bool:
-        """End a run early. False if no process executes it. A run of another process ends a moment later."""
-        if await self._engine.cancel(run_id):
-            return True
-        return self._stops is not None and await self._stops.request(run_id)
 
     async def settle(self, principal: Principal, thread_id: str | None = None) -> None:
         """Wait until runs that have written their last event are saved in the store, for one thread or for all."""
@@ -164,7 +155,7 @@ class RunStarter:
                 if ask.when_busy == "refuse" or busy.run_id == ended:  # it ended, but the store does not have it
                     raise
                 if ask.when_busy == "supersede":
-                    if not await self.cancel(busy.run_id):
+                    if not await self._engine.cancel(busy.run_id):
                         raise
                     with suppress(TimeoutError):  # of a run in another process; one of this process has ended
                         async with asyncio.timeout(STORE_WAIT_S):

@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.read_limits import pace_body, receive_bytes
 from rightseat.core.types import JSON_ERRORS
 from rightseat.faces._shared.pieces_response import PiecesResponse
+from rightseat.limits.read_limits import pace_body, receive_bytes
 from rightseat.wire.json_depth import MAX_JSON_DEPTH, find_too_deep, is_within_depth
 from rightseat.wire.json_pieces import encode_pieces, is_large
 from rightseat.wire.json_size import FEW_CONTAINERS, PIECE_BYTES, ContainerCounter, count_brackets

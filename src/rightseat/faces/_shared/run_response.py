@@ -13,11 +13,11 @@ from starlette.types import Receive, Scope, Send
 from rightseat.core.errors import InternalError, LogTruncated, RightseatError, RunNotFound
 from rightseat.core.events import RunFailed, RunFinished
 from rightseat.core.log import Entry, ImmediateSink
-from rightseat.core.read_limits import REQUEST_READS, RequestReads
 from rightseat.core.runtime import Runtime
-from rightseat.core.shared_timers import SharedTimers
 from rightseat.faces._shared.entry_groups import split_entries
 from rightseat.faces._shared.pieces_response import iterate_pieces
+from rightseat.limits.read_limits import RequestReads, current_reads
+from rightseat.shared_timers import SharedTimers
 
 logger = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class RunResponse(Response):
     async def _relay_until_end(self, stream: "ClientStream") -> bytes:
         after, loop = self._after, asyncio.get_running_loop()
         lost_at: float | None = None
-        catch_up = CatchUp(REQUEST_READS.get())
+        catch_up = CatchUp(current_reads())
         while True:
             try:
                 return await self._relay_from(after, stream, catch_up)

@@ -25,6 +25,7 @@ from rightseat.faces.copilotkit.graphql import failures
 from rightseat.faces.copilotkit.graphql.context import SchemaContext
 from rightseat.faces.copilotkit.graphql.loader import GraphQLLoader
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
+from rightseat.operations.own_threads import OwnThreads
 from rightseat.parts import AgentName
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ class Options(BaseModel):
     """The server that transcribes recordings. Unset: clients show no microphone."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, own_threads: OwnThreads | None = None) -> APIRouter:
     router = APIRouter()
     max_bytes = int(options.max_body_mb * 2**20)
     graphql = GraphQLLoader(lambda: build_graphql(runtime, options, auth))
-    current = OperationHandler(operations(runtime, options, auth), max_bytes)
+    current = OperationHandler(operations(runtime, options, auth, own_threads), max_bytes)
 
     async def post(request: Request, principal: Principal) -> Response:
         try:
@@ -119,7 +120,7 @@ def build_graphql(runtime: Runtime, options: Options, auth: RouteAuth) -> "Graph
     return graphql
 
 
-def operations(runtime: Runtime, options: Options, auth: RouteAuth) -> Routes:
+def operations(runtime: Runtime, options: Options, auth: RouteAuth, own_threads: OwnThreads | None = None) -> Routes:
     runs = RunOperations(
         runtime,
         options.agents,
@@ -131,7 +132,7 @@ def operations(runtime: Runtime, options: Options, auth: RouteAuth) -> Routes:
         auth=auth,
         path=files_path(options),
     )
-    threads = ThreadOperations(runtime, runs)
+    threads = ThreadOperations(runtime, runs, own_threads)
     return {
         **runs.routes(),
         **threads.routes(),

@@ -54,9 +54,9 @@ class Options(BaseModel):
     waits this long for its first data: a failure within this time is an HTTP status."""
 
 
-def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
+def routes(runtime: Runtime, options: Options, auth: RouteAuth, fingerprint: str = "") -> APIRouter:
     router = APIRouter()
-    names, max_bytes = ModelNames(runtime, options.models, auth), int(options.max_body_mb * 2**20)
+    names, max_bytes = ModelNames(runtime, options.models, auth, fingerprint), int(options.max_body_mb * 2**20)
     chat = Chat(runtime, names, headers=options.headers, keep_alive=options.keep_alive, path=options.path)
 
     def add(path: str, method: str, endpoint: BodyHandler, *, forms: bool = False) -> None:

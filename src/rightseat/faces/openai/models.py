@@ -16,10 +16,11 @@ from rightseat.faces.openai.errors import InvalidRequest, ModelNotFound
 
 
 class ModelNames:
-    """`offered` are the names that this face lists; None is all."""
+    """`offered` are the names that this face lists; None is all. `fingerprint` is that of the server."""
 
-    def __init__(self, runtime: Runtime, offered: Iterable[str] | None, auth: RouteAuth) -> None:
+    def __init__(self, runtime: Runtime, offered: Iterable[str] | None, auth: RouteAuth, fingerprint: str = "") -> None:
         self._runtime = runtime
+        self._fingerprint = fingerprint
         self._auth = auth
         self._since = int(time.time())
         known = {**runtime.agents, **runtime.models}
@@ -49,7 +50,7 @@ class ModelNames:
 
     def fingerprint(self, name: str) -> str:
         """Changes with the version of rightseat and with the configuration of models and agents."""
-        known = f"{self._runtime.fingerprint}\0{name}"
+        known = f"{self._fingerprint}\0{name}"
         return f"fp_{sha256(known.encode()).hexdigest()[:10]}"
 
     def is_agent(self, name: str) -> bool:

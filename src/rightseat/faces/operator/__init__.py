@@ -1,7 +1,7 @@
 """The operator face: the JSON API and the event stream of the web console.
 
-A request sees the threads of its user, and those of others as far as its operator's rights go (`permissions`). Pages of
-other origins cannot call it, whatever `server.origins` allows.
+A request sees the threads of its user, and those of others as far as its operator's rights go (`operations.rights`).
+Pages of other origins cannot call it, whatever `server.origins` allows.
 """
 
 import logging
@@ -31,7 +31,6 @@ from rightseat.faces.operator.flows import FlowRoutes
 from rightseat.faces.operator.health import HealthRoute
 from rightseat.faces.operator.live import LiveRoute
 from rightseat.faces.operator.metric_series import MetricsRoute
-from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.plugins import PluginRoutes
 from rightseat.faces.operator.requests import Operation, OperatorRequest, Routes, check_same_origin
 from rightseat.faces.operator.runs import RunRoutes
@@ -41,6 +40,8 @@ from rightseat.faces.operator.threads import ThreadRoutes
 from rightseat.faces.operator.usage_sums import UsageRoutes
 from rightseat.health.own_server import OwnServer
 from rightseat.limits.meter_context import Metering
+from rightseat.operations.rights import Operator
+from rightseat.operations.service import Operations
 from rightseat.parts import StatePath
 
 logger = logging.getLogger(__name__)
@@ -77,6 +78,7 @@ def routes(
     runtime: Runtime,
     options: Options,
     auth: RouteAuth,
+    operations: Operations,
     own_server: OwnServer | None = None,
     metering: Metering | None = None,
 ) -> APIRouter:
@@ -86,25 +88,25 @@ def routes(
         public_url = own_server.config.server.public_url if own_server is not None else None
         auth = auth.accept_sessions(Sessions(load_secret(options.session_key), options.session_hours, public_url))
     sign_in = own_server.sign_in if own_server is not None else None
-    permissions = Permissions(runtime)
     is_editing = options.edit and not auth.is_open
-    operations: Routes = {
-        **SessionRoutes(auth, own_server, sign_in, is_editing=is_editing, currency=runtime.prices.currency).routes(),
-        **RunRoutes(runtime, auth, permissions).routes(),
-        **ThreadRoutes(runtime, permissions).routes(),
-        **ApprovalRoutes(runtime, permissions).routes(),
-        **AuditRoute(runtime).routes(),
+    currency = operations.prices.currency
+    served: Routes = {
+        **SessionRoutes(auth, own_server, sign_in, is_editing=is_editing, currency=currency).routes(),
+        **RunRoutes(runtime, auth, operations).routes(),
+        **ThreadRoutes(runtime, operations).routes(),
+        **ApprovalRoutes(runtime, operations).routes(),
+        **AuditRoute(operations).routes(),
         **FlowRoutes(runtime, auth).routes(),
-        **ConnectRoutes(runtime, auth, options.path).routes(),
+        **ConnectRoutes(runtime.agents, runtime.faces, auth, options.path).routes(),
         **HealthRoute(own_server, runtime.admission).routes(),
         **AccessRoutes(own_server, is_editing=is_editing).routes(),
-        **PluginRoutes(runtime, is_editing=is_editing).routes(),
-        **MetricsRoute(runtime, permissions).routes(),
-        **UsageRoutes(metering, auth, runtime.prices.currency).routes(),
+        **PluginRoutes(runtime, operations.plugins, is_editing=is_editing).routes(),
+        **MetricsRoute(operations).routes(),
+        **UsageRoutes(metering, auth, currency).routes(),
         **SetupRoutes(own_server).routes(),
-        **LiveRoute(runtime, permissions, options.keep_alive).routes(),
+        **LiveRoute(runtime, operations, options.keep_alive).routes(),
     }
-    for (method, path), operation in operations.items():
+    for (method, path), operation in served.items():
         handler = make_handler(operation, auth, max_bytes)
         endpoint = auth.protect(handler, partial(refuse, sign_in=sign_in))
         router.add_route(f"{options.path.rstrip('/')}/{path}", endpoint, methods=[method])
@@ -124,7 +126,7 @@ def make_handler(operation: Operation, auth: RouteAuth, max_bytes: int) -> Handl
             check_same_origin(request)
             body = b"" if request.method == "GET" else await read_body(request, max_bytes)
             rights = auth.rights_of(request)
-            response = await operation(OperatorRequest(principal, rights, body, request))
+            response = await operation(OperatorRequest(Operator(principal, rights), body, request))
         except ClientDisconnect:
             return Response()  # the client is gone
         except RightseatError as error:

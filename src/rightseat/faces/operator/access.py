@@ -13,17 +13,16 @@ from starlette.responses import Response
 
 from rightseat.access.key_list import KeyLine, describe_stored, list_keys
 from rightseat.access.keys import digest, generate, prefix_of
-from rightseat.access.scopes import ALL_RIGHTS
 from rightseat.access.stored_keys import StoredKeys, format_time
 from rightseat.config import ApiKey
 from rightseat.core.errors import BadRequest, InsufficientScope, RightseatError
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.health import ChecksNotSupported
-from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
 from rightseat.operations.api_keys import ApiKeyExists, ApiKeyNotChangeable, KeySecret, StoredKey
+from rightseat.operations.audit_lines import write_line
+from rightseat.operations.rights import ALL_RIGHTS, forbid
 
 Days = Annotated[float, msgspec.Meta(gt=0, le=36_500)]
 Hours = Annotated[float, msgspec.Meta(ge=0, le=24 * 365)]

@@ -1,24 +1,22 @@
 """Questions of runs to a person, and the answers."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 from starlette.responses import Response
 
-from rightseat.core.ask import Answer, Ask, includes_agent
+from rightseat.core.ask import Answer, Ask
 from rightseat.core.errors import BadRequest, RightseatError, ThreadBusy
 from rightseat.core.runtime import Runtime
 from rightseat.core.threads import Pending
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
-from rightseat.faces.operator.permissions import Permissions, VisibleThread, forbid
 from rightseat.faces.operator.queries import read_owner
-from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import StartedRun
-from rightseat.operations.records import Question
+from rightseat.operations.audit_lines import write_line
+from rightseat.operations.service import Operations
 
 
 class Decision(msgspec.Struct):
@@ -59,39 +57,22 @@ class AnsweredElsewhere(RightseatError):
 
 
 class ApprovalRoutes:
-    def __init__(self, runtime: Runtime, permissions: Permissions) -> None:
+    def __init__(self, runtime: Runtime, operations: Operations) -> None:
         self._runtime = runtime
-        self._permissions = permissions
+        self._operations = operations
 
     def routes(self) -> Routes:
         return {("GET", "approvals"): self.list, ("POST", "approvals/{interrupt:path}"): self.decide}
 
     async def list(self, request: OperatorRequest) -> Response:
         """The questions of the user. `owner` names another user, or all (`*`), which needs the right `act`."""
-        owner = read_owner(request)
-        found = await self._list_own(request)
-        if owner != request.principal.id:
-            if request.rights.act == ():
-                forbid("act", "*")
-            found = [one for one in await self._list_all(request, found) if owner in (None, one.user)]
+        found = await self._operations.list_questions(request.operator, read_owner(request))
         return json_response([describe_approval(one.pending, one.user) for one in found])
-
-    async def _list_own(self, request: OperatorRequest) -> Sequence[Question]:
-        return [Question(request.principal.id, one) for one in await self._runtime.pending(request.principal)]
-
-    async def _list_all(self, request: OperatorRequest, own: Sequence[Question]) -> Sequence[Question]:
-        known = {one.pending.interrupt.id for one in own}
-        others = [
-            one
-            for one in await self._permissions.records.questions()
-            if one.pending.interrupt.id not in known and includes_agent(request.rights.act, one.pending.agent)
-        ]
-        return [*own, *others]
 
     async def decide(self, request: OperatorRequest) -> Response:
         """The run that asked continues in a new run of its thread, as that of its owner."""
         decision = request.read(Decision)
-        found, question = await self._find(request)
+        found, question = await self._operations.find_question(request.operator, request.id("interrupt"))
         answer = Answer(question.interrupt.id, decision.status, decision.payload)
         if not found.is_own:
             answer = msgspec.structs.replace(answer, by=request.principal.id)
@@ -108,30 +89,12 @@ class ApprovalRoutes:
         except ThreadBusy:
             raise AnsweredElsewhere from None
         except BadRequest:
-            await self._find(request)  # raises if it was answered meanwhile
+            # raises if it was answered meanwhile
+            await self._operations.find_question(request.operator, question.interrupt.id)
             raise
         if not found.is_own:
             write_line("%s answered question %s of %s", request.principal.id, question.interrupt.id, found.principal.id)
         return json_response(StartedRun(ask.thread_id, ask.run_id), 202)
-
-    async def _find(self, request: OperatorRequest) -> tuple[VisibleThread, Pending]:
-        """Raises `OperatorNotFound`, or `InsufficientScope` if the request may see the thread and not act in it."""
-        wanted = request.id("interrupt")
-        for one in await self._runtime.pending(request.principal):
-            if one.interrupt.id == wanted and (found := await self._permissions.find_thread(request, one.thread_id)):
-                return found, one
-        if request.rights.act != () or request.rights.watch != ():
-            for _, one in await self._permissions.records.questions():
-                if one.interrupt.id == wanted and (found := await self._find_others(request, one)):
-                    return found, one
-        raise OperatorNotFound("This question was answered, or it has expired.")
-
-    async def _find_others(self, request: OperatorRequest, question: Pending) -> VisibleThread | None:
-        if found := await self._permissions.find_thread(request, question.thread_id, "act"):
-            return found
-        if await self._permissions.find_thread(request, question.thread_id):
-            forbid("act", question.agent)
-        return None
 
 
 def describe_approval(one: Pending, owner: str, *, has_words: bool = True) -> ApprovalLine:

@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import ModuleType
 
 import msgspec
@@ -12,13 +12,13 @@ from starlette.responses import Response
 from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal
 from rightseat.core.errors import BadRequest
-from rightseat.core.runtime import Runtime
+from rightseat.core.faces import ServedFace
 from rightseat.faces._shared.base_url import BASE_PATH, PUBLIC_URL, base_url
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator import snippets
-from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.snippet import SnippetTarget
-from rightseat.operations.faces import ServedFace
+from rightseat.operations.rights import OperatorNotFound
 
 SUFFIX = "_client"
 ORDER = ("copilotkit", "ai_sdk", "openai", "openbb", "mcp")
@@ -43,10 +43,11 @@ class FaceLine(msgspec.Struct, frozen=True):
 
 
 class ConnectRoutes:
-    """`path` is that of the operator face."""
+    """`agents` are all agents, `faces` those of the configuration; `path` is that of the operator face."""
 
-    def __init__(self, runtime: Runtime, auth: RouteAuth, path: str) -> None:
-        self._runtime = runtime
+    def __init__(self, agents: Collection[str], faces: Sequence[ServedFace], auth: RouteAuth, path: str) -> None:
+        self._agents = agents
+        self._faces = faces
         self._auth = auth
         self._path = path.rstrip("/")
         self._modules = load_modules()
@@ -88,10 +89,10 @@ class ConnectRoutes:
 
     def _find(self, name: str) -> ServedFace | None:
         """Of several faces of one type, the first of the file."""
-        return next((face for face in self._runtime.faces if face.type == name), None)
+        return next((face for face in self._faces if face.type == name), None)
 
     def _list_agents(self, face: ServedFace, principal: Principal) -> Iterator[str]:
-        for name in self._runtime.agents:
+        for name in self._agents:
             if (face.agents is None or name in face.agents) and self._auth.may_use(principal, name):
                 yield name
 

@@ -9,8 +9,9 @@ from rightseat.access.authenticator import RouteAuth
 from rightseat.core.ask import Principal, includes_agent
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
-from rightseat.operations.flows import FlowGraph, FlowSummary, ListsFlows
+from rightseat.faces.operator.requests import OperatorRequest, Routes
+from rightseat.operations.flows import FlowGraph, FlowSummary, ListsFlows, find_flow_lists
+from rightseat.operations.rights import OperatorNotFound
 
 
 class FlowLine(FlowSummary, frozen=True):
@@ -51,8 +52,8 @@ class FlowRoutes:
 
     def _agents(self, principal: Principal) -> Iterator[tuple[str, ListsFlows]]:
         for name, agent in self._runtime.agents.items():
-            if isinstance(agent, ListsFlows) and self._auth.may_use(principal, name):
-                yield name, agent
+            if self._auth.may_use(principal, name):
+                yield from ((name, one) for one in find_flow_lists(agent))
 
 
 def describe_flow(flow: FlowSummary, agents: list[str]) -> FlowLine:

@@ -15,11 +15,11 @@ from rightseat.core.admission import Admission
 from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.checks import run_checks
 from rightseat.health.finding import Finding, Fix, Status
 from rightseat.health.own_server import OwnServer
+from rightseat.operations.rights import forbid
 
 MAX_CHECK_S = 30.0
 """A check without a result by then has failed, also one that may take longer in `rightseat doctor`."""

@@ -18,10 +18,8 @@ from rightseat.core.ask import Ask, includes_agent
 from rightseat.core.errors import BadRequest, LogTruncated, RunNotFound, ShuttingDown
 from rightseat.core.events import RunFinished, TextDelta
 from rightseat.core.log import Entry
-from rightseat.core.read_limits import REQUEST_READS, RequestReads, open_part
 from rightseat.core.run.outcome import LastEvent
 from rightseat.core.runtime import Runtime
-from rightseat.core.shared_timers import SharedTimers
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.connection import wait_for_disconnect
 from rightseat.faces._shared.entry_groups import split_entries
@@ -30,12 +28,15 @@ from rightseat.faces._shared.pieces_response import split_bytes
 from rightseat.faces._shared.responses import encode
 from rightseat.faces._shared.run_response import KEEP_ALIVE_COMMENT, CatchUp, ClientStream, KeepAlive
 from rightseat.faces.operator.entries import join_entries, write_entry
-from rightseat.faces.operator.new_runs import NewRuns
-from rightseat.faces.operator.permissions import Permissions, VisibleThread
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import build_news_line
 from rightseat.faces.operator.wordless import remove_words
+from rightseat.limits.read_limits import RequestReads, current_reads, open_part
 from rightseat.operations.activity import Announcement, Closed, PluginActivity, ThreadActivity
+from rightseat.operations.rights import Operator, OperatorNotFound
+from rightseat.operations.service import Operations
+from rightseat.operations.visible_threads import VisibleThread
+from rightseat.shared_timers import SharedTimers
 from rightseat.wire.json_pieces import PIECE_BYTES
 
 logger = logging.getLogger(__name__)
@@ -57,11 +58,10 @@ class ThreadPosition(NamedTuple):
 
 
 class LiveRoute:
-    def __init__(self, runtime: Runtime, permissions: Permissions, keep_alive: float) -> None:
+    def __init__(self, runtime: Runtime, operations: Operations, keep_alive: float) -> None:
         self._runtime = runtime
-        self._permissions = permissions
+        self._operations = operations
         self._keep_alive = keep_alive
-        self._new_runs = NewRuns(runtime)
 
     def routes(self) -> Routes:
         return {("GET", "live"): self.live}
@@ -72,7 +72,7 @@ class LiveRoute:
         positions = read_positions(request.http)
 
         def relay(client: ClientStream) -> Coroutine[Any, Any, None]:
-            return LiveStream(self._runtime, self._permissions, self._new_runs, request, client).relay(positions)
+            return LiveStream(self._runtime, self._operations, request.operator, client).relay(positions)
 
         return LiveResponse(relay, self._keep_alive, self._runtime.timers)
 
@@ -117,33 +117,26 @@ class LiveStream:
     def __init__(
         self,
         runtime: Runtime,
-        permissions: Permissions,
-        new_runs: NewRuns,
-        request: OperatorRequest,
+        operations: Operations,
+        operator: Operator,
         client: ClientStream,
     ) -> None:
         self._runtime = runtime
-        self._new_runs = new_runs
-        self._permissions = permissions
-        self._request = request
+        self._operations = operations
         self._client = client
-        self._principal = request.principal
-        self._rights = request.rights
+        self._operator = operator
+        self._principal = operator.principal
+        self._rights = operator.rights
         self._unsent: asyncio.Queue[bytes] = asyncio.Queue(MAX_UNSENT_FRAMES)
         self._run_started: dict[str, asyncio.Event] = {}  # by followed thread
 
     async def relay(self, positions: Sequence[ThreadPosition]) -> None:
         """Send frames until a part of the stream fails or the server shuts down."""
         client = self._client
-        with self._runtime.activity.subscribe() as news:
+        with self._operations.subscribe(self._operator) as news:
             await client.open()
-            async with self._new_runs.following(self._wake):
+            async with self._operations.following(self._run_started):
                 await self._relay_all(news, positions)
-
-    def _wake(self, thread: str | None) -> None:
-        for id, started in self._run_started.items():
-            if thread in (None, id):
-                started.set()
 
     async def _relay_all(self, news: "asyncio.Queue[Announcement]", positions: Sequence[ThreadPosition]) -> None:
         client = self._client
@@ -173,32 +166,23 @@ class LiveStream:
     async def _relay_news(self, news: "asyncio.Queue[Announcement]") -> None:
         while not isinstance(one := await news.get(), Closed):
             if isinstance(one, ThreadActivity):
-                if self._may_see(one.owner, one.agent):
-                    await self._send(write_thread_change(one))
+                await self._send(write_thread_change(one))
                 continue
             if isinstance(one, PluginActivity):
-                if not (self._rights.watch == () and self._rights.author == ()):
-                    await self._send(write_frame("plugin", one._asdict()))
+                await self._send(write_frame("plugin", one._asdict()))
                 continue
             ask, last = one
             owner = ask.principal.id
-            if self._may_see(owner, ask.agent):
-                if last is None:
-                    self._wake(ask.thread_id)
-                has_words = self._is_own(owner, ask.agent) or includes_agent(self._rights.read, ask.agent)
+            if self._operator.may_watch(owner, ask.agent):
+                if last is None and (started := self._run_started.get(ask.thread_id)):
+                    started.set()
+                has_words = self._operator.is_own(owner, ask.agent) or includes_agent(self._rights.read, ask.agent)
                 await self._send(write_frame("run", build_news_line(ask, last, has_words=has_words)))
-            if self._may_see(owner, ask.agent) or includes_agent(self._rights.act, ask.agent):
-                for frame in write_question_news(ask, last):
-                    await self._send(frame)
+            for frame in write_question_news(ask, last):
+                await self._send(frame)
         if one.is_shutdown:
             await self._send(write_frame("bye", {}))
         await self._enqueue(END)
-
-    def _is_own(self, owner: str, agent: str) -> bool:
-        return owner == self._principal.id and self._principal.may_use(agent)
-
-    def _may_see(self, owner: str, agent: str) -> bool:
-        return self._is_own(owner, agent) or includes_agent(self._rights.watch, agent)
 
     async def _follow(self, seen: ThreadPosition) -> None:
         """Send the runs of a thread, one after the other, and wait for the next one. What is stored is sent in a place
@@ -220,10 +204,10 @@ class LiveStream:
         self, seen: ThreadPosition, sent: set[str], reads: RequestReads, *, is_caught_up: bool
     ) -> bool:
         """Returns whether the client knows that it has what was stored when it came: always true."""
-        found = await self._permissions.find_thread(self._request, seen.thread, has_messages=False)
-        if found is None:
+        try:
+            found = await self._operations.find_thread(self._operator, seen.thread, has_messages=False, is_opened=True)
+        except OperatorNotFound:  # its first run has not started yet
             found = VisibleThread(Thread(seen.thread, ()), self._principal, is_own=True, has_words=True)
-        self._permissions.record_opening(self._request, found)
         for run in runs_after(found.thread, seen, sent):
             await reads.hold(is_patient=True)
             if run.outcome is None and not is_caught_up:
@@ -249,7 +233,7 @@ class LiveStream:
                 await self._send(frames)
 
     async def _send_active_run(self, found: VisibleThread, run: RunRow, after: str | None) -> None:
-        write, catch_up = self._writer(found, run), CatchUp(REQUEST_READS.get())
+        write, catch_up = self._writer(found, run), CatchUp(current_reads())
         try:
             async with aclosing(self._runtime.follow(run.id, after, self._client.tap(write))) as batches:
                 async for batch in batches:

@@ -12,13 +12,13 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.core.ask import AgentNames, includes_agent
-from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.permissions import Permissions, forbid
 from rightseat.faces.operator.queries import read_choice
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.limits.prices import Prices
-from rightseat.operations.records import RecordReader, RunQuery, RunRecord
+from rightseat.operations.records import RunQuery, RunRecord
+from rightseat.operations.rights import Operator
+from rightseat.operations.service import Operations
 from rightseat.operations.tally import Histogram, Tally
 
 MINUTE_S, HOUR_S, DAY_S = 60, 3600, 86_400
@@ -80,9 +80,8 @@ class MetricsLine(msgspec.Struct, frozen=True):
 
 
 class MetricsRoute:
-    def __init__(self, runtime: Runtime, permissions: Permissions, clock: Callable[[], float] = time.time) -> None:
-        self._runtime = runtime
-        self._permissions = permissions
+    def __init__(self, operations: Operations, clock: Callable[[], float] = time.time) -> None:
+        self._operations = operations
         self._clock = clock
 
     def routes(self) -> Routes:
@@ -90,32 +89,32 @@ class MetricsRoute:
 
     async def show(self, request: OperatorRequest) -> Response:
         """Of all runs with the agents that the request may watch. `agent` restricts them to one."""
-        if request.rights.watch == ():
-            forbid("watch", "*")
+        operator, prices = request.operator, self._operations.prices
+        operator.check_any("watch")
         query = request.http.query_params
         window = read_choice(query, "window", WINDOWS) or "1h"
         seconds, step = WINDOWS[window]
         points = Points(self._clock(), seconds, step, request.rights.watch, query.get("agent"))
-        recent = self._runtime.recent
+        recent = self._operations.count_recent(operator, points.times[0])
         if window in COUNTED_HERE and recent is not None:
-            points.add_all(recent.list(points.times[0]))
+            points.add_all(recent.tallies)
             since = recent.since
         else:
-            since = await self._add_stored(request, points)
-        running = recent.running() if recent else {}
+            since = await self._add_stored(operator, points)
+        running = recent.running if recent else {}
         return json_response(
             MetricsLine(
                 window=window,
                 step=step,
                 times=[*points.times],
                 since=format_time(since) if since > points.times[0] else None,
-                currency=self._runtime.prices.currency,
+                currency=prices.currency,
                 running=sum(number for agent, number in running.items() if points.has_agent(agent)),
-                series=points.write(self._runtime.prices, has_names=window in COUNTED_HERE and recent is not None),
+                series=points.write(prices, has_names=window in COUNTED_HERE and recent is not None),
             )
         )
 
-    async def _add_stored(self, request: OperatorRequest, points: "Points") -> float:
+    async def _add_stored(self, operator: Operator, points: "Points") -> float:
         """Returns the time from which on all runs were read."""
         oldest = float(points.times[0])
 
@@ -124,11 +123,9 @@ class MetricsRoute:
             oldest = read_seconds(run.started_at)
             points.add_run(run)
 
-        reader = RecordReader(request.principal.id, (), request.rights.watch)
         since = format_time(points.times[0])
-        is_complete = await self._permissions.records.visit_runs(
-            RunQuery(reader=reader, since=since, agent=points.agent, limit=MAX_RUNS), add
-        )
+        query = RunQuery(since=since, agent=points.agent, limit=MAX_RUNS)
+        is_complete = await self._operations.visit_runs(operator, query, add)
         return points.times[0] if is_complete else oldest
 
 

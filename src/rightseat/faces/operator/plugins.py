@@ -24,24 +24,14 @@ from rightseat.core.model import Model
 from rightseat.core.runtime import Runtime
 from rightseat.core.stream import codec
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
-from rightseat.faces.operator.permissions import forbid
 from rightseat.faces.operator.requests import OperatorRequest, Routes
-from rightseat.operations.activity import PluginActivity
-from rightseat.operations.workbench import (
-    FlowNotRunnable,
-    PluginExists,
-    PluginFolderMissing,
-    PluginNotFound,
-    PluginReport,
-    PluginWorkbench,
-)
+from rightseat.operations.plugin_operations import MAX_ID_CHARS, PluginOperations
+from rightseat.operations.workbench import FlowNotRunnable
 
 logger = logging.getLogger(__name__)
 
 NDJSON = "application/x-ndjson"
 MAX_QUESTION_CHARS = 20_000
-MAX_ID_CHARS = 100
 DRY_RUN_TIMEOUT_S = 300.0
 PLAIN_HEADERS = {"x-content-type-options": "nosniff", "content-security-policy": "sandbox; default-src 'none'"}
 
@@ -97,8 +87,9 @@ class NewPluginBody(msgspec.Struct):
 class PluginRoutes:
     """`is_editing`: authors may save files."""
 
-    def __init__(self, runtime: Runtime, *, is_editing: bool) -> None:
+    def __init__(self, runtime: Runtime, plugins: PluginOperations, *, is_editing: bool) -> None:
         self._runtime = runtime
+        self._plugins = plugins
         self._is_editing = is_editing
 
     def routes(self) -> Routes:
@@ -114,47 +105,39 @@ class PluginRoutes:
         }
 
     async def list(self, request: OperatorRequest) -> Response:
-        check_watching(request)
-        found: dict[str, PluginReport] = {}
-        for workbench in self._runtime.workbenches:
-            for report in await workbench.list_reports():
-                found.setdefault(report.id, report)
-        return json_response([found[id] for id in sorted(found)])
+        return json_response(await self._plugins.list_reports(request.operator))
 
     async def show(self, request: OperatorRequest) -> Response:
-        check_watching(request)
-        workbench = await self._find(request.id("plugin"))
-        return json_response(await workbench.report(request.id("plugin")))
+        return json_response(await self._plugins.report(request.operator, request.id("plugin")))
 
     async def read(self, request: OperatorRequest) -> Response:
         """The text of a file, with its ETag."""
-        check_authoring(request)
-        plugin, path = request.id("plugin"), request.id("path")
-        found = await (await self._find(plugin)).read_file(plugin, path)
+        found = await self._plugins.read_file(request.operator, request.id("plugin"), request.id("path"))
         headers = {**PLAIN_HEADERS, "etag": f'"{found.etag}"', "x-editable": "1" if found.editable else "0"}
         return Response(found.text, headers=headers, media_type="text/plain; charset=utf-8")
 
     async def check(self, request: OperatorRequest) -> Response:
-        check_authoring(request)
+        request.operator.check_all("author")
         draft = request.read(Draft)
-        return json_response(await (await self._find(draft.plugin)).check(draft.plugin, draft.files))
+        return json_response(await self._plugins.check(request.operator, draft.plugin, draft.files))
 
     async def cases(self, request: OperatorRequest) -> Response:
-        check_authoring(request)
+        request.operator.check_all("author")
         draft = request.read(Draft)
-        return json_response(await (await self._find(draft.plugin)).run_cases(draft.plugin, draft.files))
+        return json_response(await self._plugins.run_cases(request.operator, draft.plugin, draft.files))
 
     async def try_flow(self, request: OperatorRequest) -> Response:
         """The events of the dry run as they come, one JSON object for each line. It ends with its client.
 
         The run has no thread and no log, so it cannot be followed by another request.
         """
-        check_authoring(request)
+        request.operator.check_all("author")
         wanted = request.read(DryRun)
-        workbench = await self._find(wanted.plugin)
         model = self._model(wanted.model)
+        events = await self._plugins.try_flow(
+            request.operator, wanted.plugin, wanted.files, wanted.flow, wanted.question, model
+        )
         ask = Ask(messages=(Message("user", (Text(wanted.question),)),), agent="", principal=request.principal)
-        events = workbench.try_flow(wanted.plugin, wanted.files, wanted.flow, wanted.question, request.principal, model)
         slot = await self._runtime.admission.admit(ask)
         slot.activate()
         try:
@@ -167,50 +150,24 @@ class PluginRoutes:
     async def save(self, request: OperatorRequest) -> Response:
         """Saves a file and loads its plugin anew. `?force=1` saves a file that has errors."""
         self._check_editing(request)
-        plugin, path = request.id("plugin"), request.id("path")
-        etag = read_precondition(request.http.headers)
-        workbench, text = await self._find(plugin), request.read(NewText).text
+        etag, text = read_precondition(request.http.headers), request.read(NewText).text
         is_forced = request.http.query_params.get("force") == "1"
-        saved = await workbench.save_file(plugin, path, text, etag, allow_errors=is_forced)
-        write_line("%s saved %s of plugin %s", request.principal.id, path, plugin)
-        self._announce(saved.plugin)
+        saved = await self._plugins.save_file(
+            request.operator, request.id("plugin"), request.id("path"), text, etag, allow_errors=is_forced
+        )
         return json_response(saved.plugin, headers={"etag": f'"{saved.etag}"'})
 
     async def create(self, request: OperatorRequest) -> Response:
         """Creates a plugin, and loads it."""
         self._check_editing(request)
         wanted = request.read(NewPluginBody)
-        if await self._locate(wanted.id.lower()) is not None:
-            raise PluginExists(wanted.id)
-        for workbench in self._runtime.workbenches:
-            if await asyncio.to_thread(workbench.can_create):
-                created = await workbench.create_plugin(wanted.id, wanted.openapi)
-                write_line("%s created plugin %s", request.principal.id, created.plugin.id)
-                self._announce(created.plugin)
-                return json_response(created, status=201)
-        raise PluginFolderMissing
+        return json_response(await self._plugins.create_plugin(request.operator, wanted.id, wanted.openapi), status=201)
 
     def _check_editing(self, request: OperatorRequest) -> None:
         """Raises `InsufficientScope` and `EditingOff`."""
-        check_authoring(request)
+        request.operator.check_all("author")
         if not self._is_editing:
             raise EditingOff
-
-    def _announce(self, report: PluginReport) -> None:
-        self._runtime.activity.change_plugin(PluginActivity(report.id, report.digest, len(report.problems)))
-
-    async def _find(self, plugin: str) -> PluginWorkbench:
-        """Raises `PluginNotFound`."""
-        found = await self._locate(plugin)
-        if found is None:
-            raise PluginNotFound(plugin[:MAX_ID_CHARS])
-        return found
-
-    async def _locate(self, plugin: str) -> PluginWorkbench | None:
-        for workbench in self._runtime.workbenches:
-            if await asyncio.to_thread(workbench.has_plugin, plugin):
-                return workbench
-        return None
 
     def _model(self, name: str | None) -> Model | None:
         if name is None:
@@ -268,15 +225,3 @@ def read_precondition(headers: Headers) -> str | None:
 
 def write_failure(code: str, message: str) -> bytes:
     return codec.encode(RunFailed(code, message)) + b"\n"
-
-
-def check_watching(request: OperatorRequest) -> None:
-    """Authors see the same as watchers. Raises `InsufficientScope`."""
-    if request.rights.watch is not None and request.rights.author is not None:
-        forbid("watch", "*")
-
-
-def check_authoring(request: OperatorRequest) -> None:
-    """Raises `InsufficientScope`."""
-    if request.rights.author is not None:
-        forbid("author", "*")

@@ -1,13 +1,12 @@
-"""Reads the query of a list: what is wanted, and whose data the request may see in it."""
+"""Reads the query of a list: what is wanted. `operations.service` decides what the request may see of it."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 
 from rightseat.core.errors import BadRequest
 from rightseat.faces._shared.responses import read_number
-from rightseat.faces.operator.permissions import forbid, intersect
 from rightseat.faces.operator.requests import OperatorRequest
-from rightseat.operations.records import RecordReader, RunQuery, ThreadQuery
+from rightseat.operations.records import RunQuery, ThreadQuery
 
 MAX_ROWS = 200  # in one page
 DEFAULT_ROWS = 50
@@ -17,12 +16,11 @@ ARCHIVED = {"false": False, "true": True, "all": None}
 
 
 def read_thread_query(request: OperatorRequest) -> ThreadQuery:
-    """Raises `BadRequest`, and `InsufficientScope` for threads of others that the request may not see or search."""
+    """Raises `BadRequest`."""
     query = request.http.query_params
     words = query.get("q", "").strip() or None
     archived = read_choice(query, "archived", ARCHIVED) or "false"
     return ThreadQuery(
-        reader=read_reader(request, is_search=words is not None),
         user=read_owner(request),
         agent=query.get("agent"),
         archived=ARCHIVED[archived],
@@ -36,10 +34,9 @@ def read_thread_query(request: OperatorRequest) -> ThreadQuery:
 
 
 def read_run_query(request: OperatorRequest) -> RunQuery:
-    """Raises as `read_thread_query`."""
+    """Raises `BadRequest`."""
     query = request.http.query_params
     return RunQuery(
-        reader=read_reader(request),
         user=read_owner(request),
         thread=query.get("thread"),
         agent=query.get("agent"),
@@ -55,20 +52,6 @@ def read_owner(request: OperatorRequest) -> str | None:
     """The user whose data is wanted; None for that of all users. By default it is the one who asks."""
     owner = request.http.query_params.get("owner", request.principal.id)
     return None if owner == EVERYONE else owner
-
-
-def read_reader(request: OperatorRequest, *, is_search: bool = False) -> RecordReader:
-    """Without `owner` only one's own data is listed, whatever the rights are. A search finds only what may be read."""
-    principal, rights = request.principal, request.rights
-    if read_owner(request) == principal.id:
-        return RecordReader(principal.id, principal.agents)
-    agent = request.http.query_params.get("agent", "*")
-    if rights.watch == ():
-        forbid("watch", agent)
-    others = intersect(rights.watch, rights.read) if is_search else rights.watch
-    if others == ():
-        forbid("read", agent)
-    return RecordReader(principal.id, principal.agents, others)
 
 
 def read_choice(query: Mapping[str, str], name: str, known: Collection[str]) -> str | None:

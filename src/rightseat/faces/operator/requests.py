@@ -7,10 +7,10 @@ from typing import TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rightseat.access.scopes import OperatorRights
 from rightseat.core.ask import Principal
-from rightseat.core.errors import BadRequest, OriginNotAllowed, RightseatError
+from rightseat.core.errors import BadRequest, OriginNotAllowed
 from rightseat.faces._shared.responses import decode_body
+from rightseat.operations.rights import Operator, OperatorRights
 
 T = TypeVar("T")
 
@@ -22,12 +22,18 @@ MARK = "x-rightseat"
 
 @dataclass(frozen=True, slots=True)
 class OperatorRequest:
-    """`rights` are those that the credential has for the data of other users."""
-
-    principal: Principal
-    rights: OperatorRights
+    operator: Operator
     body: bytes
     http: Request
+
+    @property
+    def principal(self) -> Principal:
+        return self.operator.principal
+
+    @property
+    def rights(self) -> OperatorRights:
+        """Those that the credential has for the data of other users."""
+        return self.operator.rights
 
     def id(self, name: str) -> str:
         """An id in the path."""
@@ -42,11 +48,6 @@ class OperatorRequest:
 Operation = Callable[[OperatorRequest], Awaitable[Response]]
 Routes = Mapping[tuple[str, str], Operation]
 """(method, path) → operation."""
-
-
-class OperatorNotFound(RightseatError):
-    code = "not_found"
-    status = 404
 
 
 def check_same_origin(request: Request) -> None:

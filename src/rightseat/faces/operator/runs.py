@@ -1,6 +1,7 @@
 """Agents, and their runs: start, list, read, stop."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Literal
 
@@ -21,14 +22,13 @@ from rightseat.faces._shared.lost_log import read_entries
 from rightseat.faces._shared.pieces_response import PiecesResponse
 from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
-from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.entries import join_entries, write_entry
-from rightseat.faces.operator.permissions import Permissions
 from rightseat.faces.operator.queries import read_run_query
-from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import RunLine, StartedRun, StoppedRun, build_run_line
-from rightseat.faces.operator.run_pages import list_runs
 from rightseat.faces.operator.span_line import SpanLine, TotalsLine, build_span_lines, build_totals
+from rightseat.operations.rights import OperatorNotFound
+from rightseat.operations.service import Operations
 from rightseat.wire.json_pieces import encode_pieces, join_pieces
 
 MAX_ENTRIES = 5000  # in one page
@@ -79,10 +79,11 @@ class RunDetails(RunLine, frozen=True, kw_only=True):
 
 
 class RunRoutes:
-    def __init__(self, runtime: Runtime, auth: RouteAuth, permissions: Permissions) -> None:
+    def __init__(self, runtime: Runtime, auth: RouteAuth, operations: Operations) -> None:
         self._runtime = runtime
         self._auth = auth
-        self._permissions = permissions
+        self._operations = operations
+        self._prices = operations.prices
 
     def routes(self) -> Routes:
         return {
@@ -140,35 +141,31 @@ class RunRoutes:
 
     async def list(self, request: OperatorRequest) -> Response:
         """Stored runs, and the last transient runs of this process."""
-        transient = self._runtime.transient_runs
-        page = await list_runs(self._permissions.records, transient, read_run_query(request))
-        lines = [
-            build_run_line(run, self._runtime.prices, is_kept=transient is None or transient.find(run.id) is None)
-            for run in page.rows
-        ]
+        page = await self._operations.list_runs(request.operator, read_run_query(request))
+        lines = [build_run_line(one.record, self._prices, is_kept=one.is_kept) for one in page.rows]
         return json_response(RunPage(lines, page.next))
 
     async def show(self, request: OperatorRequest) -> Response:
         """The run with its spans, and the sums over them. Of a run in progress, those so far."""
-        if transient := self._permissions.find_transient_run(request, request.id("run")):
-            line = build_run_line(transient.record, self._runtime.prices, is_kept=False)
+        with suppress(OperatorNotFound):
+            transient = self._operations.find_transient_run(request.operator, request.id("run"))
+            line = build_run_line(transient.record, self._prices, is_kept=False)
             return self._describe(line, transient.events, transient.recorder.history)
-        found, run = await self._permissions.find_run(request, request.id("run"))
+        found, run = await self._operations.find_run(request.operator, request.id("run"))
         events = await self._events(run.id)
         failure = events[-1] if found.has_words and events and isinstance(events[-1], RunFailed) else None
-        line = build_run_line(run, self._runtime.prices, failure)
+        line = build_run_line(run, self._prices, failure)
         downgraded = events[0].downgraded if events and isinstance(events[0], RunStarted) else None
         line = msgspec.structs.replace(line, downgraded=downgraded)
         return self._describe(line, events, SpanHistory(events))
 
     def _describe(self, line: RunLine, events: Iterable[Event], history: SpanHistory) -> Response:
-        totals = build_totals(history, self._runtime.prices)
+        totals = build_totals(history, self._prices)
         known = msgspec.structs.asdict(add_totals(line, totals))
         return json_response(RunDetails(**known, spans=build_span_lines(events), totals=totals))
 
     async def entries(self, request: OperatorRequest) -> Response:
-        found, run = await self._permissions.find_run(request, request.id("run"))
-        self._permissions.check_words(request, found)
+        _, run = await self._operations.find_run(request.operator, request.id("run"), is_opened=True)
         query = request.http.query_params
         limit = min(read_number(query, "limit", MAX_ENTRIES), MAX_ENTRIES)
         entries = join_entries(await read_entries(self._runtime, run.id, query.get("after")), limit)
@@ -178,23 +175,20 @@ class RunRoutes:
         return PiecesResponse(join_pieces(lines), media_type=NDJSON)
 
     async def stop(self, request: OperatorRequest) -> Response:
-        found, run = await self._permissions.find_run(request, request.id("run"), "act")
-        is_stopped = await self._runtime.stop(found.thread.id, found.principal, run.id)
-        if is_stopped and not found.is_own:
-            write_line("%s stopped run %s of %s", request.principal.id, run.id, found.principal.id)
-        return json_response(StoppedRun(is_stopped))
+        return json_response(StoppedRun(await self._operations.stop_run(request.operator, request.id("run"))))
 
     async def file(self, request: OperatorRequest) -> Response:
         """`?as=page` shows an HTML file in a sandbox."""
         name, is_page = request.id("file"), request.http.query_params.get("as") == "page"
         try:
             return await files.make_file_response(self._runtime, name, request.principal, is_page=is_page)
-        except files.FileNotFound:
-            owner = await self._permissions.find_file_owner(request, files.id_of(name))
-            if owner is None:
-                raise
+        except files.FileNotFound as missing:
+            try:
+                owner = await self._operations.find_file_owner(request.operator, files.id_of(name))
+            except OperatorNotFound:
+                raise missing from None
             response = await files.make_file_response(self._runtime, name, owner, is_page=is_page)
-            self._permissions.record_download(request, files.id_of(name), owner)
+            self._operations.record_download(request.operator, files.id_of(name), owner)
             return response
 
     async def _events(self, run_id: str) -> Sequence[Event]:

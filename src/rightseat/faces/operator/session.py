@@ -14,9 +14,9 @@ from rightseat.access.sign_in.refusal import SignInRefused
 from rightseat.access.sign_in.service import SignIn
 from rightseat.config import FILE
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.own_server import OwnServer
+from rightseat.operations.audit_lines import write_line
 
 logger = logging.getLogger(__name__)
 

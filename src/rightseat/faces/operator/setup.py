@@ -18,13 +18,13 @@ from rightseat.config.starter import create_file
 from rightseat.config.urls import is_loopback
 from rightseat.core.errors import BadRequest, ConfigError, RightseatError
 from rightseat.faces._shared.responses import json_response
-from rightseat.faces.operator.audit_lines import write_line
 from rightseat.faces.operator.health import STATES, CheckState, FixLine, describe_fix
 from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.health.finding import CheckOutcome
 from rightseat.health.local_models import ModelChoice, UnknownChoice, find_choices, write_choice
 from rightseat.health.own_server import OwnServer
 from rightseat.health.starter_trial import check_starter, try_starter
+from rightseat.operations.audit_lines import write_line
 
 CODE_HEADER = "x-rightseat-setup"
 FILE_MODE = 0o600

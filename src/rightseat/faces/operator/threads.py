@@ -6,18 +6,16 @@ import msgspec
 from starlette.responses import Response
 
 from rightseat.core.ask import includes_agent
-from rightseat.core.errors import ThreadNotFound
 from rightseat.core.messages import Message
-from rightseat.core.read_limits import hold_read
 from rightseat.core.runtime import Runtime
 from rightseat.core.types import JsonValue
 from rightseat.faces._shared.responses import json_response
 from rightseat.faces.operator.approvals import ApprovalLine, describe_approval
-from rightseat.faces.operator.permissions import Permissions, VisibleThread
-from rightseat.faces.operator.queries import MAX_ROWS, read_thread_query
-from rightseat.faces.operator.requests import OperatorNotFound, OperatorRequest, Routes
+from rightseat.faces.operator.queries import read_thread_query
+from rightseat.faces.operator.requests import OperatorRequest, Routes
 from rightseat.faces.operator.run_line import RunLine, RunTokens, build_run_line
-from rightseat.operations.records import MAX_TOTAL, FileRow, RunQuery, RunRecord, ThreadRow
+from rightseat.operations.records import MAX_TOTAL, FileRow, ThreadRow
+from rightseat.operations.service import Operations
 
 
 class ThreadChange(msgspec.Struct):
@@ -67,9 +65,9 @@ class ThreadDetails(msgspec.Struct, frozen=True):
 
 
 class ThreadRoutes:
-    def __init__(self, runtime: Runtime, permissions: Permissions) -> None:
+    def __init__(self, runtime: Runtime, operations: Operations) -> None:
         self._runtime = runtime
-        self._permissions = permissions
+        self._operations = operations
 
     def routes(self) -> Routes:
         return {
@@ -80,58 +78,40 @@ class ThreadRoutes:
         }
 
     async def list(self, request: OperatorRequest) -> Response:
-        await hold_read()
-        page = await self._permissions.records.threads(read_thread_query(request))
+        page = await self._operations.list_threads(request.operator, read_thread_query(request))
         lines = [build_thread_line(row, has_words=may_read(request, row)) for row in page.rows]
         is_exact = page.total is not None and page.total < MAX_TOTAL
         return json_response(ThreadPage(lines, page.next, page.total, is_exact))
 
     async def show(self, request: OperatorRequest) -> Response:
         """Without the right to read it has neither name nor messages, state, files or texts of questions."""
-        found = await self._permissions.open_thread(request, request.id("thread"))
-        thread, has_words = found.thread, found.has_words
-        row = await self._permissions.records.thread(thread.id)
-        if row is None:
-            raise OperatorNotFound("There is no such thread.")
+        opened = await self._operations.open_thread(request.operator, request.id("thread"))
+        found, prices = opened.found, self._operations.prices
         return json_response(
             ThreadDetails(
-                thread=build_thread_line(row, has_words=has_words),
-                readable=has_words,
-                messages=thread.messages if has_words else (),
-                state=thread.state if has_words else None,
-                runs=[build_run_line(run, self._runtime.prices) for run in await self._list_runs(thread.id)],
-                pending=await self._describe_pending(request, found),
-                files=await self._permissions.records.files(thread.id) if has_words else (),
+                thread=build_thread_line(opened.row, has_words=found.has_words),
+                readable=found.has_words,
+                messages=found.thread.messages if found.has_words else (),
+                state=found.thread.state if found.has_words else None,
+                runs=[build_run_line(run, prices) for run in opened.runs],
+                pending=[
+                    describe_approval(
+                        one,
+                        found.principal.id,
+                        has_words=found.has_words or includes_agent(request.rights.act, one.agent),
+                    )
+                    for one in opened.pending
+                ],
+                files=opened.files,
             )
         )
 
-    async def _list_runs(self, thread_id: str) -> Sequence[RunRecord]:
-        """The oldest first."""
-        page = await self._permissions.records.runs(RunQuery(thread=thread_id, limit=MAX_ROWS))
-        found = [*page.rows]
-        while page.next is not None:
-            page = await self._permissions.records.runs(RunQuery(thread=thread_id, limit=MAX_ROWS, after=page.next))
-            found += page.rows
-        return found[::-1]
-
-    async def _describe_pending(self, request: OperatorRequest, found: VisibleThread) -> Sequence[ApprovalLine]:
-        pending = await self._runtime.pending(found.principal, found.thread.id)
-        return [
-            describe_approval(
-                one,
-                found.principal.id,
-                has_words=found.has_words or includes_agent(request.rights.act, one.agent),
-            )
-            for one in pending
-        ]
-
     async def change(self, request: OperatorRequest) -> Response:
         """Only one's own: no right includes the threads of others."""
-        thread_id, wanted, records = request.id("thread"), request.read(ThreadChange), self._permissions.records
-        await self._runtime.change(thread_id, request.principal, name=wanted.name, archived=wanted.archived)
-        row = await records.thread(thread_id)
-        if row is None:
-            raise ThreadNotFound(thread_id)
+        wanted = request.read(ThreadChange)
+        row = await self._operations.change_thread(
+            request.operator, request.id("thread"), name=wanted.name, archived=wanted.archived
+        )
         return json_response(build_thread_line(row, has_words=True))
 
     async def delete(self, request: OperatorRequest) -> Response:

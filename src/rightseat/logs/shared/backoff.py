@@ -4,7 +4,7 @@ import logging
 import math
 import random
 
-from rightseat.core.outages import REPEAT_INTERVAL_S
+from rightseat.outages import REPEAT_INTERVAL_S
 
 logger = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from math import ceil
 
-from rightseat.core.text import one_line, truncate
 from rightseat.plugins.charts.scales import Scale, format_number
+from rightseat.text import one_line, truncate
 
 FONT = "system-ui, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', 'PingFang SC', 'Microsoft YaHei', sans-serif"
 TEXT_COLOR, LABEL_COLOR, AXIS_COLOR, GRID_COLOR = "#1f2933", "#5f6b7a", "#8a94a3", "#e5e9ef"

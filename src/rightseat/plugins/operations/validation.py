@@ -7,10 +7,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
 from rightseat.json_schema.cost import MAX_VISITS, SchemaCost, SchemaTooCostly
 from rightseat.plugins.definition import Schema
+from rightseat.text import truncate
 
 LINEAR_REGEX = jsonschema_rs.RegexOptions()
 MAX_TEXT_CHARS = 100_000

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping
 
 from rightseat.core.errors import BadQuery
-from rightseat.core.text import truncate_with_length
 from rightseat.core.types import JsonValue
 from rightseat.plugins.definition import Plugin, Step
 from rightseat.plugins.expressions import prompts, templates
@@ -17,6 +16,7 @@ from rightseat.plugins.sql.databases import BoundDatabase, Databases
 from rightseat.plugins.sql.dialects import QueryResult
 from rightseat.plugins.sql.functions import StatementRefused
 from rightseat.plugins.sql.rows import to_objects
+from rightseat.text import truncate_with_length
 
 DEFAULT_MAX_ROWS = 500
 DEFAULT_TIMEOUT_S = 30.0

@@ -16,6 +16,8 @@ from rightseat.config import Access, ConfiguredPart, Server
 from rightseat.core.model import Chunk, Prompt, StopChunk, TextChunk
 from rightseat.core.runtime import Runtime
 from rightseat.faces import copilotkit
+from rightseat.operations.own_threads import OwnThreads
+from rightseat.operations.store import store_of
 from tests.faces.copilotkit.serving import Way
 
 BASE = "/copilotkit"
@@ -23,9 +25,17 @@ ALICE, BOB = {"x-api-key": "key-alice"}, {"x-api-key": "key-bob"}
 KEYS = Access.model_validate({"keys": [{"name": name, "key": f"key-{name}"} for name in ("alice", "bob")]})
 
 
-def app(runtime: Runtime, way: Way = "ours", *, access: Access | None = None, **options: Any) -> FastAPI:
+def app(
+    runtime: Runtime, way: Way = "ours", *, access: Access | None = None, can_search: bool = True, **options: Any
+) -> FastAPI:
     part = ConfiguredPart("faces", "copilotkit", copilotkit, copilotkit.Options(**options))
-    assembly = Assembly(runtime, [part], authenticator=build_authenticator(access or Access()))
+    records = store_of(runtime.threads).records if can_search else None
+    assembly = Assembly(
+        runtime,
+        [part],
+        authenticator=build_authenticator(access or Access()),
+        own_threads=OwnThreads(records) if records is not None else None,
+    )
     if way == "ours":
         return application(assembly, Server())
     somebodys = FastAPI()

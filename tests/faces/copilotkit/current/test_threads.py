@@ -134,10 +134,7 @@ async def test_a_search_comes_in_pages_and_skips_archived_threads(serve: Serve) 
 
 
 async def test_a_store_that_cannot_search_says_so(serve: Serve) -> None:
-    served = runtime()
-    served.records = None
-
-    async with serve(app(served)) as url, visiting(url) as client:
+    async with serve(app(runtime(), can_search=False)) as url, visiting(url) as client:
         answer = await client.get("/threads", params={"search": "hi"})
 
     assert answer.status_code == 400

@@ -17,7 +17,8 @@ from rightseat.faces._shared.queued_start import start_connected
 from rightseat.faces._shared.responses import json_response, read_number
 from rightseat.faces.copilotkit.current.routing import OperationRequest, RouteNotFound, Routes
 from rightseat.faces.copilotkit.current.runs import RunOperations
-from rightseat.operations.records import Page, RecordReader, ThreadQuery, ThreadRow
+from rightseat.operations.own_threads import OwnThreads
+from rightseat.operations.records import Page, ThreadRow
 from rightseat.wire.agui import write_stored_message
 from rightseat.wire.agui.versions import read_version
 
@@ -31,8 +32,11 @@ class NotAllowed(RightseatError):
 
 
 class ThreadOperations:
-    def __init__(self, runtime: Runtime, runs: RunOperations) -> None:
+    """`own_threads` searches the threads of a user; None if the store cannot."""
+
+    def __init__(self, runtime: Runtime, runs: RunOperations, own_threads: OwnThreads | None = None) -> None:
         self._runtime = runtime
+        self._own_threads = own_threads
         self._runs = runs
 
     def routes(self) -> Routes:
@@ -78,22 +82,17 @@ class ThreadOperations:
         limit: int,
         after: ThreadCursor | None,
     ) -> Page[Summary]:
-        """The principal's threads with these words in their names or messages.
-
-        A page may have fewer threads than `limit`, and still a next page: the search has a time limit.
-        """
-        if self._runtime.records is None:
+        """As `OwnThreads.search`."""
+        if self._own_threads is None:
             raise BadRequest("The thread store of this server does not support `search`. Use the store `sql`.")
-        query = ThreadQuery(
-            reader=RecordReader(principal.id, principal.agents),
-            user=principal.id,
+        page = await self._own_threads.search(
+            principal,
+            words,
             agent=agent,
             archived=None if archived else False,
-            words=words,
             after=None if after is None else str(after),
             limit=max(1, limit),
         )
-        page = await self._runtime.records.threads(query)
         return Page([summarize(row) for row in page.rows], page.next)
 
     async def clear(self, request: OperationRequest) -> Response:

@@ -17,7 +17,6 @@ from rightseat.core.ask import Ask, Principal, Topics
 from rightseat.core.errors import RightseatError
 from rightseat.core.events import Event
 from rightseat.core.log import Entry
-from rightseat.core.read_limits import pace_body
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.queued_start import start_connected, stream_started
@@ -42,6 +41,7 @@ from rightseat.faces.copilotkit.graphql.query_errors import write_invalid, write
 from rightseat.faces.copilotkit.graphql.request import GraphQLRequest
 from rightseat.faces.copilotkit.graphql.schema import schema
 from rightseat.faces.copilotkit.graphql.values import Value
+from rightseat.limits.read_limits import pace_body
 from rightseat.wire import multipart
 
 CHARACTERS_PER_CONTAINER = 2

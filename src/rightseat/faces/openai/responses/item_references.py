@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import msgspec
 
 from rightseat.core.ask import Principal
-from rightseat.core.body_pace import FREE_CONTAINERS
-from rightseat.core.read_limits import pace_body, receive_bytes
 from rightseat.faces._shared.responses import BYTES_PER_CONTAINER
 from rightseat.faces.openai.errors import InvalidRequest
 from rightseat.faces.openai.responses.conversation_store import ConversationStore
 from rightseat.faces.openai.responses.input_items import Item, Reference
 from rightseat.faces.openai.responses.response_store import ResponseItems, ResponseStore, response_of_item
+from rightseat.limits.body_pace import FREE_CONTAINERS
+from rightseat.limits.read_limits import pace_body, receive_bytes
 
 MAX_REFERENCES = 1000
 """In one request. Clients of OpenAI refer to each item of a conversation once; longer ones name the last response."""

@@ -9,13 +9,13 @@ import msgspec
 
 from rightseat.core.ask import Context
 from rightseat.core.errors import RightseatError
-from rightseat.core.text import truncate
 from rightseat.core.types import JSON_ERRORS, JsonValue
 from rightseat.faces.openbb.citations.sources import CitationSource
 from rightseat.faces.openbb.prompt.results import fence, render
 from rightseat.faces.openbb.request.types import ContextItem, Data, DataItem, Query
 from rightseat.faces.openbb.session import Session
 from rightseat.faces.openbb.tools import skills
+from rightseat.text import truncate
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadRequest
-from rightseat.core.text import truncate
 from rightseat.faces.openbb.request.types import Query, Widget
 from rightseat.faces.openbb.tools.functions import Arguments, StatusStep, WorkspaceFunction, schema
 from rightseat.faces.openbb.tools.tool_names import UniqueNames
 from rightseat.faces.openbb.tools.widgets import GET_WIDGET_DATA, MAX_WIDGET_TOOLS, WidgetTool, visible_widgets
+from rightseat.text import truncate
 
 logger = logging.getLogger(__name__)
 

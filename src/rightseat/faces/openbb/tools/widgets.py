@@ -10,11 +10,11 @@ from typing import Any
 
 from rightseat.core.ask import ToolOffer
 from rightseat.core.errors import BadRequest
-from rightseat.core.text import truncate
 from rightseat.core.types import JsonValue
 from rightseat.faces.openbb.request.types import Param, Query, Widget
 from rightseat.faces.openbb.tools.functions import Arguments, StatusStep, WorkspaceFunction, schema
 from rightseat.faces.openbb.tools.tool_names import UniqueNames
+from rightseat.text import truncate
 
 GET_WIDGET_DATA = "get_widget_data"
 GET_OPTIONS = "get_params_options"

@@ -12,7 +12,6 @@ from rightseat.core.errors import LimitExceeded
 from rightseat.core.events import Custom, Event, ModelResponseEnded, TextDelta
 from rightseat.core.stream.framer import frame
 from rightseat.core.stream.reducer import Reducer
-from rightseat.core.text import truncate
 from rightseat.core.tracing import SpanScope
 from rightseat.core.types import JsonValue
 from rightseat.json_schema import SchemaValidator, check_schema
@@ -29,6 +28,7 @@ from rightseat.plugins.loading.fields import Fields
 from rightseat.plugins.loading.nodes import DiagnosticReport
 from rightseat.plugins.model_calls import ModelRequest
 from rightseat.plugins.results import SchemaMismatch, StepProblem, StepResult, StepUsage
+from rightseat.text import truncate
 
 OUTCOME = "flow.outcome"
 """The name of the last event of a stream, which carries the outcome of the step and does not leave the flow."""

@@ -3,7 +3,7 @@
 import asyncio
 from contextvars import ContextVar
 
-from rightseat.core.shared_timers import SharedTimers
+from rightseat.shared_timers import SharedTimers
 
 STREAM: ContextVar[str] = ContextVar("stream", default="none")
 

@@ -1,6 +1,6 @@
 """Truncation of text."""
 
-from rightseat.core.text import one_line, truncate, truncate_with_length
+from rightseat.text import one_line, truncate, truncate_with_length
 
 
 def test_a_text_that_fits_is_unchanged() -> None:

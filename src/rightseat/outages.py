@@ -4,19 +4,15 @@ A database that is away for a minute fails hundreds of statements. The log has o
 with a count every 30 seconds, and one line when it is over.
 """
 
-import errno
 import logging
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from rightseat.core.errors import LogUnreachable, RightseatError, StorageFull, StoreUnreachable
+from rightseat.core.errors import LogUnreachable, StoreUnreachable
+from rightseat.core.full_storage import find_causes, is_full_error
 
 REPEAT_INTERVAL_S = 30.0
-FULL_ERRNOS = (errno.ENOSPC, errno.EDQUOT)
-FULL_SQLITE_CODES = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
-DISK_FULL_SQLSTATE = "53100"
 OUTAGE_SQLSTATES = ("08", "53", "57P", "25006")
 """Of PostgreSQL: no connection, no resources, a shutdown, a database that is read-only."""
 
@@ -61,52 +57,18 @@ class OutageLog:
             self._logger.info(text, self._name, self._clock() - since, failures)
 
 
-def is_storage_full(error: BaseException) -> bool:
-    """Whether the disk of a file or of a database is full. SQLite calls a disk that fails an I/O error, often for the
-    same reason."""
-    return any(map(_is_storage_full, _causes(error)))
-
-
-def explain_full_storage(error: Exception) -> Exception:
-    """`StorageFull` instead of the error of a library."""
-    if isinstance(error, RightseatError) or not is_storage_full(error):
-        return error
-    full = StorageFull()
-    full.__cause__ = error
-    return full
-
-
 def find_outage(error: BaseException) -> str | None:
     """The cause, in a line, if the error is that of a dependency that is away or full; None for any other error."""
-    for link in _causes(error):
-        if _is_storage_full(link):
+    for link in find_causes(error):
+        if is_full_error(link):
             return "the disk is full, or fails"
         if isinstance(link, StoreUnreachable | LogUnreachable) or _is_connection_error(link):
             return (str(link).strip() or type(link).__name__).splitlines()[0]
     return None
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, the driver's error that SQLAlchemy has wrapped (`orig`), and those that caused it."""
-    while error is not None:
-        yield error
-        original = getattr(error, "orig", None)
-        error = original if isinstance(original, BaseException) else error.__cause__
-
-
-def _is_storage_full(error: BaseException) -> bool:
-    match error:
-        case StorageFull():
-            return True
-        case OSError():
-            return error.errno in FULL_ERRNOS
-        case sqlite3.Error():
-            return getattr(error, "sqlite_errorcode", 0) & 0xFF in FULL_SQLITE_CODES
-    return getattr(error, "sqlstate", None) == DISK_FULL_SQLSTATE
-
-
 def _is_connection_error(error: BaseException) -> bool:
-    """By what all drivers have in common: the core imports none."""
+    """By what all drivers have in common: none is imported here."""
     if getattr(error, "connection_invalidated", False):
         return True
     sqlstate = getattr(error, "sqlstate", None)

@@ -7,11 +7,8 @@ import pytest
 
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.messages import user
-from rightseat.core.runtime import Runtime
-from rightseat.engines.local import LocalEngine
-from rightseat.faces.operator import new_runs
-from rightseat.faces.operator.new_runs import NewRuns
-from rightseat.logs.memory import MemoryLog
+from rightseat.operations import new_runs
+from rightseat.operations.new_runs import NewRuns
 from rightseat.operations.records import Page, RunQuery, RunRecord
 from rightseat.stores.databases import connect
 from rightseat.stores.memory import MemoryThreads
@@ -42,8 +39,7 @@ async def fleet(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[NewRuns,
         url = await stack.enter_async_context(migrated_database())
         own, other = [await stack.enter_async_context(SqlThreads(connect(url))) for _ in range(2)]
         counted = CountingRecords(own)
-        runtime = Runtime({}, log=MemoryLog(), threads=own, engine=LocalEngine(), records=own.records)
-        yield NewRuns(runtime), counted, other
+        yield NewRuns(own.records, is_alone=own.reap_every is None), counted, other
 
 
 async def claim(threads: SqlThreads, thread: str) -> None:
@@ -99,9 +95,8 @@ async def test_more_runs_than_are_looked_at_wake_every_follower(monkeypatch: pyt
 
 async def test_where_only_this_process_starts_runs_nothing_is_asked() -> None:
     threads = MemoryThreads()
-    runtime = Runtime({}, log=MemoryLog(), threads=threads, engine=LocalEngine(), records=threads.records)
     woken: list[str | None] = []
-    async with NewRuns(runtime).following(woken.append):
+    async with NewRuns(threads.records, is_alone=threads.reap_every is None).following(woken.append):
         await threads.claim(Ask(messages=(user("Hi"),), principal=ANNA))
         await settle()
 

@@ -11,7 +11,8 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from rightseat.core.errors import BadRequest, StorageFull, StoreUnreachable
-from rightseat.core.outages import OutageLog, explain_full_storage, find_outage, is_storage_full
+from rightseat.core.full_storage import explain_full_storage, is_storage_full
+from rightseat.outages import OutageLog, find_outage
 from rightseat.sqlite_writer import SqliteWriter
 from tests.services import free_port
 

@@ -5,12 +5,19 @@ from typing import NamedTuple, Self
 import msgspec
 
 from rightseat.core.errors import BadRequest
-from rightseat.core.read_limits import hold_read
+from rightseat.core.reads import hold_read
 from rightseat.operations.records import Page, Records, RunQuery, RunRecord
 from rightseat.operations.transient_runs import TransientRuns
 
 SEPARATOR = "~"
 END = "-"  # as the cursor of the store: it has no more rows
+
+
+class ListedRun(NamedTuple):
+    """A transient run is not kept: the server remembers only the last ones."""
+
+    record: RunRecord
+    is_kept: bool
 
 
 class RunCursor(NamedTuple):
@@ -33,7 +40,7 @@ class RunCursor(NamedTuple):
         return f"{self.stored or ''}{SEPARATOR}{self.before}"
 
 
-async def list_runs(records: Records, transient: TransientRuns | None, query: RunQuery) -> Page[RunRecord]:
+async def list_runs(records: Records, transient: TransientRuns | None, query: RunQuery) -> Page[ListedRun]:
     """A page has at most `query.limit` rows of both kinds."""
     await hold_read()
     cursor = RunCursor.read(query.after)
@@ -42,12 +49,13 @@ async def list_runs(records: Records, transient: TransientRuns | None, query: Ru
     unstored = transient.list(query, cursor.before) if transient is not None else ()
     rows = sorted([*stored.rows, *unstored], key=lambda run: run.started_at, reverse=True)
     page = rows[: query.limit]
+    listed = [ListedRun(run, transient is None or transient.find(run.id) is None) for run in page]
     if len(rows) == len(page) and stored.next is None:
-        return Page(page)
+        return Page(listed)
     ids = {run.id for run in page}
     shown = sum(run.id in ids for run in stored.rows)
     position = stored.next or END if shown == len(stored.rows) else await find_cursor(records, query, shown)
-    return Page(page, str(RunCursor(position, page[-1].started_at)))
+    return Page(listed, str(RunCursor(position, page[-1].started_at)))
 
 
 async def find_cursor(records: Records, query: RunQuery, shown: int) -> str | None:

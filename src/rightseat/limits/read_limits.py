@@ -6,11 +6,11 @@ their own. Whatever serves a request opens `RequestReads` for it, and closes the
 """
 
 import asyncio
-from contextvars import ContextVar
 
 from rightseat.core.ask import ANYONE
-from rightseat.core.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
 from rightseat.core.errors import ConcurrencyLimitExceeded
+from rightseat.core.reads import READS
+from rightseat.limits.body_pace import BodyPace, TooManyBodies, TooManyLargeRequests
 
 MAX_CONCURRENT_READS_PER_USER = 4
 """A read has its document in memory several times: as stored, decoded, and as it is sent."""
@@ -206,36 +206,27 @@ class RequestReads:
         return RequestReads(self._limits, self._user)
 
 
-REQUEST_READS: ContextVar[RequestReads | None] = ContextVar("rightseat_request_reads", default=None)
-"""Those of the current request; None outside of requests."""
-
-
-async def hold_read() -> None:
-    """Called by whatever reads what is stored, before it does. Raises `TooManyReads`."""
-    if (reads := REQUEST_READS.get()) is not None:
-        await reads.hold()
+def current_reads() -> RequestReads | None:
+    """Those of the current request; None outside of requests."""
+    reads = READS.get()
+    return reads if isinstance(reads, RequestReads) else None
 
 
 def receive_bytes(count: int) -> None:
     """Called by whatever receives a body, for each piece. Raises `TooManyBodies`."""
-    if (reads := REQUEST_READS.get()) is not None:
+    if (reads := current_reads()) is not None:
         reads.receive(count)
 
 
 async def pace_body(containers: int) -> None:
     """Called by whatever decodes a body, before it does. Raises `TooManyLargeRequests`."""
-    if (reads := REQUEST_READS.get()) is not None:
+    if (reads := current_reads()) is not None:
         await reads.pace(containers)
-
-
-def leave_reads() -> None:
-    if (reads := REQUEST_READS.get()) is not None:
-        reads.leave()
 
 
 def open_part() -> RequestReads:
     """As `RequestReads.open_part`, and makes it that of this task."""
-    reads = REQUEST_READS.get()
+    reads = current_reads()
     part = reads.open_part() if reads is not None else ReadLimits(None, None).open_request(ANYONE.id)
-    REQUEST_READS.set(part)
+    READS.set(part)
     return part

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from rightseat.core.ask import ANYONE
-from rightseat.core.body_pace import MAX_BODY_BYTES_PER_USER, TooManyBodies
-from rightseat.core.read_limits import MAX_WAITING_READS, ReadLimits, TooManyReads, TooManyStreams
+from rightseat.limits.body_pace import MAX_BODY_BYTES_PER_USER, TooManyBodies
+from rightseat.limits.read_limits import MAX_WAITING_READS, ReadLimits, TooManyReads, TooManyStreams
 from tests.conditions import settle
 
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from rightseat.core.ask import ANYONE
-from rightseat.core.body_pace import CONTAINERS_PER_S, FREE_CONTAINERS, MAX_WAIT_S, BodyPace, TooManyLargeRequests
+from rightseat.limits.body_pace import CONTAINERS_PER_S, FREE_CONTAINERS, MAX_WAIT_S, BodyPace, TooManyLargeRequests
 from tests.conditions import settle
 
 

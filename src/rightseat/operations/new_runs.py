@@ -11,7 +11,6 @@ from contextvars import Context
 
 from rightseat.core.concurrency import is_cancelled
 from rightseat.core.errors import RightseatError
-from rightseat.core.runtime import Runtime
 from rightseat.operations.records import Records, RunQuery
 
 logger = logging.getLogger(__name__)
@@ -28,8 +27,10 @@ Wake = Callable[[str | None], None]
 class NewRuns:
     """Compares the newest runs with those of the poll before: a run that was committed late is found too."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+    def __init__(self, records: Records | None, *, is_alone: bool) -> None:
+        """`is_alone`: only this process starts runs."""
+        self._records = records
+        self._is_alone = is_alone
         self._followers: set[Wake] = set()
         self._known: frozenset[str] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -37,7 +38,7 @@ class NewRuns:
     @asynccontextmanager
     async def following(self, wake: Wake) -> AsyncIterator[None]:
         """Call `wake` for each run that starts after this point. Does nothing where only this process starts runs."""
-        if self._runtime.threads.reap_every is None:
+        if self._is_alone:
             yield
             return
         if self._task is None:
@@ -67,7 +68,7 @@ class NewRuns:
 
     async def _poll(self) -> None:
         known = self._known
-        newest = await self._read_newest(self._runtime.records, known) if self._runtime.records is not None else None
+        newest = await self._read_newest(self._records, known) if self._records is not None else None
         self._known = None if newest is None else frozenset(newest)
         if newest is None or known is None:
             return self._wake(None)

@@ -1,0 +1,69 @@
+"""What sees the runs of this process, beside the clients that follow them. All of it is fast and raises nothing."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rightseat.core.ask import Ask
+from rightseat.core.run.outcome import LastEvent
+from rightseat.core.takeovers import CountTakeover, ignore_takeover
+from rightseat.core.tracing import NO_OBSERVER, Observer
+
+
+class RunListener(Protocol):
+    """Receives the starts and ends of stored runs, and the changes of threads."""
+
+    def start(self, ask: Ask) -> None: ...
+
+    def end(self, ask: Ask, last: LastEvent | None) -> None:
+        """Without a last event, another process goes on with the run."""
+        ...
+
+    def change_thread(self, thread_id: str, owner: str, agent: str, *, is_deleted: bool = False) -> None:
+        """The owner renamed, archived, unarchived or deleted a thread."""
+        ...
+
+    def close(self) -> None:
+        """The server stops."""
+        ...
+
+
+class NullListener:
+    def start(self, ask: Ask) -> None: ...
+
+    def end(self, ask: Ask, last: LastEvent | None) -> None: ...
+
+    def change_thread(self, thread_id: str, owner: str, agent: str, *, is_deleted: bool = False) -> None: ...
+
+    def close(self) -> None: ...
+
+
+NO_LISTENER = NullListener()
+
+
+class RememberedRun(Protocol):
+    @property
+    def recorder(self) -> Observer:
+        """Observes the run."""
+        ...
+
+
+class RemembersRuns(Protocol):
+    """Remembers transient runs, which are stored nowhere."""
+
+    def start(self, ask: Ask, observer: Observer) -> RememberedRun:
+        """Its recorder passes the spans on to `observer`."""
+        ...
+
+    def end(self, run_id: str, last: LastEvent | None) -> None:
+        """Without a last event the run was cut off."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunObservers:
+    """`spans` receives the spans of all runs; without `transient_runs` nothing remembers these."""
+
+    spans: Observer = NO_OBSERVER
+    listener: RunListener = NO_LISTENER
+    transient_runs: RemembersRuns | None = None
+    count_takeover: CountTakeover = ignore_takeover
