@@ -190,3 +190,36 @@ def test_the_analyst_for_openbb_reads_a_widget_and_shows_a_table_with_its_source
 
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
+
+
+def test_a_copy_of_the_analyst_that_was_modified_answers_with_what_was_changed(tmp_path: Path) -> None:
+    """Clone an example, change its data, its tool and its name: the way to begin with an agent for OpenBB in Python."""
+    folder = shutil.copytree(EXAMPLES / "openbb-python", tmp_path / "mine")
+    code = (folder / "analyst.py").read_text()
+    changes = {
+        '{"AAPL": 187.5, "MSFT": 402.0}': '{"NVDA": 99.25}',
+        "fair_value": "house_view",
+        "Our analyst": "My copilot",
+    }
+    for old, new in changes.items():
+        assert old in code
+        code = code.replace(old, new)
+    (folder / "analyst.py").write_text(code)
+
+    done = subprocess.run([sys.executable, "-c", ASK_THE_ANALYST], cwd=folder, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("My copilot\n")
+    assert "99.25" in done.stdout
+
+
+ASK_THE_ANALYST = """
+from analyst import app
+from fastapi.testclient import TestClient
+
+with TestClient(app) as client:
+    described = client.get("/agents.json").json()["analyst"]
+    print(described["name"])
+    body = {"messages": [{"role": "human", "content": "house_view NVDA"}]}
+    print(client.post(described["endpoints"]["query"], json=body).text)
+"""

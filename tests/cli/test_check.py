@@ -1,5 +1,7 @@
 """`rightseat check`"""
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -252,8 +254,38 @@ def test_check_warns_of_plugins_that_are_broken_or_lack_a_secret_or_an_address(
         "The plugin 'weather' may not send the secret 'WEATHER_KEY' to 127.0.0.1:39182: it is not bound to them. An "
         "operator can add to `secrets` of the toolbox: "
         '- {name: WEATHER_KEY, plugins: [weather], hosts: ["127.0.0.1:39182"]}',
-        "The plugin weather needs the private address 127.0.0.1:39182: confirm it in `allow_private`.",
+        "The plugin weather needs the private address 127.0.0.1:39182, which is blocked. Allow it in this toolbox: "
+        '`allow_private: {weather: ["127.0.0.1:39182"]}`. (Its plugin.json asks: `network.allow_private`.)',
     ]
+
+
+def test_the_entry_that_check_prints_allows_an_address_that_plugin_json_does_not_declare(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(EXAMPLES / "weather", "plugins/weather")
+    about = json.loads(Path("plugins/weather/plugin.json").read_text())
+    del about["network"]
+    Path("plugins/weather/plugin.json").write_text(json.dumps(about))
+    monkeypatch.setenv("RIGHTSEAT_SECRET_WEATHER_KEY", "a long secret")
+    toolbox = "type: plugins, folders: [plugins], secrets: [{name: WEATHER_KEY, plugins: [weather]}]"
+    Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{{toolbox}}}}}")
+
+    warning = run("check").stderr
+    entry = re.search(r"Allow it in this toolbox: `(.*?)`", warning)
+    assert entry is not None
+    Path("rightseat.yaml").write_text(f"toolboxes: {{ops: {{{toolbox}, {entry[1]}}}}}")
+
+    assert "network.allow_private" in warning
+    assert run("check").stderr == ""
+
+
+def test_check_refuses_an_allowed_address_that_is_not_one_host_at_one_port(run: Run) -> None:
+    Path("plugins").mkdir()
+    Path("rightseat.yaml").write_text(
+        "toolboxes: {ops: {type: plugins, folders: [plugins], allow_private: {weather: [10.0.0.0/8]}}}"
+    )
+
+    assert "'10.0.0.0/8' is not host:port: write one host at one port" in run("check").stderr
 
 
 def test_check_does_not_warn_of_complete_plugins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ RULES = {
     "3.6": "a missing secret does not prevent loading; a run that needs it fails before it sends a request",
     "3.7": "secrets are redacted in responses, prompts, logs, records and errors, in every encoding",
     "3.8": "a model cannot set parameters that auth sets",
-    "3.9": "an author declares private addresses, and the operator confirms each one",
+    "3.9": "the operator allows each private address; the author may declare them, and checks report them to both",
     "4.1": "references stay inside the folder; recursive ones are kept for validation and cut for models",
     "4.2": "a response without a schema may be any JSON",
     "4.3": "a pattern without anchors matches the whole value, also of numbers, in linear time",

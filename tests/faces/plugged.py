@@ -4,6 +4,7 @@ The configuration is the one of examples/plugins-app, with another place for its
 """
 
 import importlib
+import json
 import shutil
 import sys
 from collections.abc import AsyncIterator
@@ -29,10 +30,16 @@ CONVERT = "Convert this CSV file to Markdown"
 
 @asynccontextmanager
 async def plugged(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, secret: str = "demo", **changes: Any
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    secret: str = "demo",
+    *,
+    is_allowed: bool = True,
+    is_declared: bool = True,
+    **changes: Any,
 ) -> AsyncIterator[str]:
-    """The address of the server. `secret` is what it sends, and `demo` what the APIs want. `changes` replace whole
-    sections of the configuration."""
+    """The address of the server. `secret` is what it sends, and `demo` what the APIs want. The operator allows the
+    addresses of the APIs, and the plugins declare them. `changes` replace whole sections of the configuration."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
     apis: Any = importlib.import_module("ops.apis")  # of the example
     for name in SECRETS:
@@ -50,6 +57,10 @@ async def plugged(
             for binding in toolbox["secrets"]:
                 binding["hosts"] = place if binding["plugins"] == [plugin] else binding["hosts"]
             move(folder / "plugins" / plugin, apis.PORTS[plugin], server.server_port)
+            if not is_declared:
+                remove_declaration(folder / "plugins" / plugin / "plugin.json")
+        if not is_allowed:
+            del toolbox["allow_private"]
         (folder / "rightseat.yaml").write_text(yaml.safe_dump(written | changes, allow_unicode=True))
         async with serving(app.build(config.read(folder / "rightseat.yaml"))) as url:
             yield url
@@ -66,3 +77,9 @@ def move(plugin: Path, old: int, new: int) -> None:
     for name in FILES:
         path = plugin / name
         path.write_text(path.read_text().replace(f":{old}", f":{new}"))
+
+
+def remove_declaration(path: Path) -> None:
+    about = json.loads(path.read_text())
+    del about["network"]
+    path.write_text(json.dumps(about, ensure_ascii=False))

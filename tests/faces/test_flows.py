@@ -283,13 +283,20 @@ async def another_process(folder: Path) -> AsyncIterator[str]:
 async def test_plugins_are_listed_with_their_names_and_descriptions(tmp_path: Path, monkeypatch: Patch) -> None:
     async with plugged(tmp_path, monkeypatch, access=KEYS) as url, visiting(url, **ALICE) as client:
         listed = (await client.get("/plugins", params={"language": "en"})).json()["plugins"]
+        translated = (await client.get("/plugins", params={"language": "zh-CN"})).json()["plugins"]
         async with visiting(url) as stranger:
             refused = await stranger.get("/plugins")
 
     (weather,) = [one for one in listed if one["id"] == "weather"]
     assert weather.keys() == {"id", "version", "name", "description", "questions", "agents"}
-    assert weather["name"]
-    assert weather["description"]
+    about = json.loads((tmp_path / "plugins/weather/plugin.json").read_text())
+    assert (weather["name"], weather["description"]) == (about["name"], about["description"])
+    (chinese,) = [one for one in translated if one["id"] == "weather"]
+    assert (chinese["name"], chinese["description"]) == (
+        about["i18n"]["zh"]["name"],
+        about["i18n"]["zh"]["description"],
+    )
+    assert len({one["name"] for one in listed}) == len({one["description"] for one in listed}) == len(listed) > 1
     assert weather["questions"] == ["What will the weather be in Hangzhou tomorrow?"]
     assert weather["agents"] == ["default"]
     assert refused.status_code == 401

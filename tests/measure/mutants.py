@@ -3,6 +3,8 @@
     python -m tests.measure.mutants --json FILE        judge the 50 mutants of mutants.json, and write the verdicts
     python -m tests.measure.mutants --compare A B      what two such files differ in, as a table
     python -m tests.measure.mutants --draw SEED        draw others, over all of src, into mutants.json
+    … --list FILE                                      another list than mutants.json: plugin_mutants.json
+    … --draw SEED --list FILE --size 100 --under F …   draw into it, from these folders alone
 
 The code changes while the tests run, so run it on a checkout of its own (`git worktree add`) with an environment in its
 `.venv`, and name it: `--checkout ../before`. A mutant is judged by test files that are named after its module or import
@@ -100,25 +102,28 @@ def main() -> int:
     parser.add_argument("--hints", type=Path, help="the verdicts of another checkout, whose tests are tried first")
     parser.add_argument("--compare", type=Path, nargs=2, help="two such files")
     parser.add_argument("--draw", type=int, metavar="SEED", help="draw others")
+    parser.add_argument("--list", type=Path, default=LISTED, help="the list of mutants")
+    parser.add_argument("--size", type=int, default=SAMPLE, help="how many to draw")
+    parser.add_argument("--under", nargs="+", default=["src/rightseat"], metavar="FOLDER", help="where to draw them")
     chosen = parser.parse_args()
     if chosen.compare:
         return compare(*(read_verdicts(path) for path in chosen.compare))
     if chosen.draw is not None:
-        drawn = [asdict(mutant) for mutant in draw_mutants(ROOT, random.Random(chosen.draw))]
-        LISTED.write_text(json.dumps(drawn, indent=1, ensure_ascii=False) + "\n")
+        drawn = draw_mutants(ROOT, random.Random(chosen.draw), chosen.under, chosen.size)
+        chosen.list.write_text(json.dumps([*map(asdict, drawn)], indent=1, ensure_ascii=False) + "\n")
         return 0
-    verdicts = judge_all(chosen.checkout.resolve(), chosen.json, chosen.hints)
+    verdicts = judge_all(chosen.checkout.resolve(), chosen.list, chosen.json, chosen.hints)
     sys.stdout.write(f"{sum(one.verdict == 'killed' for one in verdicts.values())} of {len(verdicts)} killed\n")
     return 0
 
 
-def judge_all(root: Path, file: Path | None, hints: Path | None) -> Verdicts:
-    """Judge all mutants by the tests near them, then those that survived by all tests of their folder.
+def judge_all(root: Path, listed: Path, file: Path | None, hints: Path | None) -> Verdicts:
+    """Judge the listed mutants by the tests near them, then those that survived by all tests of their folder.
 
     `hints` are verdicts of another checkout: the test that killed a mutant there is tried first.
     """
     verdicts = read_verdicts(file) if file and file.exists() else {}
-    mutants = [Mutant(**entry) for entry in json.loads(LISTED.read_text())]
+    mutants = [Mutant(**entry) for entry in json.loads(listed.read_text())]
     for is_wide in (False, True):
         for number, mutant in enumerate(mutants):
             known = verdicts.get(str(mutant))
@@ -161,19 +166,18 @@ def find_false_kills(root: Path, verdicts: Mapping[str, Verdict]) -> Sequence[st
     return [name for name, verdict in verdicts.items() if verdict.by in failed]
 
 
-def draw_mutants(root: Path, source: random.Random) -> Iterator[Mutant]:
-    """Yield one mutant of each of the chosen modules; a longer module is chosen more often."""
-    modules = sorted((root / "src" / "rightseat").rglob("*.py"))
+def draw_mutants(root: Path, source: random.Random, folders: Sequence[str], size: int) -> Iterator[Mutant]:
+    """Yield mutants of modules, a longer module more often, and each module once as long as there are others."""
+    modules = sorted({path for folder in folders for path in (root / folder).rglob("*.py")})
     texts = {path: path.read_text() for path in modules}
-    long = [path for path in modules if texts[path].count("\n") >= MIN_LINES]
-    weights = [texts[path].count("\n") for path in long]
+    left = {path: list(find_mutants(path.relative_to(root).as_posix(), texts[path])) for path in modules}
+    left = {path: mutants for path, mutants in left.items() if mutants and texts[path].count("\n") >= MIN_LINES}
     drawn: set[Path] = set()
-    while len(drawn) < SAMPLE:
-        (path,) = source.choices(long, weights)
-        mutants = [] if path in drawn else list(find_mutants(path.relative_to(root).as_posix(), texts[path]))
-        if mutants:
-            drawn.add(path)
-            yield source.choice(mutants)
+    for _ in range(size):
+        fresh = [path for path in left if path not in drawn] or [path for path, mutants in left.items() if mutants]
+        (path,) = source.choices(fresh, [texts[path].count("\n") for path in fresh])
+        drawn.add(path)
+        yield left[path].pop(source.randrange(len(left[path])))
 
 
 def find_mutants(file: str, text: str) -> Iterator[Mutant]:

@@ -137,14 +137,14 @@ agents:
     assert events[-1] == RunFinished("done")
 
 
-def test_an_allowed_private_host_that_no_plugin_requests_is_reported() -> None:
+def test_an_allowed_private_host_that_no_plugin_uses_is_reported() -> None:
     asking = plugin_of(id="shop")
-    asking = replace(asking, allow_private=("127.0.0.1:1",))
+    asking = replace(asking, allow_private=("127.0.0.1:1",), server="http://erp:8080/v1")
 
     (other, unknown) = unused_private_hosts(
-        {"shop": ("127.0.0.1:1", "127.0.0.1:2"), "none": ("10.0.0.1:80",)}, {"shop": asking}
+        {"shop": ("127.0.0.1:1", "ERP:8080", "127.0.0.1:2"), "none": ("10.0.0.1:80",)}, {"shop": asking}
     )
 
     assert "127.0.0.1:2" in other
-    assert "network.allow_private" in other
+    assert "go to 127.0.0.1:1, erp:8080: correct or remove" in other
     assert "does not exist" in unknown

@@ -375,8 +375,14 @@ class BadQuery(RightseatError):
 
 
 class AddressForbidden(RightseatError):
+    """`blocked` is the `host:port` that the operator could allow; None if no setting allows the address."""
+
     code = "address_forbidden"
     status = 403
+
+    def __init__(self, message: str, *, blocked: str | None = None) -> None:
+        super().__init__(message)
+        self.blocked = blocked
 
 
 class FetchFailed(RightseatError):

@@ -257,13 +257,16 @@ class Interrupt(msgspec.Struct, frozen=True, omit_defaults=True):
 class RunFinished(msgspec.Struct, frozen=True, tag=True, omit_defaults=True):
     """`waiting`: the client has to run calls or a person has to answer; the next ask has the results or answers.
 
-    `reason` says to the user why the run was cancelled; it is empty if the user or the client did it.
+    `reason` says to the user why the run was cancelled; it is empty if the user or the client did it. `usage` is the
+    sum over all model calls of the run, also over those of a flow whose text nobody sees; the runtime sets it, and it
+    is None if no model has reported any.
     """
 
     outcome: Literal["done", "waiting", "cancelled"]
     interrupts: tuple[Interrupt, ...] = ()
     result: JsonValue = None
     reason: str = ""
+    usage: Usage | None = None
 
 
 @final

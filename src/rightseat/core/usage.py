@@ -79,6 +79,8 @@ def count_usage(usage: Usage, span: Span = NO_OBSERVER) -> None:
     span.note(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
     if usage.cache_read_tokens or usage.cache_written_tokens:
         span.note(cache_read_tokens=usage.cache_read_tokens, cache_written_tokens=usage.cache_written_tokens)
+    if usage.reasoning_tokens:
+        span.note(reasoning_tokens=usage.reasoning_tokens)
 
 
 def current_usage() -> Usage | None:

@@ -29,6 +29,8 @@ UNICAST = IPv6Network("2000::/3")
 """All public IPv6 addresses; Python calls some others public as well."""
 RESERVED = tuple(map(ip_network, ("192.88.99.0/24", "3fff::/20")))
 """Public only according to Python: deprecated relays, and documentation examples."""
+PRIVATE_ENDINGS = (".localhost", ".local", ".internal", ".home.arpa")
+"""Endings of names that are reserved for private networks (RFC 6761, 6762, 8375, and ICANN's `internal`)."""
 PLATFORMS = frozenset(map(ip_address, ("168.63.129.16", "192.0.0.192")))
 """Cloud services for their own machines at addresses that look public."""
 
@@ -103,6 +105,47 @@ def parse_ip(text: str) -> tuple[str, Address]:
     return str(ip), ip
 
 
+def find_private_host_port(url: str) -> str | None:
+    """The `host:port` of a URL that no public address can have; None for a public address and for other host names.
+
+    No name is resolved, so of names only those count that public DNS does not have: `localhost`, names without a dot,
+    and the endings in `PRIVATE_ENDINGS`.
+    """
+    try:
+        target = parse_url(url)
+    except AddressForbidden:
+        return None
+    if target.ip is not None:
+        is_private = AddressPolicy().explain_refusal(target.ip) is not None
+    else:
+        is_private = "." not in target.host or target.host.endswith(PRIVATE_ENDINGS)
+    return format_host_port(target) if is_private else None
+
+
+def is_listed(place: str, places: Iterable[str]) -> bool:
+    """Whether the `host:port` is in the list, in any notation of its host. Invalid entries match nothing."""
+
+    def normalize(entry: str) -> tuple[str, int] | None:
+        try:
+            return parse_host_port(entry)
+        except ValueError:
+            return None
+
+    wanted = normalize(place)
+    return wanted is not None and wanted in map(normalize, places)
+
+
+def check_host_port(entry: str) -> str:
+    """Raises `ValueError` for anything but one host at one port."""
+    if parse_host_port(entry) is None:
+        raise ValueError(f"{entry!r} is not host:port: write one host at one port, such as 10.0.0.5:8080.")
+    return entry
+
+
+def format_host_port(target: Target) -> str:
+    return f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
+
+
 class AddressPolicy:
     """Allows public addresses and `allow`: networks (`10.0.0.0/8`), host names, and `host:port`.
 
@@ -137,7 +180,8 @@ class AddressPolicy:
             return found
         reason = next(filter(None, map(self.explain_refusal, found)), None if found else "no address")
         if reason is not None:
-            raise AddressForbidden(f"{target.host} resolves to {reason}; {PUBLIC_ONLY}.")
+            message = f"{target.host} resolves to {reason}; {PUBLIC_ONLY}."
+            raise AddressForbidden(message, blocked=format_host_port(target))
         return found
 
     def explain_refusal(self, address: Address) -> str | None:

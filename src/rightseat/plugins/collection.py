@@ -234,9 +234,10 @@ def summarize(plugin: Plugin, language: str | None) -> PluginSummary:
 
 def log_problem(run_id: str, plugin: Plugin, flow: Flow, problem: StepProblem) -> None:
     """For the operator: the user reads only the text of `on_error`."""
+    blocked = problem.details.get("blocked") if isinstance(problem.details, dict) else None
     advice = (
-        " Allow it with `allow_private` of the toolbox if it should be reachable."
-        if problem.code == "egress_blocked"
+        f' To allow it, add to the toolbox in rightseat.yaml: `allow_private: {{{plugin.id}: ["{blocked}"]}}`.'
+        if problem.code == "egress_blocked" and blocked
         else ""
     )
     name = f"{plugin.id}.{flow.name}"

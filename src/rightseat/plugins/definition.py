@@ -194,6 +194,11 @@ class Plugin:
         return next((one for one in every if folded in (word.casefold() for word in (one.name, *one.aliases))), None)
 
 
+def list_token_urls(auth: Auth) -> tuple[str, ...]:
+    """The addresses of the token server of `oidc`; empty for other types."""
+    return tuple(auth.args[key] for key in ("token_url", "issuer") if auth.type == "oidc" and key in auth.args)
+
+
 def find_operation(endpoint: str, operations: Mapping[str, Operation]) -> Operation | None:
     """By `METHOD /path`, ignoring case and white space, or by its id."""
     method, *path = endpoint.split(None, 1)[:2] or [""]

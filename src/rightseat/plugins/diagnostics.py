@@ -83,6 +83,7 @@ W111▲ `oidc` with the original fields beside `args`
 W112▲ secret in plugin.json
 W113  secret that is not set on this server
 W114  parameter that `auth` sets; it is hidden from the model
+W115  private address that plugin.json does not declare; a server blocks it until its operator allows it
 E201  OpenAPI 2.0, or an unknown version
 E202  duplicate key
 E203  YAML tag

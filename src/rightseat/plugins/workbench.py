@@ -18,6 +18,7 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ConfigError
 from rightseat.core.events import Event
 from rightseat.core.model import Model
+from rightseat.egress.addresses import is_listed
 from rightseat.egress.secrets import Secrets
 from rightseat.operations.workbench import (
     CaseOutcome,
@@ -199,7 +200,7 @@ class Workbench:
             active.identity.digest if active else "",
             "broken" if active is None else "outdated" if has_errors else "active",
             needs.hosts,
-            tuple(PrivateTarget(one, one in confirmed) for one in needs.private),
+            tuple(PrivateTarget(one, is_listed(one, confirmed)) for one in needs.private),
             tuple(PluginSecret(name, self._has_secret(name)) for name in needs.secrets),
             None if users is None else tuple(users),
             PluginCode(needs.lib, needs.lib in self._settings.allowed_lib_digests) if needs.lib else None,

@@ -25,6 +25,7 @@ ATTRIBUTE_NAMES = {
     "output_tokens": "gen_ai.usage.output_tokens",
     "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
     "cache_written_tokens": "gen_ai.usage.cache_creation.input_tokens",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
     "thread": "gen_ai.conversation.id",
     "error": "error.type",
 }

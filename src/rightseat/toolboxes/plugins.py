@@ -28,6 +28,7 @@ from rightseat.core.events import Custom, Event, RunFinished, TextDelta, TextEnd
 from rightseat.core.model import Model
 from rightseat.core.tools import Invocation, Tool, Toolbox
 from rightseat.core.types import JsonValue
+from rightseat.egress.addresses import check_host_port, is_listed
 from rightseat.egress.network import NetworkOptions, ProxyAddress
 from rightseat.egress.redaction import Redactor, redact_logs
 from rightseat.egress.secrets import NAME, PREFIX, SecretGrant, Secrets, check_host
@@ -41,6 +42,7 @@ from rightseat.plugins.flows import Dependencies, FlowCheckpoint
 from rightseat.plugins.loading import OperatorSettings
 from rightseat.plugins.model_calls import RoleModelCaller
 from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.operations.private_addresses import list_addresses
 from rightseat.plugins.packaging import warnings
 from rightseat.plugins.registry import PluginRegistry
 from rightseat.plugins.results import StepFailed
@@ -120,8 +122,11 @@ class Options(NetworkOptions):
     secrets: tuple[SecretBinding, ...] = ()
     """Which plugins may send which secrets to which hosts: `{name, plugins, hosts}`. A secret that is bound neither
     here nor by `hosts` in the secrets file is sent nowhere."""
-    allow_private: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """By plugin id: the private `host:port` that the plugin may connect to, out of those in its `plugin.json`."""
+    allow_private: Mapping[str, tuple[Annotated[str, AfterValidator(check_host_port)], ...]] = Field(
+        default_factory=dict
+    )
+    """By plugin id: the private `host:port` that the plugin may connect to. `rightseat check` prints the entry that a
+    plugin needs."""
     user_tokens: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """By plugin id: the `host:port` of token servers that may receive the user's token, to exchange it for one of the
     plugin's API. It is the token verified by `access.jwt`; plugins have no other access to it."""
@@ -144,7 +149,7 @@ def build(options: Options, parts: Parts) -> Toolbox:
     allow_private = options.allow_private
 
     def allowed(plugin: Plugin) -> Sequence[str]:
-        return [place for place in allow_private.get(plugin.id, ()) if place in plugin.allow_private]
+        return allow_private.get(plugin.id, ())
 
     operator = OperatorSettings(lib=frozenset(options.allowed_lib_digests))
     registry = PluginRegistry(options.folders, options.state, mode=options.mode, operator=lambda id: operator)
@@ -344,17 +349,17 @@ class PluginToolbox:
 
 
 def unused_private_hosts(allow_private: Mapping[str, Sequence[str]], plugins: Mapping[str, Plugin]) -> Iterator[str]:
-    """Entries of `allow_private` without effect: a plugin must request the host itself."""
+    """Entries of `allow_private` without effect: no request of the plugin goes there."""
     for id, places in allow_private.items():
         plugin = plugins.get(id)
         for place in places:
             if plugin is None:
                 yield f"`allow_private` has {place} for the plugin {id}, which does not exist."
-            elif place not in plugin.allow_private:
-                asks = ", ".join(plugin.allow_private) or "nothing"
+            elif not is_listed(place, addresses := list_addresses(plugin)):
+                used = ", ".join(addresses) or "no address"
                 yield (
-                    f"`allow_private` has {place} for the plugin {id}, which requests {asks}: "
-                    "add it to network.allow_private in its plugin.json."
+                    f"`allow_private` has {place} for the plugin {id}, whose requests go to {used}: "
+                    "correct or remove the entry."
                 )
 
 

@@ -165,7 +165,7 @@ async def test_a_cancelled_run_ends_its_spans_before_its_last_event() -> None:
 
     check_order(events)
     assert [ended.error for ended in spans_in(events)[1].values()] == [None, "cancelled", "cancelled"]
-    assert events[-1] == RunFinished("cancelled")
+    assert events[-1] == RunFinished("cancelled", usage=Usage(11, 7))
 
 
 async def test_a_run_has_two_entries_more_for_each_call() -> None:

@@ -76,11 +76,31 @@ async def test_each_widget_is_a_tool_with_a_description_of_its_data(serve: Serve
     async with serve(app(model)) as url:
         await ask(url, QUESTION | sample("widgets"))
 
-    described = " ".join(tool.description for tool in model.prompts[0].tools)
-    assert "Stock Price Quote Widget" in described
-    assert "Displays key financial ratios for a company" in described
-    assert "ticker=AAPL, period=TTM" in described
-    assert described.count("ticker=AAPL") == 2
+    assert [tool.description for tool in model.prompts[0].tools if tool.name.startswith("read_")] == [
+        'Reads the widget "Stock Price Quote Widget". Contains the current stock price of a ticker. '
+        "On the dashboard: ticker=AAPL.",
+        'Reads the widget "Financial Ratios Widget". Displays key financial ratios for a company. '
+        "On the dashboard: ticker=AAPL, period=TTM.",
+    ]
+
+
+async def test_a_widget_on_the_dashboard_is_not_described_as_picked_for_the_question(serve: Serve) -> None:
+    bare = {"uuid": AAPL, "name": "News", "description": "Headlines"}
+    today = {"uuid": AAPL, "origin": "O", "widget_id": "news", "name": "News", "description": "Headlines"}
+    model = ScriptedModel([says("Hi!"), says("Hi!"), says("Hi!")])
+
+    async with serve(app(model)) as url:
+        for widgets in ([bare], {"secondary": [today]}, {"primary": [today]}):
+            await ask(url, QUESTION | {"widgets": widgets})
+
+    said = 'Reads the widget "News"'
+    assert [prompt.tools[0].description for prompt in model.prompts] == [
+        f"{said}. Headlines. It is on the dashboard.",
+        f"{said} of O. Headlines.",
+        f"{said} of O. Headlines. The user picked it for this question.",
+    ]
+    prompts = "\n".join(said_to(model.prompts[0].messages, "system"))
+    assert "picked" not in prompts
 
 
 async def test_a_call_and_its_result_come_back_in_the_messages(serve: Serve) -> None:

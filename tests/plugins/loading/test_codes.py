@@ -92,6 +92,9 @@ FAULTS = [
     Fault("W111", P, '"type": "header"', OIDC, at='"auth"'),
     Fault("W112", P, "Bearer ${secret:SAMPLE}", "Bearer sk-1234", at="sk-1234"),
     Fault("W113", P, at="secret:SAMPLE", operator=OperatorSettings(secrets=[])),
+    Fault("W115", O, "https://api.example.com/v1", "http://10.0.0.5:8080/v1", at="10.0.0.5"),
+    Fault("W115", O, "https://api.example.com/v1", "http://stock.internal", at="stock.internal"),
+    Fault("W115", P, '"type": "header"', OIDC.replace("id.example.com", "sso"), at='"auth"'),
     Fault(
         "W114",
         O,

@@ -8,6 +8,7 @@ from rightseat.plugins.loading import LoadResult, OperatorSettings
 from tests.plugins.loading.sample import FLOW, METADATA, OPENAPI, SAMPLE, codes, load, one, spoilt
 
 F = "flows/look_up.yaml"
+ABOUT, NEXT = "Looks up one thing and explains it.", "next_flow: []"
 AUTOMATIC = METADATA.replace("false", "true")
 LIB = {"lib/__init__.py": "class Rank:\n    name = 'rank'\nexported = [Rank]\n"}
 
@@ -24,17 +25,25 @@ def flow(old: str = "", new: str = "") -> Flow:
 def test_R_5_every_field_of_a_flow_is_read() -> None:
     found = flow()
 
-    assert (found.name, found.max_steps, found.timeout, found.answer, found.next_flow) == (
-        "look_up",
-        50,
-        600,
-        "auto",
-        (),
-    )
+    assert (found.name, found.description, found.file) == ("look_up", ABOUT, F)
+    assert (found.max_steps, found.timeout, found.answer, found.next_flow) == (50, 600, "auto", ())
     assert list(found.steps) == ["start", "which", "explain", "end"]
     assert (found.steps["start"].call, found.steps["start"].next) == ("api", "which")
     assert found.on_error is not None
     assert found.on_error.call == "llm"
+
+
+def test_R_5_every_file_of_the_folder_is_a_flow_with_its_own_description_and_next_flows() -> None:
+    texts = {name: FLOW.replace("name: look_up", f"name: {name}").replace(ABOUT, f"{name}!") for name in ("a", "b")}
+    files = {f"flows/{name}.yml": text.replace(NEXT, f"next_flow: [look_up, {name}]") for name, text in texts.items()}
+
+    flows = plugin(load({**SAMPLE, **files})).flows
+
+    assert {name: (one.description, one.next_flow) for name, one in flows.items()} == {
+        "look_up": (ABOUT, ()),
+        "a": ("a!", ("look_up", "a")),
+        "b": ("b!", ("look_up", "b")),
+    }
 
 
 def test_R_5_extensions_are_read() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rightseat.plugins.definition import Auth, Plugin, PluginDatabase
 from rightseat.plugins.loading import LoadResult, OperatorSettings
 from rightseat.plugins.loading.metadata import resolve_database_paths
-from tests.plugins.loading.sample import METADATA, SAMPLE, codes, load, one
+from tests.plugins.loading.sample import METADATA, OPENAPI, SAMPLE, codes, load, one
 
 
 def with_fields(**fields: Any) -> LoadResult:
@@ -142,6 +142,20 @@ def test_R_3_8_a_parameter_that_auth_sets_is_removed() -> None:
 @pytest.mark.parametrize("host", ["10.0.0.5:8080", "[::1]:80", "intranet:443"])
 def test_R_3_9_private_targets_are_hosts_with_ports(host: str) -> None:
     assert plugin(network={"allow_private": [host]}).allow_private == (host,)
+
+
+def test_R_3_9_a_private_server_is_reported_with_both_places_until_it_is_declared() -> None:
+    private = {**SAMPLE, "openapi.yaml": OPENAPI.replace("https://api.example.com/v1", "http://127.1:8080/v1")}
+    about = json.dumps({**json.loads(METADATA), "network": {"allow_private": ["127.0.0.1:8080"]}})
+
+    found = load(private)
+    declared = load({**private, "plugin.json": about})
+
+    (warning,) = (one for one in found.diagnostics if one.code == "W115")
+    assert (warning.file, warning.severity) == ("openapi.yaml", "warning")
+    assert '"network": {"allow_private": ["127.0.0.1:8080"]}' in warning.hint
+    assert '`allow_private: {sample: ["127.0.0.1:8080"]}`' in warning.hint
+    assert "W115" not in codes(declared)
 
 
 @pytest.mark.parametrize("host", ["10.0.0.5", "http://10.0.0.5:80", "a:99999", "u@h:1", "10.0.0.0/8:80"])

@@ -108,7 +108,11 @@ async def test_R_3_9_R_7_5_a_private_target_is_blocked_until_the_operator_confir
         sends = OperationClient(UntrustedClient(), Secrets(), Redactor(), lambda plugin: confirmed)
         with pytest.raises(StepFailed, match="a loopback address") as failed:
             await sends.send(plugin(server.url), LIST, {}, {})
-        assert (failed.value.code, failed.value.details, server.visits) == ("egress_blocked", {"sent": False}, [])
+        assert (failed.value.code, failed.value.details, server.visits) == (
+            "egress_blocked",
+            {"sent": False, "blocked": place},
+            [],
+        )
 
         confirmed.append(place)
         assert (await sends.send(plugin(server.url), LIST, {}, {})).output == {}

@@ -124,6 +124,8 @@ def test_advice_names_too_many_operations() -> None:
         ("http://127.0.0.1:8000/v1", ["127.0.0.1:8000"]),
         ("http://localhost", ["localhost:80"]),
         ("https://[fd00::1]:8443", ["[fd00::1]:8443"]),
+        ("http://stock:8080", ["stock:8080"]),
+        ("http://stock.internal", ["stock.internal:80"]),
         ("https://api.example.com", None),
         ("https://8.8.8.8", None),
     ],

@@ -34,6 +34,7 @@ from rightseat.plugins.flows.checkpoint import FlowCheckpoint
 from rightseat.plugins.loading import OperatorSettings, load
 from rightseat.plugins.model_calls import RoleModelCaller
 from rightseat.plugins.operations import OperationClient
+from rightseat.plugins.operations.private_addresses import list_addresses
 from rightseat.plugins.sandbox import ToolRunner
 from rightseat.plugins.scope import Scope, Upload
 from rightseat.plugins.sql.databases import Databases
@@ -48,7 +49,7 @@ from rightseat.plugins.testing.case_runner import UnrecordedSteps
 @click.option("--model", default="default", show_default=True, help="The configured model to use.")
 @click.option("--file", "files", type=click.Path(path_type=Path, exists=True), multiple=True, help="Attach a file.")
 @click.option("--dry-run", is_flag=True, help="Do not send, query or run anything; show what would be sent.")
-@click.option("--allow-private", is_flag=True, help="Allow the private addresses that its plugin.json lists.")
+@click.option("--allow-private", is_flag=True, help="Allow the addresses of its APIs even if they are private.")
 @lib_option
 @click.option("--json", "as_json", is_flag=True, help="Print each event of the run as one JSON object per line.")
 def command(
@@ -130,7 +131,7 @@ def check_result(flow: str, result: JsonValue) -> None:
             return
         case {"status": str(status), "error": {"code": str(code), "message": str(message), "step": str(step)}}:
             advice = (
-                " --allow-private allows the private addresses that its plugin.json lists."
+                " --allow-private allows the addresses of its APIs even if they are private."
                 if code == "egress_blocked"
                 else ""
             )
@@ -158,7 +159,7 @@ async def open_dependencies(
 ) -> AsyncIterator[Dependencies]:
     assembly = app.assemble(in_memory(config))
     redactor = Redactor()
-    allowed = plugin.allow_private if allow_private else ()
+    allowed = list_addresses(plugin) if allow_private else ()
     secrets = Secrets(environment(PREFIX), grants=[SecretGrant(EVERY_SECRET)])  # those of the person who runs it
     sender = OperationClient(UntrustedClient(), secrets, redactor, lambda plugin: allowed)
     tool_runner = ToolRunner([plugin.lib] if plugin.lib and allow_lib else [])

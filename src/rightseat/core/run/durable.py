@@ -45,7 +45,7 @@ from rightseat.core.guards.verdicts import mark_denied_question
 from rightseat.core.log import Entry, Log
 from rightseat.core.loop.continuation import ResumedSteps
 from rightseat.core.messages import Message, truncate_messages
-from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
+from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome, set_usage
 from rightseat.core.run.replay import Replay
 from rightseat.core.run.spans import SpanHistory, SpanRecorder
 from rightseat.core.stream.reducer import Reducer
@@ -198,6 +198,7 @@ class DurableRun:
         for ending in tuple(self._reducer.endings()):
             await self._write(ending)
         self._recorder.close(last)
+        last = set_usage(last, self._recorder.history.totals.usage)
         while True:
             try:
                 await self._writer.flush()

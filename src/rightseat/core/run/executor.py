@@ -22,13 +22,13 @@ from rightseat.core.log import Log, Writer
 from rightseat.core.model import Model
 from rightseat.core.run.durable import DurableRun, build_run_started, reclaim_run, retry_store
 from rightseat.core.run.observers import RemembersRuns, RunObservers
-from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome
+from rightseat.core.run.outcome import FailureRecorder, LastEvent, Outcome, set_usage
 from rightseat.core.run.report import log_run
 from rightseat.core.run.spans import SpanRecorder
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.threads import RunClaim, Threads
 from rightseat.core.tracing import LOG_CONTEXT, NO_OBSERVER, Observer, current_span, trace_span
-from rightseat.core.usage import start_count
+from rightseat.core.usage import current_usage, start_count
 
 END_RETRY_TIMEOUT_S = 30.0  # how long the end of a run waits for an unreachable store: as long as for its log
 
@@ -258,6 +258,7 @@ async def end_run(
     if recorder is not None:
         recorder.close(last)
         totals = recorder.history.totals
+    last = set_usage(last, totals.usage if totals else current_usage())
     finishing = partial(
         threads.finish, mark_denied_question(ask, reducer), reducer.messages(), reducer.state, last, totals
     )

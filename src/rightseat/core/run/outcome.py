@@ -22,7 +22,7 @@ from rightseat.core.errors import (
     StaleWriter,
     TooManyToolCalls,
 )
-from rightseat.core.events import RunFailed, RunFinished
+from rightseat.core.events import RunFailed, RunFinished, Usage
 from rightseat.core.full_storage import explain_full_storage
 from rightseat.core.stream.reducer import Reducer
 
@@ -55,6 +55,11 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
         """For a structured log line; without the message, which the line already contains."""
         known = msgspec.structs.asdict(self)
         return {name: value for name, value in known.items() if name != "message" and value != ""}
+
+
+def set_usage(last: LastEvent, usage: Usage | None) -> LastEvent:
+    """The last event with the usage of all model calls of the run, for faces that report it."""
+    return msgspec.structs.replace(last, usage=usage) if isinstance(last, RunFinished) and usage else last
 
 
 class FailureOrigin(NamedTuple):

@@ -21,6 +21,7 @@ from rightseat.core.usage import ModelUsage, RunTotals, add_usage
 
 CUT_OFF = "cut_off"
 CANCELLED = "cancelled"
+TOKEN_COUNTS = ("input_tokens", "cache_read_tokens", "reasoning_tokens")
 ABOUT = ("call", "flow", "plugin")
 """The attributes of a span that the log has; traces have more."""
 
@@ -232,7 +233,7 @@ class RecordedSpan:
 
     def note(self, **attributes: AttributeValue) -> None:
         self.inner.note(**attributes)
-        if "input_tokens" in attributes or "cache_read_tokens" in attributes:
+        if any(name in attributes for name in TOKEN_COUNTS):
             self._usage = note_tokens(self._usage, attributes)
         if reason := attributes.get("reason"):
             self._reason = str(reason)

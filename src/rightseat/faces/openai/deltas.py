@@ -200,6 +200,7 @@ class DeltaReader:
         return APPROVAL_REQUIRED.format(names=listed, permission=explain_permission(names or ["it"]))
 
     def _finish(self, event: RunFinished) -> OutputDelta:
+        self.usage = event.usage or self.usage  # that of the run has the model calls without a response of their own
         if questions := [one.message for one in event.interrupts if one.call_id is None]:
             return ErrorResponse.of_run("answer_required", QUESTION.format(message=" ".join(questions)))
         if event.interrupts:

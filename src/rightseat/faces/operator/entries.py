@@ -59,6 +59,6 @@ def write_entry(event: Event, *, has_details: bool) -> Event:
             return Custom("flow.step", remove_private_fields(step))
         case RunFinished(interrupts=interrupts) if interrupts:
             shown = tuple(msgspec.structs.replace(one, memo=None) for one in interrupts)
-            return RunFinished(event.outcome, shown, event.result)
+            return msgspec.structs.replace(event, interrupts=shown)
         case _:
             return event

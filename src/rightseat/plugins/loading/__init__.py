@@ -9,11 +9,12 @@ The loader never runs or imports plugin code and never downloads anything.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from rightseat.plugins.definition import Flow, Identity, Plugin
+from rightseat.plugins.definition import Flow, Identity, Plugin, list_token_urls
 from rightseat.plugins.diagnostics import Diagnostic, Mode
-from rightseat.plugins.loading import automatic, flows, metadata, openapi, tools, yaml_json
+from rightseat.plugins.loading import automatic, flows, metadata, openapi, private_addresses, tools, yaml_json
 from rightseat.plugins.loading import files as folders
 from rightseat.plugins.loading.context import LoadContext
 from rightseat.plugins.loading.files import Files
@@ -89,6 +90,9 @@ class _Assembly:
 
     def build(self, node: SourceNode) -> Plugin:
         manifest = metadata.read(node, self._folder.name, self._files, self._operator, self._report)
+        for auth in manifest.auth:
+            for url in list_token_urls(auth):
+                self._check_address(manifest, node.get("auth") or node, url)
         api = self._read_api(manifest)
         lib = tools.compute_digest(self._files, self._report)
         context = LoadContext(api.operations, manifest.databases, tools.find_identifiers(self._files, self._report))
@@ -123,7 +127,12 @@ class _Assembly:
         document = yaml_json.read(names[0], self._files, self._limits, self._report) if names else None
         if document is None:
             return openapi.ApiDefinition()
-        return openapi.read(document, self._files, manifest.auth, self._limits, self._operator, self._report)
+        check = partial(self._check_address, manifest)
+        return openapi.read(document, self._files, manifest.auth, self._limits, self._operator, self._report, check)
+
+    def _check_address(self, manifest: metadata.Metadata, node: SourceNode, url: str) -> None:
+        id = self._folder.name.lower()
+        private_addresses.check(node, url, id, manifest.allow_private, self._report)
 
     def _read_flows(self, context: LoadContext) -> list[tuple[Flow, SourceNode]]:
         paths = sorted(path for path in self._files if _is_flow(path))

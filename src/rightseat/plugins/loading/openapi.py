@@ -31,6 +31,7 @@ def read(
     limits: PluginLimits,
     operator: OperatorSettings,
     report: DiagnosticReport,
+    check_address: servers.CheckAddress,
 ) -> ApiDefinition:
     if not isinstance(document.value, dict):
         report.add("E231", document, "the document should be a mapping.")
@@ -39,7 +40,7 @@ def read(
     if version is None:
         return ApiDefinition()
     _check_info(document, report)
-    server = servers.read(document, operator, report)
+    server = servers.read(document, operator, report, check_address)
     references = References(document, files, limits, report)
     translator = SchemaTranslator(references, limits, report, is_openapi_30=version.startswith("3.0"))
     reader = OperationReader(references, translator, auth, report)

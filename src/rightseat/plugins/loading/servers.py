@@ -1,16 +1,19 @@
 """Reads `servers` of an OpenAPI document: the one address that operations are sent to."""
 
 import re
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from rightseat.plugins.loading.limits import OperatorSettings
 from rightseat.plugins.loading.nodes import DiagnosticReport, SourceNode
 
+CheckAddress = Callable[[SourceNode, str], None]
 _VARIABLE_PATTERN = re.compile(r"\{([^{}]*)\}")
 
 
-def read(document: SourceNode, operator: OperatorSettings, report: DiagnosticReport) -> str:
-    """Return the address without a trailing slash; empty if none is usable, which is reported."""
+def read(document: SourceNode, operator: OperatorSettings, report: DiagnosticReport, check: CheckAddress) -> str:
+    """Return the address without a trailing slash; empty if none is usable, which is reported. `check` gets a usable
+    one, with its place in the file."""
     servers = document.get("servers")
     every = [one for one in servers.elements() if isinstance(one.value, dict)] if servers else []
     if not every:
@@ -26,7 +29,10 @@ def read(document: SourceNode, operator: OperatorSettings, report: DiagnosticRep
     address = _VARIABLE_PATTERN.sub(
         lambda match: _resolve_variable(chosen, match[1], operator) or match[0], url.value
     ).strip()
-    return address.rstrip("/") if _is_usable(url, address, report) else ""
+    if not _is_usable(url, address, report):
+        return ""
+    check(url, address)
+    return address.rstrip("/")
 
 
 def _choose(servers: list[SourceNode], operator: OperatorSettings) -> SourceNode:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote
 
+from rightseat.egress import addresses
 from rightseat.egress.addresses import parse_url
 from rightseat.egress.redaction import MASK, MIN_SECRET_CHARS, Redactor
 from rightseat.egress.secrets import PLACEHOLDER, find_placeholders
@@ -91,8 +92,7 @@ async def resolve_secrets(text: str, secrets: SecretSource, redactor: Redactor, 
 
 def format_host_port(url: str) -> str:
     """Return `host:port`, to which secrets are bound. Raises `AddressForbidden`."""
-    target = parse_url(url)
-    return f"[{target.host}]:{target.port}" if ":" in target.host else f"{target.host}:{target.port}"
+    return addresses.format_host_port(parse_url(url))
 
 
 def find_token_server(auth: Auth) -> str | None:

@@ -236,7 +236,8 @@ async def convert_errors(work: Callable[[], Awaitable[FetchResponse]]) -> FetchR
     try:
         return await work()
     except AddressForbidden as error:
-        raise StepFailed("egress_blocked", error.message, details={"sent": False}) from None
+        details: dict[str, JsonValue] = {"sent": False} | ({"blocked": error.blocked} if error.blocked else {})
+        raise StepFailed("egress_blocked", error.message, details=details) from None
     except UntrustedRequestFailed as error:
         raise StepFailed(ERROR_CODES[error.reason], error.message, details={"sent": error.sent}) from None
     except SecretMissing as error:

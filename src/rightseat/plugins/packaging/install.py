@@ -16,11 +16,12 @@ from urllib.parse import urlsplit
 from rightseat.core.types import JsonValue
 from rightseat.egress.secrets import find_placeholders
 from rightseat.plugins import loading
-from rightseat.plugins.definition import Plugin
+from rightseat.plugins.definition import Plugin, list_token_urls
 from rightseat.plugins.diagnostics import Mode
 from rightseat.plugins.loading import LoadResult, PluginLimits
 from rightseat.plugins.loading.auth import OIDC_SECRET_KEYS
 from rightseat.plugins.loading.yaml_json import METADATA
+from rightseat.plugins.operations.private_addresses import list_private_addresses
 from rightseat.plugins.packaging import versions
 from rightseat.plugins.packaging.archive import Package, PackageRefused
 
@@ -99,7 +100,7 @@ def install(plan: InstallPlan, into: Path) -> Path:
 
 def summarize(plugin: Plugin, moved: dict[str, str]) -> PermissionSummary:
     urls = [plugin.server] if plugin.server else []
-    urls += [one.args[key] for one in plugin.auth for key in ("token_url", "issuer") if key in one.args]
+    urls += [url for one in plugin.auth for url in list_token_urls(one)]
     secrets = [name for one in plugin.auth for value in one.args.values() for name in find_placeholders(value)]
     dangerous = {one.name: None for one in plugin.operations.values() if one.dangerous}
     for flow in plugin.flows.values():
@@ -109,7 +110,7 @@ def summarize(plugin: Plugin, moved: dict[str, str]) -> PermissionSummary:
                 dangerous[called.name if called else f"{flow.name}: {step.name}"] = None
     return PermissionSummary(
         tuple(dict.fromkeys(urlsplit(url).netloc for url in urls)),
-        plugin.allow_private,
+        list_private_addresses(plugin),
         tuple(dict.fromkeys(secrets)),
         tuple(plugin.databases),
         plugin.lib,

@@ -11,8 +11,8 @@ from urllib.parse import urljoin, urlsplit
 
 import yaml
 
-from rightseat.core.errors import AddressForbidden, RightseatError
-from rightseat.egress.addresses import AddressPolicy, parse_url
+from rightseat.core.errors import RightseatError
+from rightseat.egress.addresses import find_private_host_port
 from rightseat.plugins import loading
 from rightseat.plugins.loading import PluginLimits, yaml_json
 from rightseat.plugins.loading.metadata import ID_PATTERN, MAX_DESCRIPTION_CHARS, ORIGINAL_NAME_CHARS
@@ -205,17 +205,9 @@ def _build_servers(document: dict[str, Any], origin: str, server: str | None) ->
 
 
 def _find_private_address(servers: Any) -> str | None:
-    """Return the private `host:port` that the operator has to confirm. Of host names, only `localhost` is private."""
+    """Return the private `host:port` that the operator has to allow."""
     first = servers[0] if isinstance(servers, list) and servers else None
-    try:
-        target = parse_url(str(_as_mapping(first).get("url")))
-    except AddressForbidden:
-        return None
-    is_private = (
-        target.host == "localhost" if target.ip is None else AddressPolicy().explain_refusal(target.ip) is not None
-    )
-    host = f"[{target.host}]" if ":" in target.host else target.host
-    return f"{host}:{target.port}" if is_private else None
+    return find_private_host_port(str(_as_mapping(first).get("url")))
 
 
 def _list_security_schemes(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

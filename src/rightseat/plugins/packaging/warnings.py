@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from rightseat.egress.addresses import is_listed
 from rightseat.egress.secrets import SecretMissing, Secrets, format_grant, variable_name
 from rightseat.plugins import loading
 from rightseat.plugins.definition import Plugin
 from rightseat.plugins.diagnostics import Mode
 from rightseat.plugins.loading import OperatorSettings
+from rightseat.plugins.operations.private_addresses import list_private_addresses
 from rightseat.plugins.operations.secret_uses import list_uses
 from rightseat.plugins.packaging.install import summarize
 from rightseat.plugins.registry import find_plugin_folders
@@ -43,12 +45,21 @@ def check_needs(
             if not secrets.has(name):
                 yield f"The plugin {id} needs the secret {name}: set {variable_name(name)}."
         yield from check_bindings(plugin, secrets)
-        for place in plugin.allow_private:
-            if place not in confirmed.get(id, ()):
-                yield f"The plugin {id} needs the private address {place}: confirm it in `allow_private`."
+        for place in list_private_addresses(plugin):
+            if not is_listed(place, confirmed.get(id, ())):
+                yield describe_blocked(plugin, place)
         for name, database in plugin.databases.items():
             if database.bundled is None and name not in databases.get(id, {}):
                 yield f"The plugin {id} needs the database {name}: configure it in `databases`."
+
+
+def describe_blocked(plugin: Plugin, place: str) -> str:
+    """Both places that name a private address: the operator's, which allows it, and the author's, which asks for it."""
+    asks = "asks" if is_listed(place, plugin.allow_private) else "could ask, so that people see it before they install"
+    return (
+        f"The plugin {plugin.id} needs the private address {place}, which is blocked. Allow it in this toolbox: "
+        f'`allow_private: {{{plugin.id}: ["{place}"]}}`. (Its plugin.json {asks}: `network.allow_private`.)'
+    )
 
 
 def check_bindings(plugin: Plugin, secrets: Secrets) -> Iterator[str]:

@@ -328,6 +328,7 @@ class ResponseEventEncoder:
     # The end
 
     def _finish(self, event: RunFinished) -> None:
+        self.usage = event.usage or self.usage  # that of the run has the model calls without a response of their own
         questions = [one for one in event.interrupts if one.reason != APPROVAL]
         approvals = [one for one in event.interrupts if one.reason == APPROVAL]
         if questions:

@@ -37,7 +37,7 @@ from rightseat.faces.openbb.xxhash64 import xxh64
 T = TypeVar("T")
 Json = Mapping[str, Any]
 
-GROUPS: tuple[WidgetGroup, ...] = ("primary", "secondary", "extra")
+GROUPS: tuple[WidgetGroup, ...] = ("primary", "secondary", "extra", "dashboard")
 MAX_URLS = 4
 """The maximum that Workspace sends."""
 
@@ -189,7 +189,7 @@ def read_item(item: Any) -> DataItem:
 
 def read_widgets(values: Any, skipped: list[str]) -> Iterator[Widget]:
     """Three lists today, one list in 2024. If a widget is in two of them, the first wins."""
-    groups = {"primary": values} if isinstance(values, list) else as_mapping(values)
+    groups = {"dashboard": values} if isinstance(values, list) else as_mapping(values)
     known: set[tuple[str, str, str]] = set()
     for group in GROUPS:
         if not groups.get(group):

@@ -11,8 +11,9 @@ import msgspec
 ProtocolVersion = Literal["new", "legacy"]
 """The protocol version that a client understands; `legacy` is that of 2024."""
 
-WidgetGroup = Literal["primary", "secondary", "extra"]
-"""Where a widget is: selected by the user, on the dashboard, or elsewhere in the user's Workspace."""
+WidgetGroup = Literal["primary", "secondary", "extra", "dashboard"]
+"""Where a widget is: selected by the user, on the dashboard, or elsewhere in the user's Workspace. `dashboard` is the
+list of 2024, whose widgets nobody has selected."""
 
 
 class Param(msgspec.Struct, frozen=True):

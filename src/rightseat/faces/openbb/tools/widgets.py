@@ -80,18 +80,25 @@ def widget_tools(query: Query, names: UniqueNames) -> list[WidgetTool]:
 def describe(widget: Widget) -> str:
     sentences = [f'Reads the widget "{widget.name}"' + (f" of {widget.origin}." if widget.origin else ".")]
     if widget.description and widget.description != widget.name:
-        sentences.append(truncate(widget.description, MAX_DESCRIPTION_CHARS))
+        sentences.append(end_sentence(truncate(widget.description, MAX_DESCRIPTION_CHARS)))
     if widget.columns:
         sentences.append(f"Columns: {truncate(', '.join(widget.columns), MAX_DESCRIPTION_CHARS)}.")
     if table := sql_table_of(widget):
         sentences.append(describe_table(table))
     current = widget.current or {} if widget.params else widget.metadata
     shown = ", ".join(f"{name}={value}" for name, value in current.items() if isinstance(value, str | int | float))
-    if shown and (widget.params or widget.group == "primary"):
+    if shown and (widget.params or widget.group in ("primary", "dashboard")):
         sentences.append(f"On the dashboard: {truncate(shown, MAX_DESCRIPTION_CHARS)}.")
+    elif widget.group == "dashboard":
+        sentences.append("It is on the dashboard.")
     if widget.group == "primary":
         sentences.append("The user picked it for this question.")
     return " ".join(sentences)
+
+
+def end_sentence(text: str) -> str:
+    """Widgets come with and without a full stop, and another sentence follows."""
+    return text if text.endswith((".", "!", "?", "…", "。")) else f"{text}."
 
 
 def properties(widget: Widget) -> dict[str, JsonValue]:
