@@ -333,7 +333,7 @@ ROUTES = {
         ("", "POST"),
         *(("/{rest:path}", method) for method in ("GET", "POST", "PATCH", "DELETE")),
     },
-    "mcp": {("", "POST")},
+    "mcp": {("", "POST"), ("/.well-known/oauth-protected-resource/mcp", "GET")},  # the document is public
     "metrics": {("", "GET")},
     "openai": {
         ("/chat/completions", "POST"),

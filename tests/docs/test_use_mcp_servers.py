@@ -8,13 +8,13 @@ from rightseat.toolboxes import mcp
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "how-to" / "use-mcp-servers.md").read_text()
 SECRETS = dict.fromkeys(("OPENAI_API_KEY", "TICKETS_KEY", "EDITOR_KEY"), "secret")
-TOOLS, FORWARD, FACE = (
+TOOLS, FORWARD, FACE, AGENTS, SIGN_IN = (
     config.parse(text, environ=SECRETS) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 )
 
 
 def test_the_configurations_can_be_served() -> None:
-    for found in (TOOLS, FORWARD, FACE):
+    for found in (TOOLS, FORWARD, FACE, AGENTS, SIGN_IN):
         app.assemble(found)
 
     assert [part.type for part in TOOLS.toolboxes.values()] == ["mcp", "mcp"]

@@ -13,7 +13,7 @@ import hmac
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -45,6 +45,7 @@ from rightseat.access.origins import AllowedOrigins
 from rightseat.access.scopes import AuthenticatedUser, read_rights
 from rightseat.access.sessions import SessionExpired, Sessions
 from rightseat.access.stored_keys import StoredKeys
+from rightseat.access.trusted_issuer import TrustedIssuer
 from rightseat.access.user_token import set_caller_token
 from rightseat.core.ask import ANYONE, Principal
 from rightseat.core.audit import AUDIT_LOGGER, KIND, ROUTINE, USER
@@ -69,14 +70,21 @@ JWT_PATTERN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]*", re.ASCII)
 
 audit = logging.getLogger(AUDIT_LOGGER)
 
-CHALLENGE: Mapping[str, str] = {"www-authenticate": "Bearer"}
-"""The header that every response with status 401 carries."""
+Challenge = Callable[[Request, RightseatError], str]
+
+
+def write_plain_challenge(request: Request, error: RightseatError) -> str:
+    """`WWW-Authenticate` of a response with status 401; empty for other ones."""
+    return "Bearer" if error.status == 401 else ""
 
 
 class TokenVerifier(AbstractAsyncContextManager["TokenVerifier"], Protocol):
     """`access.tokens.Tokens`, which is imported only if the configuration accepts tokens."""
 
-    async def check(self, token: str) -> AuthenticatedUser: ...
+    @property
+    def issuer(self) -> TrustedIssuer: ...
+
+    async def check(self, token: str, audience: str = "") -> AuthenticatedUser: ...
 
 
 class UnknownKey(Unauthenticated):
@@ -137,10 +145,15 @@ class Authenticator:
     ) -> None:
         await self._stack.aclose()
 
-    async def authenticate_from(self, address: str | None, headers: Headers) -> AuthenticatedUser:
+    @property
+    def token_issuer(self) -> TrustedIssuer | None:
+        """The identity provider whose tokens are accepted."""
+        return None if self._tokens is None else self._tokens.issuer
+
+    async def authenticate_from(self, address: str | None, headers: Headers, audience: str = "") -> AuthenticatedUser:
         """Like `authenticate`, for a client with this address. Raises `TooManyAttempts` too."""
         try:
-            user = await self.authenticate(headers)
+            user = await self.authenticate(headers, audience)
         except UnknownKey:
             if address is not None:
                 self.attempts.record_wrong(address)
@@ -149,14 +162,14 @@ class Authenticator:
             self.attempts.record_right(address, user.credential)
         return user
 
-    async def authenticate(self, headers: Headers) -> AuthenticatedUser:
-        """Raises `Unauthenticated`."""
+    async def authenticate(self, headers: Headers, audience: str = "") -> AuthenticatedUser:
+        """Tokens for this `audience` are accepted too. Raises `Unauthenticated`."""
         credential = credentials.read(headers, self._cookie)
         if key := self._find_key(credential):
             self._record_use(key)
             return describe_key_user(key)
         if self._tokens is not None and JWT_PATTERN.fullmatch(credential):
-            return replace(await self._tokens.check(credential), token=credential)
+            return replace(await self._tokens.check(credential, audience), token=credential)
         prefix = prefix_of(credential)
         raise UnknownKey(f"Unknown API key rs_{prefix}_…." if prefix else "Unknown API key.")
 
@@ -237,6 +250,7 @@ class RouteAuth:
     `sessions` a cookie counts where a request has no other credential, and a credential that has a right of an operator
     needs no agent of this face. `face_auth` is the `RouteAuth` of the face that this one was derived from. `host` is
     the login of the application around a copilot; a face that `is_open` on purpose needs it for single routes only.
+    Tokens for the `audience` are accepted by this face, and by no other one.
     """
 
     def __init__(
@@ -251,8 +265,10 @@ class RouteAuth:
         reads: ReadLimits | None = None,
         host: HostLogin | None = None,
         is_open: bool = False,
+        audience: str = "",
     ) -> None:
         self.face = face
+        self._audience = audience
         self._host = host if authenticator is not None or not is_open else None
         self._route_host = host
         self.reads = reads or ReadLimits()
@@ -267,6 +283,11 @@ class RouteAuth:
     def is_open(self) -> bool:
         return self._authenticator is None
 
+    @property
+    def token_issuer(self) -> TrustedIssuer | None:
+        """The identity provider whose tokens this face accepts; None for an open face."""
+        return None if self._authenticator is None else self._authenticator.token_issuer
+
     def require_credential(self) -> "RouteAuth":
         """The same, but requiring a credential. Raises `ConfigError` if no credentials are configured."""
         if self._route_authenticator is None:
@@ -274,7 +295,11 @@ class RouteAuth:
                 f"The face {self.face!r} requires keys, but none are configured. `rightseat keys new NAME` makes one."
             )
         return RouteAuth(
-            self.face, self._route_authenticator, allowed_origins=self.allowed_origins, host=self._route_host
+            self.face,
+            self._route_authenticator,
+            allowed_origins=self.allowed_origins,
+            host=self._route_host,
+            audience=self._audience,
         )
 
     async def authorize(
@@ -406,7 +431,7 @@ class RouteAuth:
         try:
             if self._sessions and cookie:
                 return authenticator.resume_session(cookie, self._sessions)
-            return await authenticator.authenticate_from(address, headers)
+            return await authenticator.authenticate_from(address, headers, self._audience)
         except Unauthenticated as error:
             audit.info("%s refused a request: %s", self.face, error, extra={ROUTINE: True})
             raise
@@ -435,13 +460,21 @@ class RouteAuth:
         audit.info("%s refused %r: it needs the scope %r", self.face, principal.id, scope, extra={ROUTINE: True})
         raise InsufficientScope(f"This credential lacks the scope {scope!r}. Ask an operator for one that has it.")
 
-    def protect(self, handler: Handler, refuse: WriteRefusal, *, requires_credential: bool = False) -> RouteEndpoint:
+    def protect(
+        self,
+        handler: Handler,
+        refuse: WriteRefusal,
+        *,
+        requires_credential: bool = False,
+        challenge: Challenge = write_plain_challenge,
+    ) -> RouteEndpoint:
         """Return the endpoint of a route: the handler, called after authorization.
 
-        `refuse` writes a refusal in the face's protocol. `requires_credential` holds even where the face is open.
+        `refuse` writes a refusal in the face's protocol, `challenge` what a client is told to authenticate with.
+        `requires_credential` holds even where the face is open.
         """
         auth = self.require_credential() if requires_credential else self
-        return ProtectedEndpoint(self._face_auth, auth, handler, refuse).respond
+        return ProtectedEndpoint(self._face_auth, auth, handler, refuse, challenge).respond
 
     def publish(self, handler: Handler) -> RouteEndpoint:
         """Return the endpoint of a route that anyone may call. Only for files that are the same for all."""
@@ -457,6 +490,7 @@ class RouteAuth:
             sessions=sessions,
             face_auth=self,
             host=self._host,
+            audience=self._audience,
         )
 
 
@@ -472,6 +506,7 @@ class ProtectedEndpoint:
     auth: RouteAuth
     handler: Handler
     refuse: WriteRefusal
+    challenge: Challenge = write_plain_challenge
 
     async def respond(self, request: Request) -> Response:
         address: str | None = client[0] if (client := request.scope.get("client")) else None
@@ -482,8 +517,8 @@ class ProtectedEndpoint:
             response = self.refuse(error)
             if isinstance(error, TooManyAttempts):
                 response.headers["retry-after"] = str(error.retry_after)
-            if error.status == 401:
-                response.headers.update(CHALLENGE)
+            if challenge := self.challenge(request, error):
+                response.headers["www-authenticate"] = challenge
             return response
         return await self._respond_held(request, authorization)
 

@@ -24,6 +24,7 @@ from joserfc.jwa import JWSAlgModel
 
 from rightseat.access.jwks import Jwks
 from rightseat.access.scopes import AuthenticatedUser
+from rightseat.access.trusted_issuer import TrustedIssuer
 from rightseat.core.ask import ANYONE
 from rightseat.core.errors import Unauthenticated
 
@@ -53,11 +54,19 @@ class Tokens:
         self._rules = rules
         self._jwks = jwks
         self._algorithms = AllowedAlgorithms(algorithms=rules.algorithms, strict_check_header=False)
-        self._claims = jwt.JWTClaimsRegistry(
-            now=lambda: int(clock()),
-            leeway=rules.leeway_seconds,
-            iss={"essential": True, "value": rules.issuer},
-            aud={"essential": True, "value": rules.audience},
+        self._clock = clock
+        self._claims = self._require_audience(rules.audience)
+
+    @property
+    def issuer(self) -> TrustedIssuer:
+        return TrustedIssuer(self._rules.issuer, has_scopes=self._rules.scopes_claim is not None)
+
+    def _require_audience(self, *audiences: str) -> jwt.JWTClaimsRegistry:
+        return jwt.JWTClaimsRegistry(
+            now=lambda: int(self._clock()),
+            leeway=self._rules.leeway_seconds,
+            iss={"essential": True, "value": self._rules.issuer},
+            aud={"essential": True, "values": list(audiences)},
             exp={"essential": True},
         )
 
@@ -70,12 +79,16 @@ class Tokens:
     ) -> None:
         await self._jwks.__aexit__(kind, error, trace)
 
-    async def check(self, token: str) -> AuthenticatedUser:
-        """Raises `Unauthenticated`, or `IssuerUnavailable` if the issuer's keys cannot be read. Errors never quote the
-        token."""
+    async def check(self, token: str, audience: str = "") -> AuthenticatedUser:
+        """`audience` is accepted beside that of the rules.
+
+        Raises `Unauthenticated`, or `IssuerUnavailable` if the issuer's keys cannot be read. Errors never quote the
+        token.
+        """
+        required = self._require_audience(self._rules.audience, audience) if audience else self._claims
         try:
             claims = (await decode_signed(token, self._jwks, self._algorithms)).claims
-            self._claims.validate(claims)
+            required.validate(claims)
             if EVENTS_CLAIM in claims:
                 raise WrongTokenType
         except MALFORMED as error:

@@ -14,6 +14,10 @@ REQUEST_HEADERS = (
     "authorization",
     "content-type",
     "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
     "openai-organization",
     "openai-project",
     "x-ai-sdk-version",
@@ -26,7 +30,7 @@ REQUEST_HEADERS = (
 """The request headers of our clients that a browser sends only after a preflight."""
 
 METHODS = ("GET", "POST", "PATCH", "DELETE", "OPTIONS")
-EXPOSED_HEADERS = ("x-rightseat-warnings", "x-request-id")
+EXPOSED_HEADERS = ("x-rightseat-warnings", "x-request-id", "www-authenticate")
 
 
 MAX_LOGGED_ORIGINS = 100

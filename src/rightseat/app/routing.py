@@ -76,4 +76,5 @@ def build_route_auth(
         reads=reads,
         host=host,
         is_open=face.access == "open",
+        audience=getattr(face.options, "token_audience", None) or "",
     )

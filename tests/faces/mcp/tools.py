@@ -13,6 +13,7 @@ from rightseat.core.tools import Invocation, Tool
 from rightseat.toolboxes.functions import tool
 
 SEEN: list[str] = []
+STARTED = asyncio.Event()
 STOPPED = asyncio.Event()
 
 
@@ -44,6 +45,7 @@ async def whose(invocation: Invocation) -> str:
 @tool
 async def hang() -> str:
     """Never ends."""
+    STARTED.set()
     try:
         await asyncio.Event().wait()
     finally:

@@ -11,7 +11,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Message, Receive, Scope, Send
 
 from rightseat.access.authenticator import RouteAuth
@@ -19,6 +19,7 @@ from rightseat.core.ask import Principal
 from rightseat.core.errors import RightseatError, ShuttingDown
 from rightseat.core.runtime import Runtime
 from rightseat.faces._shared.responses import json_response, read_body
+from rightseat.faces.mcp.authorization import build_directions, find_challenge
 from rightseat.faces.mcp.server import PRINCIPAL, McpHandlers
 from rightseat.parts import AgentName
 
@@ -33,6 +34,14 @@ class Options(BaseModel):
     """The agents whose tools are offered. Unset: all agents."""
     tools: tuple[str, ...] | None = None
     """The names of the tools that are offered. Unset: all."""
+    agents_as_tools: tuple[AgentName, ...] = ()
+    """Agents that are offered as a tool each, `ask_NAME`, which answers a message with all that the agent can do."""
+    token_audience: str | None = Field(default=None, min_length=1)
+    """Tokens of `access.jwt` for this audience are accepted too, at this face only. Usually the public address of this
+    face, which MCP clients request tokens for."""
+    request_scopes: tuple[str, ...] | None = None
+    """The scopes that clients are told to request from the identity provider. Unset: `mcp:*` if `access.jwt` reads
+    scopes from tokens."""
     headers: tuple[str, ...] = ()
     """Request headers that are forwarded to tools."""
     max_body_mb: float = Field(default=4.0, gt=0)
@@ -40,7 +49,8 @@ class Options(BaseModel):
 
 
 def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
-    server = McpHandlers(runtime, options.agents, options.tools, options.headers, auth).server()
+    handlers = McpHandlers(runtime, options.agents, options.tools, options.headers, auth, options.agents_as_tools)
+    server = handlers.server()
     max_bytes = int(options.max_body_mb * 2**20)
 
     def refuse(error: RightseatError) -> Response:
@@ -56,7 +66,12 @@ def routes(runtime: Runtime, options: Options, auth: RouteAuth) -> APIRouter:
         except RightseatError as error:
             return refuse(error)
 
-    return APIRouter(routes=[Route(options.path, auth.protect(handle, refuse), methods=["POST"])])
+    directions = build_directions(auth, options.path, options.request_scopes, options.token_audience)
+    protected = auth.protect(handle, refuse, challenge=find_challenge(directions))
+    found: list[BaseRoute] = [Route(options.path, protected, methods=["POST"])]
+    if directions is not None:
+        found.append(Route(directions.metadata_path, auth.publish(directions.respond), methods=["GET"]))
+    return APIRouter(routes=found)
 
 
 def refuse_path(method: str, path: str, status: int, options: Options) -> Response:

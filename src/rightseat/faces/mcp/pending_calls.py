@@ -25,13 +25,17 @@ APPROVE: dict[str, Any] = {
 
 
 class PendingCall(msgspec.Struct, frozen=True):
-    """Only the user `principal` can resume it. `expires_at` is a time of `time.time`."""
+    """Only the user `principal` can resume it. `expires_at` is a time of `time.time`.
+
+    `thread_id` is the thread of an agent's run that waits; empty for a call of a single tool.
+    """
 
     principal: str
     call: Call
     interrupts: tuple[Interrupt, ...]
     expires_at: float
     agent: str = ""
+    thread_id: str = ""
 
 
 class PendingCalls:
@@ -45,8 +49,9 @@ class PendingCalls:
         self._artifacts = artifacts
         self._calls: dict[str, PendingCall] = {}
 
-    async def add(self, ask: Ask, call: Call, interrupts: Sequence[Interrupt]) -> str:
-        pending = PendingCall(ask.principal.id, call, tuple(interrupts), time.time() + PENDING_TIMEOUT_S, ask.agent)
+    async def add(self, ask: Ask, call: Call, interrupts: Sequence[Interrupt], thread_id: str = "") -> str:
+        expires_at = time.time() + PENDING_TIMEOUT_S
+        pending = PendingCall(ask.principal.id, call, tuple(interrupts), expires_at, ask.agent, thread_id)
         if self._artifacts is not None:
             return await self._artifacts.put(ask, call.name, PRIVATE_MEDIA_TYPE, msgspec.json.encode(pending))
         while len(self._calls) >= MAX_PENDING_CALLS:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -22,6 +22,7 @@ from rightseat.core.ids import new_id
 from rightseat.core.messages import Call
 from rightseat.core.runtime import Runtime
 from rightseat.core.tools import Tool
+from rightseat.faces.mcp.agent_tools import AgentAnswer, AgentTools, write_answer
 from rightseat.faces.mcp.pending_calls import PendingCall, PendingCalls, read_answers, write_elicitations
 from rightseat.faces.mcp.tool_calls import SingleCallAgent, direct_steps
 
@@ -39,8 +40,10 @@ class McpHandlers:
         tools: tuple[str, ...] | None,
         headers: tuple[str, ...],
         auth: RouteAuth,
+        agents_as_tools: Sequence[str] = (),
     ) -> None:
         self._runtime = runtime
+        self._agent_tools = AgentTools(runtime, agents_as_tools, auth)
         self._agents = agents
         self._names = tools
         self._headers = headers
@@ -61,11 +64,32 @@ class McpHandlers:
     ) -> types.ListToolsResult:
         """Tools of unreachable servers are listed as missing in `_meta`."""
         found, missing = await self._tools(context)
-        listed = [write_tool(tool) for _, tool in found.values()]
+        listed = self._agent_tools.list_tools(self._principal(context))
+        asked = {tool.name for tool in listed}  # an agent that the operator offers by name comes first
+        listed += [write_tool(tool) for _, tool in found.values() if tool.name not in asked]
         result = types.ListToolsResult(tools=listed, ttl_ms=0, cache_scope="private")
         return result.model_copy(update={"meta": {"rightseat/missing": missing}}) if missing else result
 
     async def call_tool(
+        self, context: McpContext, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        try:
+            if agent := self._agent_tools.find(params.name, self._principal(context)):
+                return await self._ask_agent(context, params, agent)
+            return await self._call_tool(context, params)
+        except LimitExceeded as error:
+            meta = {"rightseat/code": error.code, "rightseat/retry_after": error.retry_after}
+            return write_result(error.message, is_error=True).model_copy(update={"meta": meta})
+        except RightseatError as error:
+            return write_result(error.message, is_error=True)
+        except MCPError:
+            raise
+        except Exception:
+            id = new_id("request")
+            logger.exception("%s: the tool %s failed", id, params.name)
+            return write_result(InternalError(id).message, is_error=True)
+
+    async def _call_tool(
         self, context: McpContext, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         found, _ = await self._tools(context)
@@ -73,26 +97,31 @@ class McpHandlers:
             raise MCPError(types.INVALID_PARAMS, f"There is no tool named {params.name!r}.")
         agent, tool = found[params.name]
         pending = await self._take_pending(context, params)
-        call = pending.call if pending else Call(new_id("call"), tool.name, json.dumps(params.arguments or {}))
-        replies = read_answers(pending, params.input_responses or {}) if pending else ()
-        try:
-            returned, interrupts = await self._run_tool(context, agent, tool, call, replies)
-        except LimitExceeded as error:
-            meta = {"rightseat/code": error.code, "rightseat/retry_after": error.retry_after}
-            return write_result(error.message, is_error=True).model_copy(update={"meta": meta})
-        except RightseatError as error:
-            return write_result(error.message, is_error=True)
-        except Exception:
-            id = new_id("request")
-            logger.exception("%s: the tool %s failed", id, tool.name)
-            return write_result(InternalError(id).message, is_error=True)
+        call, replies = read_call(params, pending)
+        returned, interrupts = await self._run_tool(context, agent, tool, call, replies)
         if not interrupts:
             content = returned.content if returned else "The tool returned no result."
             return write_result(content, is_error=returned is None or returned.error is not None)
         if not supports_elicitation(context):
-            return write_result(refusal(tool, interrupts), is_error=True)
+            return write_result(refusal(tool.name, interrupts), is_error=True)
         state = await self._pending.add(self._ask(context, agent), call, interrupts)
         return types.InputRequiredResult(input_requests=write_elicitations(interrupts), request_state=state)
+
+    async def _ask_agent(
+        self, context: McpContext, params: types.CallToolRequestParams, agent: str
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        pending = await self._take_pending(context, params)
+        call, replies = read_call(params, pending)
+        ask = self._ask(context, agent)
+        answer = await self._agent_tools.answer(
+            context, ask, params.arguments or {}, replies, pending.thread_id if pending else ""
+        )
+        if not answer.interrupts:
+            return write_answer(answer)
+        if not supports_elicitation(context):
+            return write_result(explain_waiting(params.name, answer), is_error=True)
+        state = await self._pending.add(ask, call, answer.interrupts, answer.thread_id)
+        return types.InputRequiredResult(input_requests=write_elicitations(answer.interrupts), request_state=state)
 
     async def _run_tool(
         self, context: McpContext, agent: str, tool: Tool, call: Call, replies: tuple[Answer, ...]
@@ -188,12 +217,28 @@ def supports_elicitation(context: McpContext) -> bool:
     )
 
 
-def refusal(tool: Tool, interrupts: list[Interrupt]) -> str:
+def read_call(params: types.CallToolRequestParams, pending: PendingCall | None) -> tuple[Call, tuple[Answer, ...]]:
+    """The call, and what people have answered if it has waited for them."""
+    if pending is None:
+        return Call(new_id("call"), params.name, json.dumps(params.arguments or {})), ()
+    return pending.call, read_answers(pending, params.input_responses or {})
+
+
+def explain_waiting(tool: str, answer: AgentAnswer) -> str:
+    questions = " ".join(one.message for one in answer.interrupts)
+    return (
+        f"{tool} waits for a person to answer ({questions}), and this client does not support elicitation of MCP "
+        f"2026-07-28. Answer in another client of this server, such as the console, in the thread "
+        f"{answer.thread_id}; then call {tool} again with this thread_id."
+    )
+
+
+def refusal(tool: str, interrupts: Sequence[Interrupt]) -> str:
     questions = " ".join(one.message for one in interrupts)
     is_approval = all(one.reason == APPROVAL for one in interrupts)
     return (
-        f"{tool.name} was not run: a person has to answer first ({questions}), and this client does not support "
-        f"elicitation of MCP 2026-07-28.{f' {explain_permission([tool.name])}' if is_approval else ''}"
+        f"{tool} was not run: a person has to answer first ({questions}), and this client does not support "
+        f"elicitation of MCP 2026-07-28.{f' {explain_permission([tool])}' if is_approval else ''}"
     )
 
 
