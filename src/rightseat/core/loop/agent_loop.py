@@ -25,6 +25,7 @@ from rightseat.core.stream.framer import MAX_RESPONSE_CHARS
 from rightseat.core.stream.reducer import Reducer
 from rightseat.core.tools import EmitsEvents, HasInstructions, InterceptsAsk, Tool, Toolbox
 from rightseat.core.tracing import NO_OBSERVER, Span, error_name
+from rightseat.core.turns import take_turn
 from rightseat.core.usage import count_usage
 
 logger = logging.getLogger(__name__)
@@ -80,7 +81,10 @@ class Loop:
                         return
             if was_stopped(ask, tools):
                 return
-        conversation = Conversation(ask, tools, self._history(ask, turn), self.max_turns)
+        await take_turn()
+        history = self._history(ask, turn)
+        await take_turn()
+        conversation = Conversation(ask, tools, history, self.max_turns)
         while (prompt := conversation.next_prompt()) is not None:
             turn = Reducer()
             # One generator for all turns: each additional generator costs 0.2 µs per text delta.

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
@@ -37,6 +38,7 @@ class Chat:
     async def complete(self, body: bytes, http: Request, principal: Principal) -> Response:
         """Raises a `RightseatError` for an invalid request."""
         request = decode(body)
+        await take_turn()
         name = request.model = self._names.resolve(request.body.model, principal, request.warnings)
         request.fingerprint = self._names.fingerprint(name)
         headers = {one: value for one in self._headers if (value := http.headers.get(one)) is not None}

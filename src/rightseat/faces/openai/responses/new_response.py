@@ -19,6 +19,7 @@ from rightseat.core.errors import ThreadBusy
 from rightseat.core.ids import new_id
 from rightseat.core.log import Entry
 from rightseat.core.runtime import Runtime
+from rightseat.core.turns import take_turn
 from rightseat.faces._shared.artifact_links import ArtifactLinker, files_url
 from rightseat.faces._shared.queued_start import start_connected, stream_started
 from rightseat.faces._shared.responses import json_response
@@ -78,6 +79,7 @@ class NewResponses:
         self._check_storage(request)
         references = await self._references.find(find_references(request.body.input), principal)
         place = await self._history.find_place(request, principal)
+        await take_turn()
         decoded = decode_input(
             request.body.input, request.warnings, self._sealer.unseal, calls=place.calls, references=references
         )
