@@ -22,9 +22,9 @@ from rightseat.limits.book import (
     Outcome,
     Reserve,
     Settle,
-    UsageCounts,
     is_slot,
 )
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.rules import CONCURRENT_RUNS, CounterKey, LimitRule
 from rightseat.limits.store import DELETED_USER, CounterRow, UsageQuery, UsageRow
 from rightseat.limits.tickets import QueueState, Ticket, WaitingTickets

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import BindParameter, Connection, Row, bindparam, delete, func, select, tuple_
 
-from rightseat.limits.book import UsageCounts
+from rightseat.limits.kinds import UsageCounts
 from rightseat.limits.windows import find_zone
 from rightseat.stores.limit_queries import COUNT_NAMES
 from rightseat.stores.limit_rows import AddedUsage, SavedRows
