@@ -10,20 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from rightseat.core import events as e
 from rightseat.core.artifacts import PRIVATE_MEDIA_TYPE, StoredArtifact
 from rightseat.core.ask import Ask, Principal
 from rightseat.core.errors import RightseatError, RunNotFound
-from rightseat.core.events import (
-    Event,
-    RunStarted,
-    TextDelta,
-    TextEnded,
-    TextStarted,
-    ToolCallDelta,
-    ToolCallEnded,
-    ToolCallReturned,
-    ToolCallStarted,
-)
 from rightseat.core.log import Entry
 from rightseat.core.messages import Call, Message, Result, Text
 from rightseat.core.runtime import Runtime
@@ -115,7 +105,7 @@ class ResponseStore:
         if thread is None or run is None or run.outcome is None:
             return ()
         messages = (await self.history(record, thread, principal))[record.start :]
-        events: list[Event] = [RunStarted(run.id, thread.id, run.agent)]
+        events: list[e.Event] = [e.RunStarted(run.id, thread.id, run.agent)]
         for message in messages:
             events += replay_message(message)
         events.append(final_event(run))
@@ -171,17 +161,17 @@ def response_id(run_id: str) -> str:
     return f"resp_{run_id.removeprefix('run_')}"
 
 
-def replay_message(message: Message) -> list[Event]:
+def replay_message(message: Message) -> list[e.Event]:
     """The events of a message that a run added to its thread."""
-    events: list[Event] = []
+    events: list[e.Event] = []
     if message.role not in ("assistant", "tool"):
         return events
     for part in message.parts:
         match part:
             case Text(text=text):
-                events += (TextStarted(message.id), TextDelta(message.id, text), TextEnded(message.id))
+                events += (e.TextStarted(message.id), e.TextDelta(message.id, text), e.TextEnded(message.id))
             case Call(id=id, name=name, arguments=arguments):
-                events += (ToolCallStarted(id, name), ToolCallDelta(id, arguments), ToolCallEnded(id))
+                events += (e.ToolCallStarted(id, name), e.ToolCallDelta(id, arguments), e.ToolCallEnded(id))
             case Result():
-                events.append(ToolCallReturned(part.call_id, part.name, part.content, part.error))
+                events.append(e.ToolCallReturned(part.call_id, part.name, part.content, part.error))
     return events
