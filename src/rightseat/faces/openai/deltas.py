@@ -13,8 +13,8 @@ from rightseat.core.approvals import explain_permission
 from rightseat.core.errors import GuardDenied
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
+from rightseat.faces._shared.run_warnings import describe_warning
 from rightseat.faces.openai.errors import ErrorResponse
-from rightseat.faces.openai.warnings import describe_warning
 
 TEXT_SEPARATOR = "\n\n"
 """Between the texts of two model responses."""

@@ -11,6 +11,7 @@ from rightseat.core.ask import Ask
 from rightseat.core.events import TextDelta
 from rightseat.core.log import Entry
 from rightseat.core.types import JsonValue
+from rightseat.faces._shared.run_warnings import warnings_header
 from rightseat.faces.openai.decoder import ChatRequest
 from rightseat.faces.openai.deltas import (
     CallArguments,
@@ -23,7 +24,6 @@ from rightseat.faces.openai.deltas import (
     ReasoningContent,
 )
 from rightseat.faces.openai.errors import ErrorResponse
-from rightseat.faces.openai.warnings import warnings_header
 
 encode = json.Encoder().encode
 EVENTS = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache", "x-accel-buffering": "no"}
