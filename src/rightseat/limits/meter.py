@@ -34,12 +34,11 @@ from rightseat.limits.book import (
     Outcome,
     Reserve,
     Settle,
-    UsageCounts,
     UsageKey,
 )
 from rightseat.limits.estimate import weigh_message, weigh_messages, weigh_tool
 from rightseat.limits.first_call import FirstCall
-from rightseat.limits.kinds import NANO, REQUESTS
+from rightseat.limits.kinds import NANO, REQUESTS, UsageCounts
 from rightseat.limits.ledger import FIRST_RETRY_DELAY_S, MAX_RETRY_DELAY_S
 from rightseat.limits.meter_context import OUTER_CALL, Metering, OuterCall
 from rightseat.limits.model_charge import CountedCall, ModelCharge, key_of
@@ -147,7 +146,7 @@ class RunMeter:
             return Charge(key, rule, rule.kind.of_ask, policy=policy)
         if model is None or not self._can_downgrade(policy, model):
             return Charge(key, rule, rule.kind.of_ask)
-        needed = rule.kind.of_call(self._charge_ask(model)) if rule.kind.counts_calls else 0
+        needed = rule.kind.of_call(self._charge_ask(model).reserved) if rule.kind.counts_calls else 0
         return Charge(key, rule, rule.kind.of_ask, needed, policy)
 
     def _can_downgrade(self, policy: DowngradePolicy, model: Model) -> bool:
@@ -334,7 +333,7 @@ class RunMeter:
         """Only a call for the answer can be downgraded, which has a `model`. No call waits in a queue."""
         ignored = self.downgrade.limits if self.downgrade else ()
         return [
-            Charge(key, rule, rule.kind.of_call(call), policy=self._call_policy(key, model))
+            Charge(key, rule, rule.kind.of_call(call.reserved), policy=self._call_policy(key, model))
             for key, rule in self._metering.limits.rules_for(source)
             if rule.kind.counts_calls and key.limit not in ignored
         ]

@@ -98,13 +98,13 @@ class Loop:
                     yield event
             if not (calls := conversation.calls_of(turn)):
                 return
-            async with aclosing(run_calls(calls, conversation.tools, ask, steps)) as events:
+            async with aclosing(run_calls(calls, conversation.tools, ask, steps, turn.cut_calls)) as events:
                 async for event in events:
                     turn.add(event)
                     yield event
                     if type(event) is RunFinished:
                         return
-            if is_complete(turn.messages(), conversation.tools):
+            if all(call.id in turn.cut_calls for call in calls) or is_complete(turn.messages(), conversation.tools):
                 return
             conversation.add(turn)
 
