@@ -73,14 +73,21 @@ def shorten_numbers(value: JsonValue) -> JsonValue:
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e15 else value
 
 
-MAX_VISITS_OF_DATA = 1_000_000
-"""The response of an API may be large: a step of a validation of it takes 1 us to count."""
+MAX_VISITS_OF_DATA = 150_000
+"""The response of an API may be large: a step of a validation of it takes 1 us to count, in the event loop."""
+MAX_SMALL_PARTS = 20_000
+MAX_VISITS_WITH_REASONS = 10_000
+"""Violations are all listed at once, each with its text: those of 400,000 values take 5 s and 500 MB."""
+TOO_LARGE_TO_LIST = "does not match its schema, and is too large to say where"
 MISSING = "is missing"
 """The text of a violation where a required value is missing."""
 
 
 def find_violations(schema: Schema, value: JsonValue) -> list[SchemaViolation]:
-    """Return all violations; an empty list if the value is valid. Raises `ValueError` for an invalid schema."""
+    """Return all violations; an empty list if the value is valid. Of a large value that is invalid there is one.
+
+    Raises `ValueError` for an invalid schema.
+    """
     try:
         validator = jsonschema_rs.Draft202012Validator(
             dict(schema),
@@ -92,14 +99,23 @@ def find_violations(schema: Schema, value: JsonValue) -> list[SchemaViolation]:
     except jsonschema_rs.ReferencingError as error:
         raise ValueError(f"the schema has an unresolvable reference: {error}") from None
     try:
-        SchemaCost(dict(schema)).check(value, MAX_VISITS if is_small(value) else MAX_VISITS_OF_DATA)
+        visits = SchemaCost(dict(schema)).check(value, MAX_VISITS if is_small(value) else MAX_VISITS_OF_DATA)
     except SchemaTooCostly as error:
         return [SchemaViolation((), str(error))]
+    if visits > MAX_VISITS_WITH_REASONS:
+        return [] if validator.is_valid(value) else [SchemaViolation((), TOO_LARGE_TO_LIST)]
     return [convert_error(error) for error in validator.iter_errors(value)]
 
 
 def is_small(value: JsonValue) -> bool:
-    return isinstance(value, (str, bool, int, float, type(None))) or len(to_compact_json(value)) <= MAX_TEXT_CHARS
+    """Whether it has few parts. What its validation costs does not depend on the lengths of texts."""
+    waiting, parts = [value], 0
+    while waiting and parts <= MAX_SMALL_PARTS:
+        part = waiting.pop()
+        parts += 1
+        if isinstance(part, dict | list):
+            waiting += part.values() if isinstance(part, dict) else part
+    return parts <= MAX_SMALL_PARTS
 
 
 def convert_error(error: jsonschema_rs.ValidationError) -> SchemaViolation:
