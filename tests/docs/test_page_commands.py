@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.access.credentials import ISSUER, RSA, jwks, token
 from tests.conftest import Serve
 from tests.docs import page_commands
 from tests.docs.blocks import forget_module
@@ -17,6 +18,9 @@ PAGES = [
     "coming-from-eulercopilot",
     "coming-from-llama-server",
     "coming-from-openbb-examples",
+    "langgraph-without-a-langsmith-licence",
+    "runs-that-survive-a-closed-tab",
+    "teams-by-claims",
 ]
 MODULES = ("my_tools", "my_graph")
 """Of the pages, each in a folder of its own."""
@@ -45,10 +49,19 @@ def _model(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "answer").write_text('<tool_call>\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n</tool_call>')
 
 
-@pytest.mark.usefixtures("_model")
+@pytest.fixture
+def _tokens(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an identity provider publishes, and tokens of three people."""
+    (folder / "jwks.json").write_text(jwks(RSA))
+    for name, scopes in {"ALICE": ["openai:support"], "BOB": ["openai:finance"], "EVE": None}.items():
+        monkeypatch.setenv(name, token(sub=name.lower(), rightseat=scopes))
+
+
+@pytest.mark.usefixtures("_model", "_tokens")
 @pytest.mark.parametrize("name", PAGES)
 async def test_every_command_of_the_page_prints_what_the_page_says(name: str, folder: Path, serve: Serve) -> None:
     async with page_commands.reader(folder, serve) as reader:
+        reader.prepare = lambda text: text.replace(f"{ISSUER}/.well-known/jwks.json", str(folder / "jwks.json"))
         await reader.follow(page_commands.page(name))
 
     assert reader.commands

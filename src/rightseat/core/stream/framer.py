@@ -8,7 +8,8 @@ Adapters never create ids or end events; the framer does it for every model.
    A call keeps the id that the model gave it, unless an earlier call of the run has the same id.
 3. A response is held in memory until it ends, so its length and its number of calls are limited. A response that
    exceeds a limit is ended there.
-4. If a response fails, everything open is ended before the error is raised, so no client waits for a missing end.
+4. A call that is cut off with its response, by the token limit or by a filter, ends as incomplete, with a warning.
+5. If a response fails, everything open is ended before the error is raised, so no client waits for a missing end.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
@@ -21,6 +22,7 @@ from rightseat.core.concurrency import aclosing
 from rightseat.core.errors import ModelError, ModelUnreachable, ResponseTooLong, TooManyToolCalls
 from rightseat.core.ids import new_id
 from rightseat.core.model import CallChunk, Chunk, NoteChunk, ReasoningChunk, StopChunk, TextChunk, UsageChunk
+from rightseat.core.types import JSON_ERRORS
 
 MAX_RESPONSE_CHARS = 10_000_000
 """Characters of one response. The longest responses of today's models have a twentieth of that."""
@@ -33,7 +35,11 @@ MAX_BESIDE_FACTOR = 10
 
 STOP_REASONS: tuple[str, ...] = get_args(e.StopReason)
 
+CUT_BY: dict[e.StopReason, str] = {"length": "the token limit (`max_tokens`)", "filtered": "the provider's filter"}
+"""Stop reasons with which a response may end in the middle of a call."""
+
 _encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 async def frame(
@@ -143,7 +149,9 @@ class Framer:
         yield from self._end_text(complete)
         for call in self._opened:
             if call.id:
-                yield e.ToolCallEnded(call.id, complete)
+                if is_cut := complete and self._reason in CUT_BY and not call.is_json():
+                    yield e.Custom("model.warning", explain_cut(call.name, self._reason))
+                yield e.ToolCallEnded(call.id, complete and not is_cut)
         self._opened = [call for call in self._opened if not call.id]
 
     def end(self) -> e.ModelResponseEnded:
@@ -203,10 +211,10 @@ class Framer:
             call = self._calls[chunk.index] = _Call()
             self._opened.append(call)
         call.given = call.given or chunk.id
+        if chunk.arguments:
+            call.pieces.append(chunk.arguments)
         if call.id:
             return (e.ToolCallDelta(call.id, chunk.arguments),) if chunk.arguments else ()
-        if chunk.arguments:
-            call.early.append(chunk.arguments)
         return self._begin_call(call, chunk.name) if chunk.name else ()
 
     def _begin_call(self, call: "_Call", name: str) -> Iterator[e.Event]:
@@ -219,21 +227,31 @@ class Framer:
         call.id = call.given if keeps else new_id("call")
         self._taken.add(call.id)
         yield e.ToolCallStarted(call.id, name, self._parent_id)
-        if early := "".join(call.early):
+        if early := "".join(call.pieces):
             yield e.ToolCallDelta(call.id, early)
-        call.early.clear()
+
+
+def explain_cut(name: str, reason: e.StopReason | None) -> str:
+    return f"The call of {name!r} was cut off by {CUT_BY[reason or 'length']}. It is no call and is not run."
 
 
 class _Call:
-    """A call in progress. Its id is set once its name is known; arguments that arrive earlier are buffered."""
+    """A call in progress. Its id is set once its name is known. `pieces` are those of its arguments."""
 
-    __slots__ = ("early", "given", "id", "name")
+    __slots__ = ("given", "id", "name", "pieces")
 
     def __init__(self) -> None:
         self.given = ""
         self.name = ""
         self.id = ""
-        self.early: list[str] = []
+        self.pieces: list[str] = []
+
+    def is_json(self) -> bool:
+        try:
+            _decode("".join(self.pieces))
+        except JSON_ERRORS:
+            return False
+        return True
 
     def is_another(self, chunk: CallChunk) -> bool:
         """Whether the chunk begins another call. Some servers send every call with index 0.

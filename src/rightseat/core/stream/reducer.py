@@ -22,6 +22,8 @@ class Reducer:
         self._on_first_text = on_first_text
         self.is_denied = False
         """Whether a guard denied the question."""
+        self.cut_calls: set[str] = set()
+        """Calls that ended inside their arguments."""
         self.agents: list[str] = []
         """Agents that another agent called and that have not returned, the innermost last."""
         self.step = ""
@@ -59,6 +61,8 @@ class Reducer:
             self._end(e.ReasoningEnded(event.message_id, complete=False))
         elif type(event) is e.ToolCallEnded:
             self._end(e.ToolCallEnded(event.call_id, complete=False))
+            if not event.complete:
+                self.cut_calls.add(event.call_id)
         elif type(event) is e.ToolCallReturned:
             result = Result(event.call_id, event.name, event.content, event.error)
             message = Message("tool", (result,), id=event.message_id or f"result-{event.call_id}")

@@ -13,8 +13,8 @@ from rightseat.core.approvals import explain_permission
 from rightseat.core.errors import GuardDenied
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
+from rightseat.faces._shared.run_warnings import describe_warning
 from rightseat.faces.openai.errors import ErrorResponse
-from rightseat.faces.openai.warnings import describe_warning
 
 TEXT_SEPARATOR = "\n\n"
 """Between the texts of two model responses."""
@@ -57,11 +57,18 @@ class CallArguments:
 
 
 @dataclass(frozen=True, slots=True)
+class CallCut:
+    """The call ended inside its arguments."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     reason: str
 
 
-OutputDelta = ContentDelta | ReasoningContent | CallStart | CallArguments | Finish | ErrorResponse
+OutputDelta = ContentDelta | ReasoningContent | CallStart | CallArguments | CallCut | Finish | ErrorResponse
 
 
 class DeltaReader:
@@ -69,6 +76,7 @@ class DeltaReader:
 
     __slots__ = (
         "_calls",
+        "_cut",
         "_last_text_response",
         "_logprobs",
         "_offered",
@@ -89,6 +97,7 @@ class DeltaReader:
         """The id of the message whose next delta is plain text."""
         self._offered = set(offered)
         self._calls: dict[str, int] = {}  # client-side calls: id → index
+        self._cut: set[str] = set()  # those that ended inside their arguments
         self._server_calls: dict[str, str] = {}  # server-side calls: id → tool
         self._unknown: list[str] = []  # unknown tools that were called in the last response
         self._response_count = 0
@@ -111,6 +120,9 @@ class DeltaReader:
                 return self._begin_call(event)
             case e.ToolCallDelta(call_id=id, text=text):
                 return (CallArguments(self._calls[id], text),) if id in self._calls else ()
+            case e.ToolCallEnded(call_id=id, complete=False) if id in self._calls:
+                self._cut.add(id)
+                return (CallCut(self._calls[id]),)
             case e.ToolCallReturned(name=name, error="unknown_tool"):
                 self._unknown.append(name)
             case e.ModelResponseEnded():
@@ -184,11 +196,12 @@ class DeltaReader:
             return ErrorResponse.of_run("cancelled", event.reason or "The run was cancelled before it finished.")
         for name in self._unknown:
             self.warnings.append(f"The model called {name!r}, which is not one of the tools; the call was ignored.")
-        if self._calls and self._server_calls:
+        has_calls = len(self._calls) > len(self._cut)
+        if has_calls and self._server_calls:
             listed = ", ".join(sorted(set(self._server_calls.values())))
             self.warnings.append(
                 f"The agent also ran tools of its own, whose results the next request will not have: {listed}."
             )
-        if self._calls and self._reason in ("stop", "tool_calls"):
+        if has_calls and self._reason in ("stop", "tool_calls"):
             return Finish("tool_calls")
         return Finish(REASONS[self._reason])

@@ -19,6 +19,8 @@ from rightseat.core.log import Entry
 from rightseat.core.messages import Message
 from rightseat.core.types import JsonValue
 from rightseat.core.usage import add_usage
+from rightseat.faces._shared.run_warnings import describe_warning, warnings_header
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.deltas import APPROVAL_REQUIRED, QUESTION
 from rightseat.faces.openai.encoder import EVENTS
 from rightseat.faces.openai.errors import ErrorResponse
@@ -31,8 +33,6 @@ from rightseat.faces.openai.responses.output_items import (
     ReasoningOutput,
 )
 from rightseat.faces.openai.responses.response_record import SERVER_LABEL, ResponseRecord, write_response
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
-from rightseat.faces.openai.warnings import describe_warning, warnings_header
 
 KEY = re.compile("[0-9a-f]{32}")
 

@@ -21,10 +21,10 @@ from rightseat.core.thread_parts import ThreadOutline
 from rightseat.core.threads import RunRow, Thread
 from rightseat.faces._shared.artifact_links import ArtifactLinker
 from rightseat.faces._shared.lost_log import final_event, read_entries
+from rightseat.faces._shared.sealed_reasoning import Seal
 from rightseat.faces.openai.responses.encoder import ResponseEventEncoder
 from rightseat.faces.openai.responses.input_items import Item
 from rightseat.faces.openai.responses.response_record import ResponseRecord
-from rightseat.faces.openai.responses.sealed_reasoning import Seal
 
 RESPONSE_ID = re.compile("resp_[0-9a-f]{32}")
 ITEM_ID = re.compile("([a-z]+)_([0-9a-f]{32})_(i?)([0-9a-f]{1,32})")
