@@ -12,7 +12,6 @@ from typing import Protocol
 
 from rightseat.core import errors
 from rightseat.core.model import Chunk
-from rightseat.core.turns import take_turn
 from rightseat.egress.client import Client
 from rightseat.egress.credentials import Credentials
 from rightseat.egress.deadlines import Deadlines, Timeouts, has_content, model_timeout
@@ -21,6 +20,7 @@ from rightseat.egress.options import BaseUrl, HeaderName, HeaderSecret
 from rightseat.egress.redaction import Redactor
 from rightseat.egress.transport import ConnectError, Response, TransportError
 from rightseat.shared_timers import SharedTimers
+from rightseat.turns import take_turn
 from rightseat.wire import sse
 from rightseat.wire.lines import LineTooLong
 from rightseat.wire.openai_chat import read_error, read_error_kind
